@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _BEGAN = time.time()
-"""When this process began to import the package."""
+"""Time at which this process began to import the package."""
 
-_ROOMS = ("bounds", "errors", "instances", "models", "online", "rounding", "solvers", "studies")
+_SUBPACKAGES = (
+    "bounds",
+    "errors",
+    "instances",
+    "models",
+    "online",
+    "rounding",
+    "solvers",
+    "studies",
+)
 _SHORT = {
     "check": "edgeopt.bounds",
     "simulate": "edgeopt.online",
@@ -35,9 +44,9 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    # For type checkers these are the imports above.
+    # Type checkers use the imports above.
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS:
+        if name in _SUBPACKAGES:
             return importlib.import_module(f"edgeopt.{name}")
         if name in _SHORT:
             return getattr(importlib.import_module(_SHORT[name]), name)

@@ -1,4 +1,4 @@
-"""Where what can be computed again is kept: compiled kernels, and what is known of sources."""
+"""The folder for what can be computed again: compiled kernels, and facts about sources."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VARIABLE: Final = "NUMBA_CACHE_DIR"
-"""Name of the variable with which users choose the folder."""
+"""Environment variable that chooses the folder."""
 
 PACKAGE: Final = Path(__file__).parent
 
 
 @cache
 def cache_folder() -> Path:
-    """Return the folder of this copy of the package, the first of these that can be written.
+    """Return the cache folder of this copy of the package.
 
-    It is in the folder that the environment variable ``NUMBA_CACHE_DIR`` names, beside the sources,
-    or in the user's own cache; else a temporary one that goes with the process.
+    It is the first writable one of: in the folder named by the environment variable
+    ``NUMBA_CACHE_DIR``, with the sources, in the user's cache, or a temporary one of this process.
     """
     tried = []
     for folder in _candidates():
@@ -38,11 +38,11 @@ def cache_folder() -> Path:
         tried.append(os.fspath(folder))
     folder = Path(tempfile.mkdtemp(prefix="edgeopt-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # The processes that this one starts share the folder, and need not warn again.
+    # Processes started by this one share the folder, and do not warn again.
     os.environ[VARIABLE] = os.fspath(folder)
     warnings.warn(
-        f"compiled code can be kept in none of {', '.join(tried)}: it goes to a temporary folder "
-        f"and is compiled again next time; set {VARIABLE} to a folder that you can write",
+        f"compiled code cannot be kept in any of {', '.join(tried)}: a temporary folder is used, "
+        f"and the next process compiles again; set {VARIABLE} to a writable folder",
         CacheWarning,
         stacklevel=2,
     )
@@ -56,7 +56,7 @@ def _candidates() -> Iterator[Path]:
     yield PACKAGE / "__pycache__" / "kernels"
     if own := os.environ.get("XDG_CACHE_HOME"):
         yield Path(own).absolute() / named
-    # Who has no home has no cache there.
+    # A user without a home folder has no cache there.
     with contextlib.suppress(RuntimeError):
         yield Path.home() / ".cache" / named
 

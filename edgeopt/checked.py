@@ -23,14 +23,14 @@ from edgeopt.options import (
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _SPANS: Final = {"gap": "(0, inf]", "time_limit": "[0, inf]", "confidence": "(0, 1)"}
-"""Intervals that options have everywhere."""
+"""Intervals of options that many functions have."""
 
 
 def checked(**spans: str | int) -> Callable[[FunctionT], FunctionT]:
     """Check the options of a function by their annotations whenever it is called.
 
-    A truth value, a whole or real number, a text or one of several choices has to be one; ``rng``
-    a seed or a generator. What other annotations say is left to the function.
+    Flags, whole and real numbers, texts and choices are checked; ``rng`` has to be a seed or a
+    generator. Other annotations are left to the function.
     """
 
     def decorate(function: FunctionT) -> FunctionT:
@@ -38,7 +38,7 @@ def checked(**spans: str | int) -> Callable[[FunctionT], FunctionT]:
 
         @cache
         def rules() -> dict[str, tuple[tuple[Any, ...], bool]]:
-            # Read at the first call: names may be defined below the function.
+            # At the first call, since names may be defined below the function.
             found = {}
             for name, parameter in inspect.signature(function).parameters.items():
                 if name == "rng":

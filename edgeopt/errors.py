@@ -29,7 +29,7 @@ class EdgeOptError(Exception):
 
 
 class InputError(EdgeOptError, ValueError):
-    """An array handed to a function breaks a rule.
+    """An array given to a function breaks a rule.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class InputError(EdgeOptError, ValueError):
     index
         Position of the first offending entry, where there is one.
     value
-        What was found there.
+        The value there.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _restore(
 
 
 class InstanceError(InputError):
-    """Data of an instance break a rule; says where, as its parent does."""
+    """Data of an instance break a rule; has the same attributes as its parent."""
 
 
 class OptionError(EdgeOptError, ValueError):
@@ -81,30 +81,30 @@ class OptionError(EdgeOptError, ValueError):
 
 
 class OutputError(EdgeOptError, OSError):
-    """A file or folder cannot be written, or must not be written over."""
+    """A file or folder cannot be written, or must not be overwritten."""
 
 
 class PolicyError(EdgeOptError, TypeError):
-    """A policy lacks a part, or does not return what is expected of it; the text says what is."""
+    """A policy lacks a method, or returns something else than expected; the text says what."""
 
 
 class ProblemTypeError(EdgeOptError, TypeError):
-    """A solver was handed a problem that it does not take."""
+    """A solver was given a kind of problem that it cannot solve."""
 
 
 class MissingDependencyError(EdgeOptError, ImportError):
-    """An optional package is needed and not installed; the text names the extra that brings it."""
+    """An optional package is needed but not installed; the text names the extra to install."""
 
 
 class SolverError(EdgeOptError, RuntimeError):
-    """A solve ended without a usable solution (only where the caller asked to raise).
+    """A solve ended without a usable solution; raised only on request.
 
     Parameters
     ----------
     message
         What happened and what to try next.
     solution
-        Whatever is known all the same: status, bound, timings.
+        What is known nevertheless: status, bound, timings.
     """
 
     def __init__(self, message: str, solution: object = None) -> None:
@@ -113,7 +113,7 @@ class SolverError(EdgeOptError, RuntimeError):
 
 
 class WorkerError(EdgeOptError, RuntimeError):
-    """A process that was to compute something has been lost, or what hands work to it."""
+    """A worker process, or the scheduler that gives it work, was lost."""
 
 
 class EdgeOptWarning(UserWarning):
@@ -121,15 +121,15 @@ class EdgeOptWarning(UserWarning):
 
 
 class CacheWarning(EdgeOptWarning):
-    """What is compiled cannot be kept, and is compiled again next time."""
+    """Compiled code cannot be kept, and is compiled again by the next process."""
 
 
 class PluginWarning(EdgeOptWarning):
-    """What another package offers is broken, and was left out."""
+    """A plugin of another package is broken, and was left out."""
 
 
 class ScalingWarning(EdgeOptWarning):
-    """Coefficients span so many orders of magnitude that a solver may lose digits."""
+    """Coefficients span so many orders of magnitude that a solver may lose precision."""
 
 
 class QualityWarning(EdgeOptWarning):

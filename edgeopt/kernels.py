@@ -1,7 +1,7 @@
-"""Compiled kernels: kept on disk by the code that they are made of, one variant where one will do.
+"""Compiled kernels, kept on disk by the digest of their code.
 
-Numba knows a kept kernel by its own file. Here it is known by the digest of its module, which
-covers the kernels and constants that it takes from other modules: none outlives what it calls.
+Numba identifies a kept kernel by its own file. Here the digest of its module identifies it, which
+covers the kernels and constants that it imports: none is used after the code that it calls changed.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 ReturnedT = TypeVar("ReturnedT", covariant=True)
 
 _OPTIONS: Final = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
-"""As `numba.njit` has them, but for the form for callers in C, of whom there are none."""
+"""As in `numba.njit`, but without the form for callers in C, of which there are none."""
 
 _INNER: Final = {"no_cpython_wrapper": True}
-"""For kernels that are called by others alone: without it a study compiles for a sixth longer."""
+"""For kernels that only kernels call: without it a study compiles for a sixth longer."""
 
 _CONFIG: Final[Any] = config
-"""Numba's settings, whose names it makes when it is imported, where no type checker sees them."""
+"""Numba's settings, whose names type checkers cannot see."""
 
 _LEVEL: Final = _CONFIG.OPT if "NUMBA_OPT" in os.environ else type(_CONFIG.OPT)(1)
-"""How far LLVM optimises: above the first level it takes a third longer for no faster kernels."""
+"""Level of LLVM: above the first one, compiling takes a third longer for no faster kernels."""
 
 _ALONE: Final = frozenset({__name__})
-"""This module counts for every kernel; what it imports compiles nothing."""
+"""This module counts for every kernel, its imports do not: they compile nothing."""
 
 
 class Kernel(Protocol[ReturnedT]):
@@ -57,7 +57,7 @@ class Kernel(Protocol[ReturnedT]):
 
     @property
     def py_func(self) -> Callable[..., ReturnedT]:
-        """What it was made of."""
+        """The function that it was compiled from."""
 
     def __call__(self, *args: Any, **named: Any) -> ReturnedT:
         """Call it, compiled for the types of the arguments."""
@@ -145,20 +145,20 @@ class _Kernel(CPUDispatcher):
 
     def _compiled(self, sig: Any) -> Any:
         given, _ = sigutils.normalize_signature(sig)  # type: ignore[no-untyped-call]
-        settled = tuple(
+        wanted = tuple(
             one.copy(readonly=True)
             if at in self.read and _is_writable(one)
             else types.unliteral(one)  # type: ignore[no-untyped-call]
             for at, one in enumerate(given)
         )
-        known: Any = self.overloads.get(settled)
+        known: Any = self.overloads.get(wanted)
         if known is not None and not self.within and not _is_callable(known):
-            del self.overloads[settled]
-        same = settled == tuple(given)
-        entry = super().compile(sig if same else settled)
+            del self.overloads[wanted]
+        same = wanted == tuple(given)
+        entry = super().compile(sig if same else wanted)
         if not (same or self.within):
-            # Calls from Python find it under the types that they come with, without a conversion.
-            found: Any = self.overloads[settled]
+            # Calls from Python find it by the types of their arguments, without a conversion.
+            found: Any = self.overloads[wanted]
             insert: Any = self._insert  # type: ignore[attr-defined]
             insert([one._code for one in given], found.entry_point, found.objectmode)
         return entry
@@ -194,7 +194,7 @@ class _KernelCache(NullCache):
         return found if found and (self._kernel.within or _is_callable(found)) else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        # A full disk, or a folder that another process has just removed, stops no computation.
+        # A full disk, or a folder that another process just removed, must not stop a computation.
         with contextlib.suppress(OSError):
             self._kept.save_overload(sig, data)
             if (folder := self._kept.cache_path) is not None:
@@ -206,7 +206,7 @@ class _KernelCache(NullCache):
 
 @cache
 def kernel_folder(module: str) -> Path | None:
-    """Return where the kernels of a module are kept, made or not.
+    """Return the folder for the kernels of a module, whether it exists or not.
 
     None if they are not to be kept: it is a script, or its files have been touched since this
     process began, so that what is in memory may be older than they.
@@ -218,7 +218,7 @@ def kernel_folder(module: str) -> Path | None:
 
 
 class _Locator(_CacheLocator):
-    """Tells numba where kernels are kept: the digest of their code stands in the path."""
+    """Tells numba where kernels are kept: in a folder named by the digest of their code."""
 
     def __init__(self, folder: Path, file: str) -> None:
         self._folder = folder
@@ -236,7 +236,7 @@ class _Locator(_CacheLocator):
         return self._folder.name
 
     def get_disambiguator(self) -> str:
-        # Numba leaves out of the key how far it was asked to optimise.
+        # The key that numba makes does not contain the level.
         return f"O{int(_LEVEL)}"
 
 
@@ -250,7 +250,7 @@ class _OnDisk(FunctionCache):
 
 @cache
 def _remove_old(folder: Path) -> None:
-    """Remove what older code of a module was compiled to."""
+    """Remove kernels of older code of a module."""
     _remove_strays(folder.parent)
     for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
         if other != folder:
@@ -259,7 +259,7 @@ def _remove_old(folder: Path) -> None:
 
 @cache
 def _remove_strays(root: Path) -> None:
-    """Remove kernels of modules that are gone, and those that numba kept by itself."""
+    """Remove kernels of modules that no longer exist, and those that numba kept by itself."""
     modules = set(modules_within(PACKAGE.name))
     for folder in root.glob(f"{PACKAGE.name}.*-*"):
         if folder.name.rpartition("-")[0] not in modules:
@@ -279,6 +279,6 @@ def _remove_strays(root: Path) -> None:
 
 @compiled(writes="out")
 def put(source: NDArray[Any], out: NDArray[Any]) -> None:
-    """Copy one axis: an assignment of slices compiles the words of its errors, for seconds."""
+    """Copy one axis; assigning a slice would compile error messages for seconds."""
     for i in range(source.shape[0]):
         out[i] = source[i]

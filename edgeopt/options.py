@@ -1,7 +1,7 @@
-"""Checks that functions, policies and generators make of their options, before any work begins.
+"""Checks of options of functions, policies and generators, before any work begins.
 
-A number is one of Python, or one of NumPy that compiled code takes as well: never a truth value, a
-fraction, a text or an array. Nothing is converted on the way.
+A number is a Python number, or a NumPy number that compiled code takes as well: no boolean,
+fraction, string or array. Nothing is converted.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 1e50
 SMALLEST: Final = 1e-50
-"""Real options that are not 0 lie between these in magnitude: products of a few stay finite."""
+"""Bounds on the magnitude of real options other than 0, so that products stay finite."""
 
 MOST_DRAWS: Final = 10**5
-"""Instances that a call may draw: each is held in memory."""
+"""Most instances that a call may draw, as all are in memory."""
 
 ENTRIES: Final = 2**30
-"""Entries of one array that a call may ask for: 8 GiB of numbers."""
+"""Most entries of one array: 8 GiB."""
 
 _OTHERS: Final = (bool, np.timedelta64)
-"""What counts as a whole number in Python or NumPy, and is none."""
+"""Types that Python or NumPy count as whole numbers, but which are none."""
 
 _RULES: Final = {
     "(0, inf)": "must be positive and finite",
@@ -166,16 +166,16 @@ def check_fields(record: DataclassInstance) -> None:
 
 
 def check_room(what: str, *sizes: int) -> None:
-    """Refuse an array before memory for it is asked for."""
+    """Refuse an array that is too large, before it is allocated."""
     entries = 1
     for size in sizes:
         entries *= int(size)
     if entries > ENTRIES:
-        raise OptionError(f"{what} = {entries}: more than {ENTRIES} numbers are too many to hold")
+        raise OptionError(f"{what} = {entries}: more than {ENTRIES} numbers do not fit into memory")
 
 
 def plain_array(name: str, value: object) -> NDArray[Any]:
-    """Return what is given as an array, of whatever shape and type."""
+    """Return a value as an array, of any shape and type."""
     try:
         array: NDArray[Any] = np.asarray(value)
     # A stranger's object may raise anything while it becomes an array.

@@ -1,7 +1,7 @@
-"""What other packages offer through entry points: loaded, checked, and refused in one clear line.
+"""Plugins of other packages, found through entry points: loaded, checked, or refused.
 
-A package that is broken must not stop work on what it has nothing to do with. Whoever asks for it
-by name gets an `OptionError`; everybody else a `PluginWarning`, and goes on without it.
+A broken plugin must not stop unrelated work: if it is requested by name it raises an `OptionError`,
+otherwise it is left out with a `PluginWarning`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OfferedT = TypeVar("OfferedT")
 
 
 def described(point: EntryPoint) -> str:
-    """Name an entry point, its group, and the package that has it where that is known."""
+    """Describe an entry point: its name, group and package, if known."""
     package = getattr(point, "dist", None)
     owner = f" of the package {package.name}" if package is not None else ""
     return f"entry point {point.name!r} = {point.value!r} in {point.group}{owner}"
@@ -42,7 +42,7 @@ def load(point: EntryPoint, kind: type[OfferedT]) -> OfferedT:
             offered: Any = point.load()
             if kind is Sequence and isinstance(offered, Sequence):
                 offered = list(offered)
-        # A module of a stranger may raise anything while it is imported, or end the program.
+        # A foreign module may raise anything while it is imported, or exit.
         except BaseException as error:
             if interrupted:
                 raise KeyboardInterrupt from None
@@ -57,21 +57,21 @@ def load(point: EntryPoint, kind: type[OfferedT]) -> OfferedT:
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Note in a list that the user interrupts, and let that take its course."""
-    noted: list[int] = []
+    """Record interrupts by the user in a list, and handle them as usual."""
+    recorded: list[int] = []
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        # Signals reach the main thread alone, and nobody here if they are ignored.
-        yield noted
+        # Signals reach the main thread only, and no handler if they are ignored.
+        yield recorded
         return
 
-    def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
+    def record(number: int, frame: FrameType | None) -> None:
+        recorded.append(number)
         usual(number, frame)
 
-    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, record)
     try:
-        yield noted
+        yield recorded
     finally:
         signal.signal(signal.SIGINT, usual)
 
@@ -80,11 +80,11 @@ def only(points: list[EntryPoint]) -> EntryPoint:
     """Return the one entry point of a name."""
     if len(points) > 1:
         others = "; ".join(described(point) for point in points[1:])
-        raise refusal(points[0], f"the name is offered more than once, see {others}; remove one")
+        raise refusal(points[0], f"the name is offered more than once: {others}; remove one")
     return points[0]
 
 
 def leave_out(why: EdgeOptError) -> None:
-    """Warn that something offered is broken and left out."""
-    # One place for all, so that Python shows each text once however often it comes up.
+    """Warn that a broken plugin is left out."""
+    # One place for all warnings, so that Python shows each text only once.
     warnings.warn(f"left out: {why}", PluginWarning, stacklevel=1)

@@ -1,6 +1,6 @@
-"""Processes that compute beside this one, and of which none outlives it.
+"""Worker processes, none of which outlives this one.
 
-An interrupt from the keyboard reaches this process alone: it ends its workers at once and then
+An interrupt from the keyboard reaches this process only: it ends its workers at once and then
 unwinds. Workers whose parent was killed notice that within a second, and end.
 """
 
@@ -26,36 +26,38 @@ Call = tuple["Callable[..., Any]", tuple[Any, ...]]
 """A function and its arguments; both have to be picklable where several processes compute."""
 
 _WORKER: Final = "LokyProcess"
-"""How joblib's processes are called."""
+"""Prefix of the names of joblib's processes."""
 
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 
-_GLANCE: Final = 0.5
-"""Seconds between two looks of a worker whether its parent is there."""
+_INTERVAL: Final = 0.5
+"""Seconds between two checks of a worker for its parent."""
 
 
 class Pool(Protocol):
-    """Carries out calls, and yields what they return."""
+    """Runs calls, and yields what they return."""
 
     def __call__(self, calls: Iterable[Call], /) -> Iterator[Any]:
-        """Begin with the iteration; what is left when that ends early is cancelled."""
+        """Start when iterated; calls left when the iteration ends early are cancelled."""
 
 
 @contextlib.contextmanager
 def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
-    """Give processes that carry out independent calls."""
+    """Give processes that run independent calls."""
     from joblib import Parallel, parallel_config
     from joblib.externals.loky.backend import resource_tracker as tracker
 
     if workers != 1:
-        # Where these start later, they open the ears of whoever starts them.
+        # If these start later, they unblock signals in the process that starts them.
         tracker.ensure_running()
         resource_tracker.ensure_running()
     kind = "generator" if ordered else "generator_unordered"
     with _interruptible(), contextlib.ExitStack() as stack:
-        with _deaf():
+        with _interrupts_blocked():
             if workers != 1 and multiprocessing.parent_process() is None:
-                computed = parallel_config("loky", initializer=_attend, initargs=(os.getpid(),))
+                computed = parallel_config(
+                    "loky", initializer=_watch_parent, initargs=(os.getpid(),)
+                )
                 stack.enter_context(computed)
             parallel = stack.enter_context(Parallel(n_jobs=workers, return_as=kind))
         yield lambda calls: _results(parallel, calls)
@@ -66,39 +68,39 @@ def _results(parallel: Any, calls: Iterable[Call]) -> Iterator[Any]:
 
     results = None
     try:
-        # Workers start in here; they inherit that interrupts do not reach them.
-        with _deaf():
+        # Workers start here, and inherit that interrupts are blocked.
+        with _interrupts_blocked():
             results = parallel(delayed(function)(*given) for function, given in calls)
         yield from results
     except BrokenExecutor:
         raise WorkerError(
-            "a worker process has been killed or has crashed, perhaps for want of memory; run this "
-            "again with fewer workers"
+            "a worker process was killed or crashed, perhaps because memory ran out; try again "
+            "with fewer workers"
         ) from None
     finally:
         with warnings.catch_warnings():
-            # That the rest is cancelled is what leaving early asks for.
+            # Leaving early cancels the rest on purpose.
             warnings.simplefilter("ignore")
             if results is not None:
                 results.close()
 
 
-def _attend(parent: int) -> None:
-    """End this worker when its parent has ended without saying so."""
+def _watch_parent(parent: int) -> None:
+    """End this worker when its parent has been killed."""
     if os.name != "posix":
         return
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(_GLANCE)
+            time.sleep(_INTERVAL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
-    """Keep interrupts waiting; processes that are started meanwhile never hear of them."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block interrupts; processes that are started meanwhile never receive them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -111,7 +113,7 @@ def _deaf() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let an interrupt end the workers first, and be the only one while they are cleared away."""
+    """Let an interrupt end the workers first, and ignore others meanwhile."""
     usual = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread()
     if not mine or usual is not signal.default_int_handler:

@@ -1,7 +1,7 @@
-"""What stands under which name: the parts of the five systems, and what other packages add.
+"""Where the parts of systems are: those of the five built-in ones, and those of plugins.
 
-Names and places are strings here, so that nothing of a system is imported to know that it is there:
-whoever needs a part of one loads that part. Built-in systems are entry points like those of others.
+Modules and names are strings, so that listing a system imports nothing of it, and a part is loaded
+when it is used. Built-in parts are entry points like those of plugins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLAIMS: Final = "edgeopt.claims"
 """Group of the sequences of `Claim`."""
 
 ERRATA: Final = "edgeopt.errata"
-"""Group of the functions that return a sequence of `Erratum`, for built-in systems alone."""
+"""Group of the functions that return a sequence of `Erratum`, for built-in systems only."""
 
 PARAMETER_SPACES: Final = "edgeopt.parameter_spaces"
 """Group of the sequences of `ParameterSpace`, named as their system."""
@@ -28,15 +28,15 @@ POLICIES: Final = "edgeopt.policies"
 """Group of the `PolicyEntry` objects with their `system` set; of built-in systems, of sequences."""
 
 FIGURES: Final = "edgeopt.figures"
-"""Group of the sequences of `PaperFigure`, for built-in systems alone: others have a record."""
+"""Group of the sequences of `PaperFigure`, for built-in systems only: others have a record."""
 
 INSTANCES: Final = "edgeopt.instances"
-"""Group of the classes of instances, for built-in systems alone: others say them in a record."""
+"""Group of the classes of instances, for built-in systems only: others have a record."""
 
 GROUPS: Final = (SYSTEMS, CLAIMS, ERRATA, PARAMETER_SPACES, POLICIES, FIGURES, INSTANCES)
-"""Those in which every built-in system has a part."""
+"""Groups in which every built-in system has a part."""
 
-# Whole names, not patterns: the digest of code follows them to the parts of one system.
+# Whole names, not patterns: the digest of code follows them.
 _OWN: Final = {
     "rescue": {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",

@@ -63,4 +63,6 @@ space = ParameterSpace(
 )
 found = search(third, space, budget=60, rng=7)
 print(f"{found.verdict.claim}: {found.verdict.verdict} by {found.name}")
-print(f"share {found.verdict.measured:.3f}, the smallest of {found.looked} instances, simplified")
+print(
+    f"share {found.verdict.measured:.3f}, the smallest of {found.evaluations} instances, simplified"
+)

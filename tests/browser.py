@@ -100,8 +100,8 @@ class Page:
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=False,
         )  # fmt: skip
-        requested_rounds = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.send("Emulation.setEmulatedMedia", media=media, features=requested_rounds)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.send("Emulation.setEmulatedMedia", media=media, features=features)
 
     def evaluate(self, script: str) -> Any:
         """Value of a JavaScript expression on the page."""

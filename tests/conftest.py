@@ -18,9 +18,9 @@ SHOWN = (
     "online/edr/test_saddle_rounding.py",
     "online/rescue/test_causality.py",
 )  # fmt: skip
-"""Tests that show what is promised of the package, with 200 draws each.
+"""Tests of what users rely on, with 200 draws each.
 
-The others hold parts of it to their twins, most of which these tests draw once more.
+The others compare parts with their reference implementations, mostly on the same draws.
 """
 
 # Nothing here depends on how fast a machine is.

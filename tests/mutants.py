@@ -275,8 +275,8 @@ def main() -> int:
         os._exit(130)
 
     # Who ends the driver ends the tests, some of which would never do so by themselves.
-    for requested_rounds in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(requested_rounds, stop)
+    for signalled in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signalled, stop)
     files = len({mutant.path for mutant in mutants})
     print(f"{len(mutants)} mutants in {files} files; first the control", flush=True)
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Strategies that draw small instances, one per system."""
+"""Strategies that draw random small instances, one per system."""
 
 from __future__ import annotations
 
@@ -387,11 +387,11 @@ def tapfinger_instances(
     """
     N, K = draw(_size(clusters)), draw(_size(kinds))
     J = draw(st.integers(0, tasks)) if empty else draw(_large(tasks))
-    room = np.minimum(_among(draw, (N, 2), (2, 1, 3, 4, 0)), capacity)
-    room[0] = np.maximum(room[0], 1)
-    minimum = _smallest(draw, room, K)
+    units = np.minimum(_among(draw, (N, 2), (2, 1, 3, 4, 0)), capacity)
+    units[0] = np.maximum(units[0], 1)
+    minimum = _smallest(draw, units, K)
     ends = [draw(st.integers(max(1, low), capacity)) for low in minimum.max(axis=0).tolist()]
-    holds = (minimum[:, None] <= room).all(axis=2)
+    holds = (minimum[:, None] <= units).all(axis=2)
     kind = _among(draw, (J,), (0, 1)).astype(int) % K
     slow = _among(draw, (K,), (0, 1)).astype(bool) if slowing is None else np.full(K, slowing)
     # Durations 5, 4, 3, 3, 2, 1 without and 6, 5, 4, 3, 2, 1 with slowing.
@@ -400,7 +400,7 @@ def tapfinger_instances(
     ahead = _among(draw, (N,), (0, 0, 1, -2))[:, None, None, None]
     loud = draw(st.booleans()) if noise is None else noise
     instance = TapFingerInstance(
-        capacity=room,
+        capacity=units,
         minimum=minimum,
         speed=speeds[np.clip(grade + ahead, 0, 5)],
         arrival=np.sort(_among(draw, (J,), (0, 0, 1, 2, 4)).astype(int)),
@@ -442,9 +442,9 @@ def scheduling_problems(
     """
     N, K = draw(_size(clusters)), draw(_size(kinds))
     J = draw(st.integers(0, tasks)) if empty else draw(_large(tasks))
-    room = np.minimum(_among(draw, (N, 2), (2, 1, 3, 4, 0)), capacity)
-    room[0] = np.maximum(room[0], 1)
-    minimum = _smallest(draw, room, K)
+    units = np.minimum(_among(draw, (N, 2), (2, 1, 3, 4, 0)), capacity)
+    units[0] = np.maximum(units[0], 1)
+    minimum = _smallest(draw, units, K)
     ends = [draw(st.integers(max(1, low), capacity)) for low in minimum.max(axis=0).tolist()]
     lengths = tuple(min(slots, longest) for slots in (1, 2, 3, 0, 4, 2, 6))
     table = _among(draw, (K, ends[0] + 1, ends[1] + 1), lengths)
@@ -453,18 +453,18 @@ def scheduling_problems(
     cpu, gpu = np.indices(table.shape[2:])
     least = minimum[:, :, None, None]
     table[:, (cpu < least[:, 0]) | (gpu < least[:, 1])] = 0
-    top = room[:, :, None, None]
+    top = units[:, :, None, None]
     for n in range(N):
         for k in range(K):
-            if (minimum[k] <= room[n]).all() and table[n, k, minimum[k, 0], minimum[k, 1]] == 0:
+            if (minimum[k] <= units[n]).all() and table[n, k, minimum[k, 0], minimum[k, 1]] == 0:
                 table[n, k, minimum[k, 0], minimum[k, 1]] = longest
     table[((cpu > top[:, 0]) | (gpu > top[:, 1]))[:, None].repeat(K, axis=1)] = 0
     kind = _among(draw, (J,), (0, 1)).astype(int) % K
     busy = draw(st.booleans()) if running is None else running
     slots = draw(st.integers(1, 3)) if busy else 0
-    taken = np.minimum(_among(draw, (slots, N, 2), (0, 1, 2, 4)), room).astype(int)
+    taken = np.minimum(_among(draw, (slots, N, 2), (0, 1, 2, 4)), units).astype(int)
     problem = SchedulingProblem(
-        capacity=room,
+        capacity=units,
         duration=table,
         arrival=np.sort(_among(draw, (J,), (0, 0, 1, 2, 4)).astype(int)),
         kind=kind,
@@ -505,10 +505,10 @@ def plans(problem: SchedulingProblem) -> float:
     return float(count)
 
 
-def _smallest(draw: DrawFn, room: np.ndarray, kinds: int) -> np.ndarray:
+def _smallest(draw: DrawFn, units: np.ndarray, kinds: int) -> np.ndarray:
     """Draw smallest bundles, each of which some cluster can hold."""
-    host = room[_among(draw, (kinds,), (0, 1, 2)) % room.shape[0]]
-    host = np.where(host.any(axis=1)[:, None], host, room[0])
+    host = units[_among(draw, (kinds,), (0, 1, 2)) % units.shape[0]]
+    host = np.where(host.any(axis=1)[:, None], host, units[0])
     minimum = np.minimum(_among(draw, (kinds, 2), (1, 0, 2)), host)
     return np.where(minimum.any(axis=1)[:, None], minimum, np.minimum(host, 1))
 

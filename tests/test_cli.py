@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -17,6 +17,7 @@ from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.studies import Source as SourceEntry
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
+from tests.studies.test_systems import document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,15 +26,10 @@ RUNS = ["--runs", "20"]
 SMALL = ["--set", "servers=2", "--set", "devices=3", "--set", "profiles=2", "--set", "horizon=12"]
 
 
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the JSON document on standard output, which must hold nothing else."""
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-
-
 @pytest.fixture
 def instance_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the path of a small RESCUE instance that the program itself has written."""
-    path = tmp_path / "small.nc"
+    """Return the path of a RESCUE instance that the program has written."""
+    path = tmp_path / "instance.nc"
     assert run(["generate", "rescue", "--out", str(path), "--set", "reserved=3", *SMALL]) == 0
     assert "fingerprint" in capsys.readouterr().out
     return str(path)
@@ -182,10 +178,10 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["study", "rescue", "--workers", "0"], "workers = 0: must be at least 1"),
         (["study", "rescue", "--policies", "resue"], "policy 'resue' is unknown to rescue"),
         (["study", "rescue", "--colour"], "No such option: --colour"),
-        (["study", "rescue", "--instance", "nowhere"], "sources are tables, paper"),
-        (["study", "rescue", "--data", "nowhere"], "--data nowhere: no such directory"),
-        (["solve", "rescue", "--data", ".", "--instance", "paper"], "give one of them"),
-        (["solve", "rescue", "--method", "magic"], "rescue knows auto, direct"),
+        (["study", "rescue", "--instance", "nowhere"], "choose from tables, paper"),
+        (["study", "rescue", "--data", "nowhere"], "--data nowhere: no such folder"),
+        (["solve", "rescue", "--data", ".", "--instance", "paper"], "cannot be used together"),
+        (["solve", "rescue", "--method", "magic"], "rescue has auto, direct"),
         (["solve", "rescue", "--instance", "paper", "--out", "plan.xls"], ".csv or .nc"),
         (["solve", "rescue", "--out", "nowhere/plan.nc"], "the directory does not exist"),
         (["generate", "rescue", "--out", "x.nc", "--set", "server=3"], "did you mean servers?"),
@@ -204,12 +200,12 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["study", "rescue", "--draws", "2", "--data", "."], "--draws 2: raw data cannot be"),
         (["study", "rescue", "--draws", "2", "--instance", "x.nc"], "--draws 2: x.nc cannot be"),
         (["study", "idm"], "did you mean idn?"),
-        (["study", "idn", "--instance", "topology_3"], "sources are topology_1, topology_2"),
+        (["study", "idn", "--instance", "topology_3"], "choose from topology_1, topology_2"),
         (["study", "idn", "--policies", "infid"], "did you mean infida"),
         (["study", "idn", "--runs", "1"], "Invalid value for '--runs'"),
-        (["study", "idn", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (["study", "idn", "--data", "nowhere"], "--data nowhere: no such folder"),
         (["study", "idn", "--data", "."], "no such file"),
-        (["solve", "idn", "--method", "columns"], "idn knows auto, direct, structured"),
+        (["solve", "idn", "--method", "columns"], "idn has auto, direct, structured"),
         (["solve", "idn", "--out", "plan.xls"], ".csv or .nc"),
         (["generate", "idn", "--out", "x.nc", "--set", "topology=3"], "topology = 3: must be 1, 2"),
         (["generate", "idn", "--out", "x.nc", "--set", "alpha=-1"], "alpha"),
@@ -222,14 +218,17 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "idn", "--out", "x.nc", "--set", "task=3"], "did you mean tasks?"),
         (["check", "idn.theorem9"], "claim 'idn.theorem9' is unknown"),
         (["study", "oincc"], "did you mean oinc?"),
-        (["study", "oinc", "--instance", "week"], "sources are drawn, swinging, physical, tables"),
+        (["study", "oinc", "--instance", "week"], "choose from drawn, swinging, physical, tables"),
         (["study", "oinc", "--policies", "oinc+larges"], "did you mean oinc+largest"),
         (["study", "oinc", "--policies", "ekya", "--reference", "kalmia"], "compared: ekya"),
         (["study", "oinc", "--runs", "1"], "Invalid value for '--runs'"),
-        (["study", "oinc", "--draws", "3", "--instance", "a.nc"], "a.nc cannot be drawn anew"),
-        (["study", "oinc", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (
+            ["study", "oinc", "--draws", "3", "--instance", "a.nc"],
+            "a.nc cannot be drawn repeatedly",
+        ),
+        (["study", "oinc", "--data", "nowhere"], "--data nowhere: no such folder"),
         (["study", "oinc", "--data", "."], "no such file"),
-        (["solve", "oinc", "--method", "socp"], "oinc knows none"),
+        (["solve", "oinc", "--method", "socp"], "oinc has none"),
         (["solve", "oinc", "--out", "plan.xls"], ".csv or .nc"),
         (["generate", "oinc", "--out", "x.nc", "--set", "site=3"], "did you mean sites?"),
         (["generate", "oinc", "--out", "x.nc", "--set", "sites=0"], "sites"),
@@ -250,13 +249,13 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "oinc", "--out", "x.nc", "--set", "patience=(0,2)"], "patience"),
         (["check", "oinc.theorem9"], "claim 'oinc.theorem9' is unknown"),
         (["study", "edw"], "did you mean edr?"),
-        (["study", "edr", "--instance", "week"], "sources are drawn, quiet, tables"),
+        (["study", "edr", "--instance", "week"], "choose from drawn, quiet, tables"),
         (["study", "edr", "--policies", "saddle"], "did you mean saddle_point"),
         (["study", "edr", "--policies", "greedy", "--reference", "oasdr"], "compared: greedy"),
         (["study", "edr", "--runs", "0"], "Invalid value for '--runs'"),
-        (["study", "edr", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (["study", "edr", "--data", "nowhere"], "--data nowhere: no such folder"),
         (["study", "edr", "--data", "."], "no such file"),
-        (["solve", "edr", "--method", "columns"], "edr knows benders, highs"),
+        (["solve", "edr", "--method", "columns"], "edr has benders, highs"),
         (["solve", "edr", "--out", "plan.xls"], ".csv or .nc"),
         (["generate", "edr", "--out", "x.nc", "--set", "site=3"], "did you mean sites?"),
         (["generate", "edr", "--out", "x.nc", "--set", "sites=0"], "sites"),
@@ -279,7 +278,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["study", "tapfinger", "--policies", "optimuss"], "did you mean optimus"),
         (["study", "tapfinger", "--policies", "min", "--reference", "random"], "compared: min"),
         (["study", "tapfinger", "--runs", "1"], "Invalid value for '--runs'"),
-        (["study", "tapfinger", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (["study", "tapfinger", "--data", "nowhere"], "--data nowhere: no such folder"),
         (["study", "tapfinger", "--data", "."], "no such file"),
         (["solve", "tapfinger", "--method", "milp"], "best, trivial, volume, pooled, relaxation"),
         (["solve", "tapfinger", "--out", "plan.xls"], ".csv or .nc"),

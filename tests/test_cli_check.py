@@ -7,7 +7,7 @@ import io
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import joblib
 import pytest
@@ -19,16 +19,13 @@ from tests import claims_to_check as made_up
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
 from tests.studies.stopping import Offers
+from tests.studies.test_systems import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from edgeopt.bounds import Claim
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
 @pytest.fixture
@@ -56,7 +53,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--published"]])
-def test_exit_code_tells_of_claims_that_should_hold_alone(
+def test_exit_code_depends_on_claims_that_should_hold(
     options: list[str], offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     offer(made_up.TRUE, made_up.PUBLISHED, made_up.READING, made_up.SILENT, made_up.BROKEN)
@@ -81,7 +78,7 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
     assert (true["instance"], true["measured"], true["slack"]) == ("near", 2.0, 1.0)
     assert true["named"] == {"holds": 2, "violated": 0, "vacuous": 0}
     assert true["counterexample"] is None
-    # Zeros leave least room, but three numbers are fewer than five.
+    # Zeros have the least slack, but three numbers are fewer than five.
     assert (printed["instance"], printed["verdict"]) == ("large", "violated")
     assert printed["named"] == {"holds": 1, "violated": 2, "vacuous": 0}
     against = printed["counterexample"]
@@ -161,14 +158,14 @@ def test_what_fails_as_published_can_be_redone_by_hand(
     assert run(["check", "toy", "--published"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "x̄ ≤ 1/2 <always>" in printed
-    assert "on three() it is 3 where at least 4 is claimed" in printed
+    assert "three(): it is 3, but the claim says at least 4" in printed
     assert "The numbers 1, 5 and ε ≤ 3. Their mean is 3." in printed
     assert "3 numbers: values = [1, 5, 3]" in printed
     assert "corrected by toy.mean" in printed
     # What holds and what only tempts is not among them.
     assert "toy.mean Remark" not in printed
     assert "toy.mean.strict" not in printed
-    assert "1 other reading." in printed
+    assert "1 other plausible form also fails" in printed
 
 
 def test_page_and_document_are_written(
@@ -178,7 +175,7 @@ def test_page_and_document_are_written(
     out = tmp_path / "claims" / "page"
     assert run(["check", "toy", "--out", str(out), "--json"]) == 0
     assert json.loads((out / "claims.json").read_text()) == document(capsys)
-    assert "fails as printed" in (out / "index.html").read_text()
+    assert "fails as published" in (out / "index.html").read_text()
     assert run(["check", "toy", "--out", str(out)]) == 0
     assert str(out / "index.html") in capsys.readouterr().out
 

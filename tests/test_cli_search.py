@@ -37,7 +37,7 @@ def test_a_find_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert document["verdict"] == "violated"
     assert document["measured"] < document["guaranteed"]
     assert document["space"] == "rivals"
-    assert document["looked"] <= 75
+    assert document["evaluations"] <= 75
     assert document["file"] == str(path)
     rivals = rebuild(path)
     numbers = (*rivals.score, *rivals.room, *rivals.gives)

@@ -45,7 +45,7 @@ def test_public_name_is_documented(name: str) -> None:
     assert [fault for fault in faults if fault[0] in forbidden] == []
 
 
-def test_every_room_has_its_page() -> None:
+def test_every_subpackage_has_its_page() -> None:
     layers = {path.parent.name for path in (ROOT / "edgeopt").glob("*/__init__.py")} - {"cli"}
     assert layers <= {page.split(".")[1] for page in PAGES}
 

@@ -31,14 +31,14 @@ COMMANDS = [
 
 @pytest.fixture
 def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Install a package whose module does what is said, and offers it to all groups."""
+    """Return a function that installs a package whose module is offered to all groups."""
 
     def install(module: str) -> str:
         (tmp_path / "odd_end.py").write_text(module)
         metadata = tmp_path / "oddend-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: oddend\nVersion: 1.0\n")
-        groups = ("systems", "policies", "solvers", "claims", "families")
+        groups = ("systems", "policies", "solvers", "claims", "parameter_spaces")
         lines = [f"[edgeopt.{group}]\nodd = odd_end:ODD\n" for group in groups]
         (metadata / "entry_points.txt").write_text("\n".join(lines))
         monkeypatch.syspath_prepend(tmp_path)
@@ -70,7 +70,7 @@ def ended(monkeypatch, capsys, error, *, debug=None):
     [
         (OptionError("gap = 0"), 2, "edgeopt: error: gap = 0"),
         (OSError(28, "No space left"), 2, "edgeopt: error: [Errno 28] No space left"),
-        (MemoryError("9 GiB"), 2, "edgeopt: error: not enough memory for that: 9 GiB"),
+        (MemoryError("9 GiB"), 2, "edgeopt: error: not enough memory: 9 GiB"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )
@@ -93,7 +93,7 @@ def test_bugs_end_with_70_and_ask_for_a_report(monkeypatch, capsys, error):
     assert said.count("\n") == 1
 
 
-def test_notes_of_a_bug_are_told(monkeypatch, capsys):
+def test_notes_of_a_bug_are_printed(monkeypatch, capsys):
     error = ZeroDivisionError("division by zero")
     error.add_note("in Mine.decide, slot 3")
     assert "division by zero (in Mine.decide, slot 3); this" in ended(monkeypatch, capsys, error)[1]
@@ -111,7 +111,7 @@ def test_debugging_shows_tracebacks(monkeypatch, capsys, error, code):
 @pytest.mark.parametrize("argument", ["a\0b", "\ud800"])
 def test_arguments_that_no_shell_can_hand_over_are_refused(capsys, argument):
     assert run(["study", "rescue", "--instance", argument]) == 2
-    assert "holds characters that no argument can have" in capsys.readouterr().err
+    assert "contains characters that an argument cannot have" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("policies", ["", ",", ",,", " , "])

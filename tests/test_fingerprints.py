@@ -1,6 +1,6 @@
 """The fingerprints of all sources and named instances are those that were written down.
 
-``python -m tests.test_fingerprints`` writes down those of this processor, beside what others make.
+``python -m tests.test_fingerprints`` adds those of this processor.
 """
 
 from __future__ import annotations

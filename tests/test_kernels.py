@@ -205,13 +205,13 @@ print(len(done.stderr))
 
 def test_without_a_folder_to_write_a_temporary_one_serves(copy: Path, tmp_path: Path) -> None:
     # A file in the way stops the superuser too.
-    beside = copy / "edgeopt/__pycache__"
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.write_text("")
+    kernels_folder = copy / "edgeopt/__pycache__"
+    shutil.rmtree(kernels_folder, ignore_errors=True)
+    kernels_folder.write_text("")
     try:
         done = run(copy, NOWHERE, HOME="/dev/null/x", XDG_CACHE_HOME="/dev/null/y")
     finally:
-        beside.unlink()
+        kernels_folder.unlink()
     total, folder, said = done.stdout.split()
     assert total == "1"
     assert Path(folder).name.startswith("edgeopt-")
@@ -237,17 +237,17 @@ import numpy as np
 from edgeopt.rounding import depround
 from edgeopt.rounding.kernels import BERNOULLI, finish
 
-def settled():
+def finished():
     outs = np.zeros((2, 2), dtype=bool)
     finish(BERNOULLI, 0.25, 0.5, 1, 0.5, 1.0, outs[0])
     finish.py_func(BERNOULLI, 0.75, 0.5, 1, 0.5, 1.0, outs[1])
     return outs.tolist()
 
-before = None if FIRST else settled()
+before = None if FIRST else finished()
 depround(np.array([0.5, 0.5]), rng=1)
-assert before is None or before == settled()
+assert before is None or before == finished()
 for again in range(2):
-    assert settled() == [[False, True], [False, False]]
+    assert finished() == [[False, True], [False, False]]
 print(sum(finish.stats.cache_misses.values()), sum(finish.stats.cache_hits.values()))
 """
 

@@ -76,7 +76,7 @@ def test_numbers_lie_in_their_interval(span, right, wrong):
             options.check_real("share", value, span)
 
 
-def test_rules_are_told_in_words():
+def test_rules_are_written_in_words():
     with pytest.raises(OptionError, match=r"^guard = 0: must be positive, or None$"):
         options.check_real("guard", 0, "(0, inf]", none=True)
     with pytest.raises(OptionError, match=r"^share = 3: must lie in \[0, 1\]$"):

@@ -104,7 +104,7 @@ def test_the_name_of_a_system_is_taken_once(offer: Offer) -> None:
     offer("systems", "stopping = odd_plugin:SYSTEM", "first")
     assert registry.find_system("stopping") is stopping.SYSTEM
     offer("systems", "stopping = odd_plugin:SYSTEM", "second")
-    with pytest.raises(OptionError, match=r"offered more than once, see .*package (first|second)"):
+    with pytest.raises(OptionError, match=r"offered more than once: .*package (first|second)"):
         registry.find_system("stopping")
 
 
@@ -213,11 +213,11 @@ class Halfway:
         (lambda: edgeopt.study(stopping.Offers(), system=stopping.Offers(), runs=2),
          "system: must be a System or its name, not a Offers"),
         (lambda: edgeopt.study(3, system=stopping.SYSTEM, runs=2),
-         "int is no instance; .* or give your own class a method fingerprint"),
+         "int is no instance; .* or add a method fingerprint"),
         (lambda: dataclasses.replace(stopping.SYSTEM.policies, entries=[Halfway()]),
-         "Halfway object .* stands where a PolicyEntry belongs"),
+         "Halfway object .* is not a PolicyEntry"),
         (lambda: Offline({"prophet": stopping.prophet}),
-         "function prophet .* stands where a BenchmarkEntry belongs"),
+         "function prophet .* is not a BenchmarkEntry"),
         (lambda: edgeopt.solve(LinearProgram([1.0], [[1.0]], 1.0, np.inf), abs),
          "solver: must be a name or a Backend, not a builtin_function_or_method"),
         (lambda: edgeopt.check([3]), "claims: 3 is neither an identifier nor a Claim"),

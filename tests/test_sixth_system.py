@@ -185,10 +185,10 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
     alone = on_file["policies"][1]
     assert alone["value"] == pytest.approx(3.0 * np.count_nonzero(day.requests))
 
-    beside = {row["policy"]: row for row in json.loads(rescue[1])["policies"]}
-    assert list(beside) == ["offered_policy", "srs"]
-    assert beside["offered_policy"]["group"] == "Picky"
-    assert 0.3 < beside["offered_policy"]["ratio"] < 1.2
+    rows = {row["policy"]: row for row in json.loads(rescue[1])["policies"]}
+    assert list(rows) == ["offered_policy", "srs"]
+    assert rows["offered_policy"]["group"] == "Picky"
+    assert 0.3 < rows["offered_policy"]["ratio"] < 1.2
 
     listed = {one["name"]: one for one in json.loads(solvers[1])}
     assert listed["offered_solver"]["problems"] == ["linear program"]
@@ -243,7 +243,7 @@ def test_its_policy_has_the_exact_value_that_its_rule_brings() -> None:
     assert abs(runs.mean() - exact) <= 6 * runs.std() / np.sqrt(runs.size)
 
 
-def test_a_broken_neighbour_is_told_of_in_one_line(site: Path, tmp_path: Path) -> None:
+def test_a_broken_plugin_is_reported_in_one_line(site: Path, tmp_path: Path) -> None:
     metadata = tmp_path / "broken-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")

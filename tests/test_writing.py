@@ -188,7 +188,7 @@ def test_every_writer_of_files_refuses(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_names_of_files(name: str, wrong: bool) -> None:
     if wrong:
-        with pytest.raises(OutputError, match="is no name for a file"):
+        with pytest.raises(OutputError, match="cannot be a file name"):
             checked_name(name)
     else:
         assert checked_name(name) == name
@@ -240,7 +240,7 @@ def test_no_link_leads_out_of_a_folder(tmp_path: Path) -> None:
     for name in ("index.html", "pictures/page.html"):
         with pytest.raises(OutputError, match="it is a link"):
             out.write(name, "computed")
-    with pytest.raises(OutputError, match="is no name for a file"):
+    with pytest.raises(OutputError, match="cannot be a file name"):
         out.write("../outside/page.html", "computed")
     assert (outside / "page.html").read_text() == "theirs"
     with pytest.raises(OutputError, match="cannot be written"):

@@ -110,7 +110,7 @@ def _interpreter(variation: Variation) -> str:
 
 
 def _uv() -> Path | str:
-    """Return uv, from the path or installed beside the environments."""
+    """Return uv, from the path or installed with the environments."""
     found = shutil.which("uv")
     if found:
         return found

@@ -1,4 +1,4 @@
-"""``edgeopt check``: the claims of the papers, each with a verdict."""
+"""``edgeopt check``: the claims of the papers and their verdicts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 def check(
     claim: Annotated[
         list[str] | None,
-        typer.Argument(help="Claims, patterns or systems; all if left out.", show_default=False),
+        typer.Argument(help="Claims, patterns or systems; all by default.", show_default=False),
     ] = None,
     instances: Annotated[
         int,
-        typer.Option(min=0, help="Small instances to draw for each system, beside the named ones."),
+        typer.Option(min=0, help="Random small instances to draw for each system."),
     ] = 0,
     seed: SeedOption = 0,
     published: Annotated[
         bool,
-        typer.Option("--published", help="Show what fails as printed: counterexample, correction."),
+        typer.Option(
+            "--published", help="Show the published claims that fail, with counterexamples."
+        ),
     ] = False,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
-    out: Annotated[
-        Path | None, typer.Option(help="Directory for the page and claims.json.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the page and claims.json.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Check claims on their own instances; exit code 1 if one that should hold is violated.
+    """Check claims on their named instances; exit code 1 if one that should hold is violated.
 
-    A claim that is known to be false, such as one that stands as its paper prints it, is expected
-    to be violated; the claims that correct it are checked beside it. Of each claim the instance is
-    shown that leaves least room.
+    Claims that are known to be false, as published or in another plausible form, are expected to be
+    violated; the claims that correct them are checked too. For each claim, the instance with the
+    least slack is shown.
     """
     from edgeopt.bounds.registry import resolve
     from edgeopt.studies import check_all
 
     if out is not None:
-        # A folder that cannot be written to is told of before the claims are checked.
+        # Fail before the claims are checked if the folder cannot be written to.
         resolve(claim or None)
         Folder(out, "check", force=force)
     checked = check_all(claim or None, instances=instances, rng=seed, workers=workers)

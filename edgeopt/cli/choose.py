@@ -1,4 +1,4 @@
-"""From what a user types to a system and an instance."""
+"""Options that several commands have, and the system and instance that they choose."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ if TYPE_CHECKING:
 SystemArgument = Annotated[
     str,
     typer.Argument(
-        help="Name of the system: rescue, idn, oinc, edr, tapfinger, or one of another package."
+        help="System: rescue, idn, oinc, edr, tapfinger, or one from an installed package."
     ),
 ]
 InstanceOption = Annotated[
     str | None,
     typer.Option(
-        help="A named source of the system (rescue: tables, paper; idn: topology_1, topology_2, "
-        "...; oinc: drawn, swinging, physical, tables; edr: drawn, quiet, tables; tapfinger: "
-        "several, single, mixed, pointer, tables) or an instance file."
+        help="Named source of the system (rescue: tables, paper; idn: topology_1, topology_2, ...; "
+        "oinc: drawn, swinging, physical, tables; edr: drawn, quiet, tables; tapfinger: several, "
+        "single, mixed, pointer, tables), or an instance file."
     ),
 ]
 DataOption = Annotated[
-    Path | None, typer.Option(help="Directory of raw data to build the instance from.")
+    Path | None, typer.Option(help="Folder of raw data to build the instance from.")
 ]
 SeedOption = Annotated[
-    int, typer.Option(min=0, help="Seed of everything drawn: scenarios, and the instance.")
+    int, typer.Option(min=0, help="Seed of the instance, if it is drawn, and of the scenarios.")
 ]
 DrawsOption = Annotated[
-    int, typer.Option(min=1, help="Instances to draw, with this many seeds from --seed on.")
+    int,
+    typer.Option(min=1, help="Number of instances to draw, with consecutive seeds from --seed."),
 ]
 ForceOption = Annotated[
     bool,
-    typer.Option("--force", help="Write over a file, or into a folder that edgeopt did not make."),
+    typer.Option(
+        "--force", help="Overwrite a file, or write to a folder that edgeopt did not create."
+    ),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on standard output.")
+    bool, typer.Option("--json", help="Print a JSON document to standard output.")
 ]
 
 
@@ -53,17 +56,17 @@ class Chosen(NamedTuple):
 
 
 def chosen_system(name: str) -> System:
-    """Return the record of a system, or say which there are."""
+    """Return the record of a system; the error lists the known ones."""
     from edgeopt.studies import find_system
 
     return find_system(name)
 
 
 def chosen_instance(record: System, wanted: str | None, data: Path | None, seed: int) -> Chosen:
-    """Return the instance that the options ask for."""
+    """Return the instance that the options choose."""
     if data is not None:
         if wanted is not None:
-            raise OptionError("--instance and --data: give one of them")
+            raise OptionError("--instance and --data cannot be used together")
         return _from_raw(record, data, seed)
     sources = record.instances.sources
     if wanted is None:
@@ -74,22 +77,22 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
     if not path.is_file():
         raise OptionError(
             f"--instance {wanted}: neither a file nor a source of {record.name}; "
-            f"its sources are {', '.join(sources)}"
+            f"choose from {', '.join(sources)}"
         )
-    return Chosen(path.name, record.instances.load(path), (f"{path.name}, a file of the user",))
+    return Chosen(path.name, record.instances.load(path), (f"{path.name}, an instance file",))
 
 
 def chosen_instances(
     record: System, wanted: str | None, data: Path | None, seed: int, draws: int
 ) -> list[Chosen]:
-    """Return the instances that the options ask for, one per seed."""
+    """Return the instances that the options choose, one per seed."""
     if draws == 1:
         return [chosen_instance(record, wanted, data, seed)]
     sources = record.instances.sources
     name = next(iter(sources)) if wanted is None else wanted
     if data is not None or name not in sources or not sources[name].seeded:
         raise OptionError(
-            f"--draws {draws}: {'raw data' if data is not None else name} cannot be drawn anew"
+            f"--draws {draws}: {name if data is None else 'raw data'} cannot be drawn repeatedly"
         )
     drawn = (chosen_instance(record, name, None, seed + more) for more in range(draws))
     return [
@@ -108,5 +111,5 @@ def _from_raw(record: System, data: Path, seed: int) -> Chosen:
     if from_raw is None:
         raise OptionError(f"--data: {record.name} does not read raw data")
     if not data.is_dir():
-        raise OptionError(f"--data {data}: no such directory")
-    return Chosen("data", from_raw(data, rng=seed), (f"raw data read from {data}",))
+        raise OptionError(f"--data {data}: no such folder")
+    return Chosen("data", from_raw(data, rng=seed), (f"raw data from {data}",))

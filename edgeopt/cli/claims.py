@@ -1,4 +1,4 @@
-"""Claims on a terminal: tables that fit it, and counterexamples to read."""
+"""Claims on a terminal: tables that fit it, and counterexamples in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.studies import Checked, CheckedClaim
 
 _WIDE: Final = 400
-"""Columns to write when nobody watches: a line per claim."""
+"""Columns when standard output is no terminal: a line per claim."""
 
 _HEADINGS: Final = (
     "claim",
@@ -35,7 +35,7 @@ _TONES: Final = {"good": "green", "expected": "yellow", "bad": "bold red", "soft
 
 
 def table(system: str, claims: Sequence[CheckedClaim], *, drawn: bool) -> None:
-    """Print the claims of a system, with the instance that leaves each the least room."""
+    """Print the claims of a system, each with the instance that has the least slack."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -50,16 +50,7 @@ def table(system: str, claims: Sequence[CheckedClaim], *, drawn: bool) -> None:
         pad_edge=False,
     )
     rows = [[printable(cell) for cell in _cells(one, system, drawn=drawn)] for one in claims]
-    headings = [
-        "claim",
-        "source",
-        "verdict",
-        "measured",
-        "guaranteed",
-        "slack",
-        "tightest instance",
-    ]
-    headings += ["drawn"] * drawn
+    headings = [*_HEADINGS, *["drawn"] * drawn]
     widest = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     widths = _fitting(widest, console.width)
     for heading, width in zip(headings, widths, strict=True):
@@ -83,18 +74,18 @@ def _cells(one: CheckedClaim, system: str, *, drawn: bool) -> list[str]:
         number(one.slack, 2),
         found.instance if one.decided else found.reason,
     ]
-    # Why there is none is told by the page and the JSON document.
+    # The page and the JSON document say why there is none.
     return [*cells, one.drawn_in_words.partition(":")[0] if one.drawn else "none"][: 7 + drawn]
 
 
-def _fitting(widest: Sequence[int], room: int) -> list[int]:
-    """Return widths of columns that fit into the room: long texts give way, no number does."""
+def _fitting(widest: Sequence[int], width: int) -> list[int]:
+    """Return widths of columns that fit: long texts are wrapped, numbers are not."""
     gap = 2
-    spare = room - 2 - gap * len(widest)
+    spare = width - 2 - gap * len(widest)
     numbers = widest[2:6]
     texts = [widest[0], widest[1], *widest[6:]]
     spare -= sum(numbers)
-    # The widest column gives way first.
+    # The widest column is narrowed first.
     while sum(texts) > max(spare, 10 * len(texts)):
         texts[texts.index(max(texts))] -= 1
     return [*texts[:2], *numbers, *texts[2:]]
@@ -107,7 +98,7 @@ def _broken(text: str, width: int) -> str:
         head = text[: width + 1]
         end = head.rfind(" ") + 1
         if end <= width // 2:
-            # A dot within a number is none to break behind.
+            # No line breaks at the dot of a number.
             marks = re.finditer(r"[_,(=/]|\.(?!\d)", text[:width])
             end = max([end, *(mark.end() for mark in marks)])
         cut = end if end > width // 3 else width
@@ -117,7 +108,7 @@ def _broken(text: str, width: int) -> str:
 
 
 def counterexamples(checked: Checked) -> None:
-    """Print which claims fail as printed, each with its smallest counterexample."""
+    """Print the claims that fail as published, each with its smallest counterexample."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -133,9 +124,9 @@ def counterexamples(checked: Checked) -> None:
         lines = [
             Text(printable(in_text(one.claim.statement))),
             Text.assemble(
-                f"But on {found.verdict.instance} it is ",
+                f"Counterexample {found.verdict.instance}: it is ",
                 (digits(found.verdict.measured), "bold"),
-                f" where {against} is claimed. {printable(' '.join(found.words.split()))}",
+                f", but the claim says {against}. {printable(' '.join(found.words.split()))}",
             ),
         ]
         if found.numbers:
@@ -148,11 +139,8 @@ def counterexamples(checked: Checked) -> None:
         console.print()
     others = sum(one.refuted and not one.published for one in checked.claims)
     if others:
-        console.print(
-            Text(
-                f"Also false, and refuted on the page of --out: {plural(others, 'other reading')}."
-            )
-        )
+        also = plural(others, "other plausible form")
+        console.print(Text(f"{also} also fail{'s' * (others == 1)}; the page of --out shows them."))
 
 
 def _console(narrow: int = _WIDE) -> Console:

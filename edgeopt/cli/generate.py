@@ -22,7 +22,9 @@ def generate(
     out: Annotated[Path, typer.Option(help="File to write.")],
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the instance; can be repeated."
+        ),
     ] = None,
     seed: SeedOption = 0,
     force: ForceOption = False,

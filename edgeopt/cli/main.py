@@ -1,4 +1,4 @@
-"""The program: its commands, its version, and one clear line for whatever goes wrong."""
+"""The program: its commands, its version, and one line for every error."""
 
 import io
 import os
@@ -15,8 +15,7 @@ from edgeopt.cli.check import check
 from edgeopt.cli.generate import generate
 from edgeopt.cli.reproduce import reproduce
 from edgeopt.cli.search import search
-from edgeopt.cli.solve import solve
-from edgeopt.cli.solvers import solvers
+from edgeopt.cli.solve import solve, solvers
 from edgeopt.cli.study import study
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable
@@ -34,7 +33,7 @@ app = typer.Typer(
 for command in (study, reproduce, generate, solve, check, search, solvers):
     app.command()(command)
 
-# The library may carry its own copy of click, so its exceptions are found from what is public.
+# typer may carry its own copy of click, so the exception is found from a public class.
 _UsageError: Any = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
@@ -45,10 +44,9 @@ def _program(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Study scheduling of training and inference on shared edge resources.
+    """Study the scheduling of training and inference on shared edge resources.
 
-    Every number comes with its certificate: a solution with its bound, a ratio with its interval,
-    a theorem with a verdict.
+    Every result has a certificate: a solution its bound, a ratio its interval, a claim its verdict.
     """
     if version:
         print(f"edgeopt {edgeopt.__version__}")
@@ -64,37 +62,38 @@ def run(arguments: "Sequence[str]") -> int:
     except _UsageError as error:
         return _complain(error.format_message())
     except BrokenPipeError:
-        # The reader has seen enough; keep the interpreter from flushing into the closed pipe.
+        # Keep the interpreter from flushing into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (EdgeOptError, OSError) as error:
         return _complain(str(error) or type(error).__name__)
     except MemoryError as error:
-        return _complain(f"not enough memory for that: {error}")
+        return _complain(f"not enough memory: {error}")
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
-    # What is left is a mistake of ours, or of a package that offers something; it may even try to
-    # end the program.
+    # Anything else is a bug, here or in an installed plugin, which may even try to exit.
     except (Exception, SystemExit) as error:
         where = "; ".join(getattr(error, "__notes__", ()))
         what = f"{type(error).__name__}: {error}" + f" ({where})" * bool(where)
         _complain(f"{what}; this is a bug, please report it with what EDGEOPT_DEBUG=1 shows")
         return _BUG
-    # The library itself turns an interrupt within a command into this code.
+    # typer itself turns an interrupt within a command into this code.
     if code == _INTERRUPTED:
         print("interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
 def _require_sayable(arguments: "Sequence[str]") -> None:
-    """Refuse an argument that can be no name of a file and no text that is shown."""
+    """Refuse an argument that can be neither a file name nor printed."""
     for argument in arguments:
         try:
             sayable = b"\0" not in os.fsencode(argument)
         except UnicodeEncodeError:
             sayable = False
         if not sayable:
-            raise OptionError(f"argument {argument!r}: holds characters that no argument can have")
+            raise OptionError(
+                f"argument {argument!r} contains characters that an argument cannot have"
+            )
 
 
 def _complain(message: str) -> int:
@@ -104,11 +103,11 @@ def _complain(message: str) -> int:
     return _BAD_INPUT
 
 
-class _Teller:
-    """Writes each warning of edgeopt once, as an error is written; others as Python does."""
+class _Warnings:
+    """Prints each warning of edgeopt once, in the form of errors; others as Python does."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._printed: set[str] = set()
         self._otherwise = warnings.showwarning
 
     def __call__(
@@ -117,18 +116,18 @@ class _Teller:
         text = printable(" ".join(str(message).split()))
         if not issubclass(category, EdgeOptWarning):
             self._otherwise(message, category, *place, **more)
-        elif text not in self._told:
-            self._told.add(text)
+        elif text not in self._printed:
+            self._printed.add(text)
             print(f"edgeopt: warning: {text}", file=sys.stderr)
 
 
 def main() -> None:
     """Run the program with the arguments of this process, and leave with its exit code."""
-    warnings.showwarning = _Teller()
+    warnings.showwarning = _Warnings()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A label may hold what the terminal cannot show.
+        # A label may contain characters that the terminal cannot show.
         sys.stdout.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
-    # Nothing is left to interrupt: what follows would only leave a traceback.
+    # An interrupt from here on would only print a traceback.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)

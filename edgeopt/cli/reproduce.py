@@ -1,4 +1,4 @@
-"""``edgeopt reproduce``: figures and tables of a paper's evaluation, beside what is printed."""
+"""``edgeopt reproduce``: figures and tables of a paper, compared with the published ones."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,28 +13,26 @@ from edgeopt.errors import OptionError
 def reproduce(
     system: SystemArgument,
     figure: Annotated[
-        str | None, typer.Option(help="Number of the figure; all figures and tables if left out.")
+        str | None, typer.Option(help="Number of the figure; by default all figures and tables.")
     ] = None,
     table: Annotated[str | None, typer.Option(help="Number of the table.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Directory for page, pictures, tables and the finished cells."),
+        typer.Option(help="Folder for the page, pictures, tables and finished cells."),
     ] = None,
     force: ForceOption = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few and small cells, for a first look.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Compute few and small cells.")] = False,
     workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine; all cores if left out.")
+        int | None, typer.Option(help="Processes on this machine; by default all cores.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler whose workers compute instead.")
+        str | None, typer.Option(help="Address of a Dask scheduler to compute on instead.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Reproduce the evaluation of a system's paper: picture, table, and printed beside ours.
+    """Reproduce figures and tables of a system's paper, and compare them with the published ones.
 
-    A run that is interrupted goes on where it stopped when it is started again with the same --out.
+    An interrupted run continues where it stopped if it is started again with the same --out.
     """
     import json
 
@@ -43,7 +41,7 @@ def reproduce(
     from edgeopt.studies.wording import plural
 
     if cluster is not None and workers is not None:
-        raise OptionError("--workers and --cluster: give one of them")
+        raise OptionError("--workers and --cluster cannot be used together")
     found = compute(
         system,
         figure=figure,
@@ -77,5 +75,5 @@ def reproduce(
     for sentence, meant in found.shared.items():
         show.note(f"- may differ in {meant}: {sentence}")
     cells = plural(sum(outcome.cells for outcome in found.outcomes), "cell")
-    where = f"page: {out / 'index.html'}" if out else "add --out DIR for pictures and tables"
+    where = f"page: {out / 'index.html'}" if out else "add --out FOLDER for pictures and tables"
     show.note(f"{cells}; {where}")

@@ -1,4 +1,4 @@
-"""``edgeopt search``: the instance that leaves a claim the least room."""
+"""``edgeopt search``: the instance that leaves a claim the least slack."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
 def search(
     claim: Annotated[str, typer.Argument(help="Identifier of the claim.", show_default=False)],
     space: Annotated[
-        str | None, typer.Option(help="Family to search; all that fit the claim by default.")
+        str | None,
+        typer.Option(help="Parameter space to search; by default all that fit the claim."),
     ] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Instances to check, in each family.")] = 800,
+    budget: Annotated[int, typer.Option(min=1, help="Instances to check in each space.")] = 800,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="File for the instance (.nc), or for the numbers it is made of (.json)."),
+        typer.Option(help="File for the instance (.nc) or for its parameters (.json)."),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Search small instances for the one that leaves a claim the least room.
+    """Search for the instance that leaves a claim the least slack.
 
-    Stops at the first one that violates it, and makes it simple. Exit code 1 if that is a claim
-    that should hold.
+    Stops at the first instance that violates the claim, and simplifies it. Exit code 1 if the claim
+    should hold.
     """
-    from edgeopt.bounds import search as least_room
+    from edgeopt.bounds import search as least_slack
     from edgeopt.bounds.search.registry import fitting, known_claim
     from edgeopt.studies.progress import progress_bar
 
@@ -41,7 +42,7 @@ def search(
     if out is not None:
         target_of(out, force=force)
     with progress_bar(len(places) * budget + budget // 2) as step:
-        found = least_room(chosen, space, budget, seed, step=step)
+        found = least_slack(chosen, space, budget, seed, step=step)
     if out is not None:
         with placed(out, force=force) as draft:
             found.save(draft)
@@ -52,7 +53,7 @@ def search(
                 **found.verdict.as_dict(),
                 "relation": chosen.relation.value,
                 "relative_slack": found.slack,
-                "looked": found.looked,
+                "evaluations": found.evaluations,
                 "space": found.space.name,
                 "instance": dict(found.parameters),
                 "file": None if out is None else str(out),
@@ -77,11 +78,11 @@ def _print(found: "Found", relation: str) -> None:
             ["measured", number(verdict.measured, 6)],
             [relation, number(verdict.guaranteed, 6)],
             ["relative slack", number(found.slack, 3)],
-            ["instances checked", str(found.looked)],
+            ["instances checked", str(found.evaluations)],
         ],
     )
     show.table(
         found.space.name,
-        ["number", "value"],
+        ["parameter", "value"],
         ([name, f"{value:.6g}"] for name, value in found.parameters.items()),
     )

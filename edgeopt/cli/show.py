@@ -1,4 +1,4 @@
-"""Output: tables for people, one JSON document for programs."""
+"""Output: tables for people, JSON documents for programs."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _WIDE = 1000
-"""Columns to write when nobody watches, so that a table is never cut."""
+"""Columns when standard output is no terminal, so that a table is never cut."""
 
 _NAME = 24
 """Columns within which a name does not wrap."""
 
 _BORDER = 3
-"""Columns that a column takes for its border and the room beside it."""
+"""Characters that a column takes for its border and margin."""
 
 
 def document(content: Any) -> None:
-    """Print one JSON document; figures that do not exist are null."""
+    """Print a JSON document; missing numbers are null."""
     from edgeopt.studies.files import plain
 
     print(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print a table to standard output, in parts below each other where it is too wide."""
+    """Print a table to standard output, in several parts if it is too wide."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -69,13 +69,13 @@ def _parts(least: Sequence[int], left: int, width: int) -> list[list[int]]:
     """Return which columns to print side by side; the leading ones come first in every part."""
     leading = list(range(left))
     parts: list[list[int]] = []
-    room = 0
+    left_over = 0
     for place in range(left, len(least)):
-        if not parts or least[place] + _BORDER > room:
+        if not parts or least[place] + _BORDER > left_over:
             parts.append([*leading])
-            room = width - sum(wide + _BORDER for wide in least[:left])
+            left_over = width - sum(wide + _BORDER for wide in least[:left])
         parts[-1].append(place)
-        room -= least[place] + _BORDER
+        left_over -= least[place] + _BORDER
     return parts or [leading]
 
 

@@ -1,4 +1,4 @@
-"""``edgeopt solve``: the offline benchmark of an instance, with its certificate."""
+"""``edgeopt solve``: the offline benchmark of an instance. ``edgeopt solvers``: the solvers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,21 +28,23 @@ def solve(
     instance: InstanceOption = None,
     data: DataOption = None,
     seed: SeedOption = 0,
-    method: Annotated[str | None, typer.Option(help="How to solve it.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="How to solve it; an unknown name lists the methods.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the plan (.csv or .nc).")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Solve the offline benchmark of an instance and prove its gap."""
+    """Solve the offline benchmark of an instance, with a proven gap."""
     from edgeopt.studies.wording import duration, number, power
 
     record = chosen_system(system)
     offline = record.offline
     if offline.solve is None:
-        raise OptionError(f"{record.name} has no benchmark to solve alone")
+        raise OptionError(f"{record.name} has no benchmark that can be solved by itself")
     if method is not None and method not in offline.methods:
         raise OptionError(
-            f"--method {method}: {record.name} knows {', '.join(offline.methods) or 'none'}"
+            f"--method {method}: unknown; {record.name} has {', '.join(offline.methods) or 'none'}"
         )
     if out is not None:
         _check_writable(record, out, force=force)
@@ -82,10 +84,43 @@ def solve(
 
 
 def _check_writable(record: "System", out: Path, *, force: bool) -> None:
-    """Find out before the solve whether its plan can be written."""
+    """Fail before the solve if its plan cannot be written."""
     suffixes = record.offline.suffixes
     if record.offline.export is None:
         raise OptionError(f"--out: {record.name} does not write plans")
     if out.suffix not in suffixes:
         raise OptionError(f"--out {out}: the name must end in {' or '.join(suffixes)}")
     target_of(out, force=force)
+
+
+def solvers(as_json: JsonOption = False) -> None:
+    """List the solvers, whether they are installed, and the problems that they take."""
+    from edgeopt.solvers.registry import backends
+
+    found = backends()
+    if as_json:
+        show.document(
+            [
+                {
+                    "name": backend.name,
+                    "installed": backend.installed,
+                    "version": backend.version if backend.installed else None,
+                    "problems": list(backend.problems),
+                }
+                for backend in found
+            ]
+        )
+        return
+    show.table(
+        "Solvers",
+        ["solver", "version", "problems"],
+        (
+            [
+                backend.name,
+                (backend.version or "") if backend.installed else "not installed",
+                ", ".join(backend.problems),
+            ]
+            for backend in found
+        ),
+        left=3,
+    )

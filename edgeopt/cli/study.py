@@ -1,4 +1,4 @@
-"""``edgeopt study``: compare the policies of a system and write a page."""
+"""``edgeopt study``: compare the policies of a system, and write a page."""
 
 import math
 from pathlib import Path
@@ -32,23 +32,25 @@ def study(
     data: DataOption = None,
     runs: Annotated[
         int | None,
-        typer.Option(min=2, help="Simulated runs per policy; the system's own choice if left out."),
+        typer.Option(min=2, help="Simulated runs per policy; the default depends on the system."),
     ] = None,
     seed: SeedOption = 0,
     draws: DrawsOption = 1,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     policies: Annotated[
         list[str] | None,
-        typer.Option(help="Policies to compare: names or patterns, with commas or repeated."),
+        typer.Option(help="Policies to compare: names or patterns, comma-separated or repeated."),
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="Policy that differences are taken to.")
+        str | None, typer.Option(help="Policy to which differences are taken.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory for the page and its table.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the page, its tables and pictures.")
+    ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the policies of a system on one instance, or on several that are drawn."""
+    """Compare the policies of a system on one instance, or on several drawn instances."""
     from edgeopt.studies import study as compare
 
     record = chosen_system(system)
@@ -74,7 +76,7 @@ def study(
         _print(case)
     for comparison in record.reporting.comparisons:
         _print_comparison(result, comparison)
-    show.note(f"page: {page}" if page else "Add --out DIR for a page with pictures and claims.")
+    show.note(f"page: {page}" if page else "Add --out FOLDER for a page with pictures and claims.")
 
 
 def _print(case: "Case") -> None:
@@ -82,7 +84,7 @@ def _print(case: "Case") -> None:
     from edgeopt.studies.wording import number, percent, uncapitalised
 
     record = case.system
-    promises = record.constraint.count(case.instance) > 0
+    constrained = record.constraint.count(case.instance) > 0
     show.table(
         f"{record.title}; instance {case.name}, {case.settings.runs} runs",
         [
@@ -90,8 +92,8 @@ def _print(case: "Case") -> None:
             uncapitalised(record.objective.heading),
             record.objective.over(case.label),
             "interval",
-            *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if promises else []),
-            *(uncapitalised(measure.title) for measure in record.reporting.metrics),
+            *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if constrained else []),
+            *(uncapitalised(metric.title) for metric in record.reporting.metrics),
             "µs per decision",
         ],
         (
@@ -102,12 +104,12 @@ def _print(case: "Case") -> None:
                 record.objective.ratios(row["ratio_low"], row["ratio_high"]),
                 *(
                     [f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"]
-                    if promises
+                    if constrained
                     else []
                 ),
                 *(
-                    percent(row[measure.name]) if measure.percent else number(row[measure.name], 3)
-                    for measure in record.reporting.metrics
+                    percent(row[metric.name]) if metric.percent else number(row[metric.name], 3)
+                    for metric in record.reporting.metrics
                 ),
                 number(row["decision_us"], 2),
             ]

@@ -1,7 +1,7 @@
-"""One kind of code digest: what modules compute with, without comments and docstrings.
+"""Digests of code: a hash of modules and all that they import, without comments and docstrings.
 
 The digest of a module covers its source and the modules of its package that it imports, directly or
-not. It tells whether a number, or a compiled kernel, is of the code that is there.
+not. It tells whether a number or a compiled kernel was made by the present code.
 """
 
 from __future__ import annotations

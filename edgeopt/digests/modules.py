@@ -1,4 +1,4 @@
-"""The modules that code consists of, and their digest."""
+"""The modules that code imports, and their digest."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FORMAT: Final = 1
-"""Number of the way in which facts are found and written; counted up when it changes."""
+"""Version of the format of facts."""
 
 SHIPPED: Final = PACKAGE / "_digests.json"
-"""Facts of the package's own modules, written when a wheel is built."""
+"""Facts about the modules of edgeopt, written when a wheel is built."""
 
 KEPT: Final = "digests.json"
-"""The same in the cache folder, written as they are found."""
+"""The same in the cache folder, written when they are found."""
 
 _TICK: Final = 0.005
-"""Seconds by which the clock of files may lag behind."""
+"""Seconds by which the clock of files may be late."""
 
 
 @cache
 def facts_of(module: str) -> Facts | None:
-    """Return the facts of a module; None if it has no source, or is of Python itself."""
+    """Return the facts about a module; None without source, and for Python's own modules."""
     path = _sources(module.partition(".")[0]).get(module)
     if path is None:
         return None
@@ -48,12 +48,12 @@ def facts_of(module: str) -> Facts | None:
 
 
 _FOUND: Final[dict[str, Facts]] = {}
-"""Facts that no table holds yet."""
+"""Facts that are in no table yet."""
 
 
 @cache
 def _table() -> dict[str, Facts]:
-    """Return the facts that were found before, by module."""
+    """Return the facts that are known, by module."""
     found: dict[str, Facts] = {}
     for path in (SHIPPED, cache_folder() / KEPT):
         try:
@@ -66,7 +66,7 @@ def _table() -> dict[str, Facts]:
 
 
 def _keep() -> None:
-    """Keep the facts that are new; where that fails they are found again."""
+    """Keep new facts; if that fails, they are found again."""
     if not _FOUND:
         return
     folder = cache_folder()
@@ -81,7 +81,7 @@ def _keep() -> None:
 
 
 def facts_of_package() -> str:
-    """Write the facts of all modules of edgeopt, found anew, for its wheel."""
+    """Return the facts about all modules of edgeopt, found anew, for its wheel."""
     sources = sorted(_sources(OWN).items())
     return table_of(
         {
@@ -92,14 +92,14 @@ def facts_of_package() -> str:
 
 
 def table_of(facts: Mapping[str, Facts]) -> str:
-    """Write facts by module as they are read back."""
+    """Return facts by module as JSON."""
     rows = {module: astuple(known) for module, known in sorted(facts.items())}
     return json.dumps({"format": FORMAT, "modules": rows}, separators=(",", ":"))
 
 
 @cache
 def _sources(top: str) -> dict[str, Path]:
-    """Return the files of a package and its modules by their names; of Python itself, none."""
+    """Return the files of a package by module; none for Python's own."""
     if top in sys.stdlib_module_names:
         return {}
     if top == "__main__":
@@ -125,13 +125,13 @@ def _sources(top: str) -> dict[str, Path]:
 
 
 def _script() -> Path | None:
-    """Return the file that this process runs, where it has one."""
+    """Return the script that this process runs, if any."""
     name = getattr(sys.modules["__main__"], "__file__", None)
     return None if name is None else Path(name).absolute()
 
 
 def _beside_script() -> set[str]:
-    """Return the names of the modules and packages in the folder of the script."""
+    """Return the names of modules and packages in the folder of the script."""
     script = _script()
     if script is None:
         return set()
@@ -141,7 +141,7 @@ def _beside_script() -> set[str]:
 
 
 def _home(module: str, name: str) -> str:
-    """Return the module where what is imported from a module under a name stands."""
+    """Return the module that defines what a module offers under a name."""
     sources = _sources(module.partition(".")[0])
     for _ in range(20):
         if name and f"{module}.{name}" in sources:
@@ -162,17 +162,17 @@ def closure(
 ) -> tuple[str, ...]:
     """Return modules and those of their packages that they import, directly or not, sorted.
 
-    The modules beside a script count as its package.
+    The modules in the folder of a script count as its package.
 
     Parameters
     ----------
     roots
-        The modules to begin with.
+        The first modules.
     named
-        Names of systems besides those that the roots are of. What a table offers for other systems
-        is left out: they are imported by name only, and one system never imports another.
+        Names of systems, in addition to those of the roots. Parts of other systems are left out:
+        they are imported by name only, and one system never imports another.
     alone
-        Modules that count without what they import.
+        Modules that count without their imports.
     """
     packages = {root.partition(".")[0] for root in roots} | {OWN}
     if "__main__" in packages:
@@ -197,14 +197,14 @@ def closure(
 
 @cache
 def systems() -> frozenset[str]:
-    """Return the names of the package's own systems: they have a folder in several subpackages."""
+    """Return the names of the built-in systems, which have a folder in several subpackages."""
     layers = [PACKAGE / layer for layer in ("instances", "studies")]
     there = [{file.parent.name for file in layer.glob("*/__init__.py")} for layer in layers]
     return frozenset.intersection(*map(frozenset, there))
 
 
 def modules_within(package: str) -> list[str]:
-    """Return the modules whose names begin so."""
+    """Return the modules whose names begin with a package's."""
     return [name for name in _sources(package.partition(".")[0]) if name.startswith(package)]
 
 
@@ -214,7 +214,7 @@ def digest(
     named: frozenset[str] = frozenset(),
     alone: frozenset[str] = frozenset(),
 ) -> str:
-    """Return one hash of the code of modules and of all that they import in their packages.
+    """Return one hash of the code of modules and their imports in their packages.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def digest(
 
 
 def changed(modules: Iterable[str]) -> list[Path]:
-    """Return files that were touched after this process began: what runs may be older than they.
+    """Return files that changed after this process began, whose code may not be what runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the source of one module says: its code by a hash, and what it imports."""
+"""Facts about the source of a module: a hash of its code, and its imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN: Final = __name__.partition(".")[0]
 
 @dataclass(frozen=True)
 class Facts:
-    """What the source of one module says, by itself.
+    """Facts about the source of one module.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class Facts:
     code
         Hash of the source without comments, docstrings and layout.
     uses
-        Pairs of a module and a name in it that are imported anywhere in the source, but for type
-        checking; the name is empty for the module itself. Of a module of edgeopt, in edgeopt.
+        Pairs of a module and a name in it that the source imports, except for type checking; the
+        name is empty for the module itself. For a module of edgeopt, only those in edgeopt.
     texts
-        Names of modules that stand in it as texts, to be imported when they are needed; one that
-        ends in a dot stands for all modules of that package.
+        Names of modules in string literals, imported when they are used; one that ends in a dot
+        means all modules of that package.
     offers
-        Names that a package hands on, each with the module that it is of and its name there.
+        Names that a package re-exports, each with its module and name there.
     """
 
     source: str
@@ -42,11 +42,11 @@ class Facts:
 
 
 def read_facts(source: bytes, module: str, package: bool) -> Facts:
-    """Find the facts of a module."""
+    """Find the facts about a module."""
     tree = ast.parse(source)
     pieces: list[str] = []
     _write(tree, pieces)
-    # Dictionaries keep the order in which things are found, so that facts are the same everywhere.
+    # Dictionaries keep their order, so that facts are the same everywhere.
     uses: dict[tuple[str, str], None] = {}
     texts: dict[str, None] = {}
     offers: dict[str, tuple[str, str]] = {}
@@ -86,19 +86,19 @@ def read_facts(source: bytes, module: str, package: bool) -> Facts:
         if name in bound:
             uses[bound[name], attribute] = None
     hashes = (hash_of(source), hash_of("\n".join(pieces).encode("utf-8", "surrogatepass")))
-    # What edgeopt uses of others is not its code; what others use of their own may be theirs.
+    # Modules of edgeopt have edgeopt's modules only; others, all that they use.
     own = module.partition(".")[0] == OWN
     kept = tuple(used for used in uses if not own or used[0].partition(".")[0] == OWN)
     return Facts(*hashes, kept, tuple(texts), offers)
 
 
 def hash_of(content: bytes) -> str:
-    """Return the hash by which contents are told apart."""
+    """Return the hash of a content."""
     return hashlib.sha256(content).hexdigest()
 
 
 def _write(node: ast.AST, pieces: list[str]) -> None:
-    """Write a tree in the one way that all versions of Python have, without bare texts."""
+    """Write a tree in the same way for all versions of Python, without docstrings."""
     pieces.append(f"({type(node).__name__}")
     for name in _fields(type(node)):  # type: ignore[arg-type]
         value = getattr(node, name, None)
@@ -123,7 +123,7 @@ def _is_bare_text(node: ast.AST) -> bool:
 
 
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk through what may run: neither docstrings nor what is there for type checking."""
+    """Walk through code that may run: no docstrings, no imports for type checking."""
     for node in ast.iter_child_nodes(tree):
         if _is_bare_text(node):
             continue
@@ -142,7 +142,7 @@ def _is_for_types(test: ast.expr) -> bool:
 
 
 def _constants(tree: ast.Module) -> dict[str, str]:
-    """Return the texts that have a name in a module."""
+    """Return the string constants of a module."""
     found = {}
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and (text := _text(node.value)):
@@ -161,7 +161,7 @@ def _origin(node: ast.ImportFrom, module: str, package: bool) -> str:
 
 
 def _text(node: ast.AST | None, constants: Mapping[str, str] | None = None) -> str:
-    """Return a text as far as it is known, empty for anything else."""
+    """Return the known beginning of a string, empty for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     text = ""

@@ -1,6 +1,6 @@
 """What is given: frozen, validated, seeded instances of every system.
 
-Names are loaded on first use, so that importing this room costs nothing.
+Names are loaded on first use, so that importing this subpackage costs nothing.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def edf_feasible(
     slot: int,
     free: int,
 ) -> bool:
-    """Tell whether the remaining work meets every deadline if the server is blocked for a while.
+    """Return whether the remaining work meets every deadline if the server is blocked for a while.
 
     The server offers nothing in ``slot..free-1`` and ``capacity`` from slot ``free`` on (compiled).
 

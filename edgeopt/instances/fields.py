@@ -234,7 +234,7 @@ def field(
     above, least, most
         Bounds: larger than, at least, at most.
     says
-        Rule that an error tells instead of the bound.
+        Rule that an error states instead of the bound.
     infinite
         Whether entries may be plus infinity.
     of

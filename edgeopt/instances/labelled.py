@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.validate import path_of, told
+from edgeopt.instances.validate import described, path_of
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -35,41 +35,19 @@ _NAMESAKE = "_nc4_non_coord_"
 
 
 class Variable(NamedTuple):
-    """An array with labels.
+    """An array with labels."""
 
-    Attributes
-    ----------
-    dims
-        Name of each axis; equal names stand for equal lengths within a file.
-    values
-        The array.
-    unit
-        Unit of the entries, "1" for a pure number.
-    title
-        What the entries are, in a few words.
-    """
-
-    dims: tuple[str, ...]
+    dims: tuple[str, ...]  # name of each axis; equal names stand for equal lengths within a file
     values: ArrayLike
-    unit: str = "1"
-    title: str = ""
+    unit: str = "1"  # unit of the entries, "1" for a pure number
+    title: str = ""  # what the entries are, in a few words
 
 
 class Layout(NamedTuple):
-    """What is to be written.
+    """What is to be written."""
 
-    Attributes
-    ----------
-    kind
-        Which sort of instance the data make up.
-    version
-        Version of the layout of this kind.
-    variables, attributes
-        The data.
-    """
-
-    kind: str
-    version: int
+    kind: str  # which sort of instance the data make up
+    version: int  # version of the layout of this kind
     variables: Mapping[str, Variable]
     attributes: Mapping[str, str]
 
@@ -80,18 +58,10 @@ class Layout(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes
-    ----------
-    arrays
-        The variables, without their labels.
-    attributes
-        Texts that belong to the file as a whole.
-    """
-
-    arrays: dict[str, NDArray[Any]]
-    attributes: dict[str, str]
+    arrays: dict[str, NDArray[Any]]  # the variables, without their labels
+    attributes: dict[str, str]  # texts that belong to the file as a whole
 
     def array(self, name: str) -> NDArray[Any]:
         """Return a variable."""
@@ -156,11 +126,11 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
     found = attributes.pop(_KIND, None)
     if not isinstance(found, str) or found != kind:
         rule = f"must hold an instance of kind {kind!r}"
-        raise InstanceError(where, rule, value=told(found))
+        raise InstanceError(where, rule, value=described(found))
     stored = attributes.pop(_VERSION, None)
     if isinstance(stored, np.bool_) or not isinstance(stored, np.integer) or stored < 1:
         raise InstanceError(
-            f"{where}:{_VERSION}", "must be a whole number, at least 1", value=told(stored)
+            f"{where}:{_VERSION}", "must be a whole number, at least 1", value=described(stored)
         )
     if stored > version:
         raise InstanceError(
@@ -180,7 +150,7 @@ def _text(field: str, value: object) -> str:
         value = value.decode("utf-8", "surrogateescape")
     # What was no UTF-8 is read as lone surrogates, which cannot be encoded again.
     if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise InstanceError(field, "must be a text in UTF-8", value=told(value))
+        raise InstanceError(field, "must be a text in UTF-8", value=described(value))
     return value
 
 

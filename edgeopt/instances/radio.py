@@ -29,12 +29,8 @@ __all__ = [
     "watt_to_dbm",
 ]
 
-THERMAL_NOISE_DBM_PER_HZ = -174.0
-"""Power density of thermal noise at 290 K, dBm/Hz."""
-
-MEGABYTE_BITS = 8e6
-"""Bits in a megabyte of 10^6 bytes."""
-
+THERMAL_NOISE_DBM_PER_HZ = -174.0  # power density of thermal noise at 290 K, dBm/Hz
+MEGABYTE_BITS = 8e6  # bits in a megabyte of 10^6 bytes
 _WEAK = 1e-6  # power ratio below which adding 1 would lose digits
 
 

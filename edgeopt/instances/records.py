@@ -53,7 +53,7 @@ class Size(property):
 
 
 def _without_none(hint: Any) -> Any:
-    """Return the type beside None, where there is one."""
+    """Return the type of an optional field without None."""
     if typing.get_origin(hint) not in (typing.Union, UnionType):
         return hint
     others = [one for one in typing.get_args(hint) if one is not type(None)]
@@ -68,8 +68,8 @@ def _docstring(record: type[Record]) -> str:
     fields = "\n".join(one.described() for one in record._fields)
     joined = [text.split(".")[0].strip().removeprefix("Check that ") for text in rules]
     broken = f"If a rule of a field is broken{', or unless ' * bool(joined)}{'; '.join(joined)}."
-    told = textwrap.wrap(f"{broken} Says field, index, value and rule.", WIDTH)
-    lines = "\n    ".join(told)
+    broken += " The error names field, index, value and rule."
+    lines = "\n    ".join(textwrap.wrap(broken, WIDTH))
     sections = [
         head.strip(),
         f"Parameters\n----------\n{fields}",
@@ -219,7 +219,7 @@ class Record:
 class Instance(Record):
     """Base of instances: equal when their content is, hashed, copied, and saved to labelled files.
 
-    Keywords of a class, beside those of `Record`: ``kind`` names it in files, ``version`` counts
+    Keywords of a class, besides those of `Record`: ``kind`` names it in files, ``version`` counts
     the changes of its layout there.
     """
 

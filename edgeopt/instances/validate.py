@@ -181,13 +181,13 @@ def check_choice(field: str, value: object, choices: Sequence[str]) -> None:
     """Raise unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         rule = f"must be one of {', '.join(map(repr, choices))}"
-        raise InstanceError(field, rule, value=told(value))
+        raise InstanceError(field, rule, value=described(value))
 
 
 def check_text(field: str, value: object) -> None:
     """Raise unless the value is a text that can be written to any file."""
     if not isinstance(value, str):
-        raise InstanceError(field, "must be a text", value=told(value))
+        raise InstanceError(field, "must be a text", value=described(value))
     if not value.replace("\n", "").replace("\t", "").isprintable():
         raise InstanceError(field, "must be a text without control characters", value=repr(value))
 
@@ -201,25 +201,25 @@ def check_names(
     """
     # What has no order or no end is no list of names.
     if not isinstance(names, Collection) or isinstance(names, str | Set | Mapping):
-        raise InstanceError(field, f"must be a text per {owner}", value=told(names))
+        raise InstanceError(field, f"must be a text per {owner}", value=described(names))
     texts = tuple(np.atleast_1d(names)) if isinstance(names, np.ndarray) else tuple(names)
     if count is not None and len(texts) != count:
         raise InstanceError(field, f"must be {count} texts, one per {owner}", value=len(texts))
     for i, text in enumerate(texts):
         if not isinstance(text, str) or not text or not text.isprintable():
             rule = "must be a text of one line, not empty"
-            raise InstanceError(field, rule, index=(i,), value=repr(told(text)))
+            raise InstanceError(field, rule, index=(i,), value=repr(described(text)))
     return texts
 
 
 def path_of(path: object, field: str = "path") -> Path:
     """Return the path of a file or folder."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise InstanceError(field, "must be the path of a file or folder", value=told(path))
+        raise InstanceError(field, "must be the path of a file or folder", value=described(path))
     return Path(path)
 
 
-def told(value: object) -> object:
+def described(value: object) -> object:
     """Return what a message says of a value: a text or a number itself, of all else the class."""
     plain = value is None or isinstance(value, str | int | float)
     return value if plain else f"a {type(value).__name__}"

@@ -1,1 +1,1 @@
-"""Room: models."""
+"""Optimization models of every system: declared, as matrices, and solved."""

@@ -1,6 +1,6 @@
 r"""Column generation: solve a few columns, price the rest, stop at a proven gap.
 
-A problem with more columns than one wants to write down is solved on a subset, the *restricted
+A problem with too many columns to list is solved on a subset, the *restricted
 master*. Its duals price the columns left out: the *pricing* routine returns columns that would
 improve the master, and a bound that the same duals prove for the whole problem (the Lagrangian
 bound). The loop ends when the best such bound and the master's objective meet.
@@ -42,37 +42,20 @@ Contra = TypeVar("Contra", contravariant=True)
 
 @dataclass(frozen=True)
 class Restricted:
-    """What a master found on the columns it has.
+    """What a master found on the columns it has."""
 
-    Parameters
-    ----------
-    objective
-        Value of a point that is feasible for the whole problem, columns left out being 0.
-    values
-        That point, in the master's own form.
-    duals
-        Prices for the pricing routine, in the form it takes.
-    """
-
+    # value of a point that is feasible for the whole problem, columns left out being 0
     objective: float
-    values: Any
-    duals: Any
+    values: Any  # that point, in the master's own form
+    duals: Any  # prices for the pricing routine, in the form it takes
 
 
 @dataclass(frozen=True)
 class Priced(Generic[Columns]):
-    """What pricing found.
+    """What pricing found."""
 
-    Parameters
-    ----------
-    bound
-        Proven bound on the optimum over *all* columns.
-    columns
-        Columns worth adding; None when there are none.
-    """
-
-    bound: float
-    columns: Columns | None
+    bound: float  # proven bound on the optimum over *all* columns
+    columns: Columns | None  # columns worth adding; None when there are none
 
 
 @dataclass(frozen=True)
@@ -240,13 +223,7 @@ class GeneratedProgram:
 
 
 class ReusableMaster:
-    """What masters share that stay loaded in HiGHS, to be minimised.
-
-    Parameters
-    ----------
-    model
-        The program with the columns to begin with.
-    """
+    """What masters share that stay loaded in HiGHS, to be minimised."""
 
     sense: Sense = "min"
     name = "column generation"
@@ -279,13 +256,6 @@ class InteriorMaster(Generic[FormT]):
     """What masters share that are solved by an interior-point method of their own.
 
     Every solve goes on from the last point.
-
-    Parameters
-    ----------
-    form, point
-        The program, and where to start.
-    correctors, max_iterations
-        Of `InteriorPoint` and `approach`.
     """
 
     sense: Sense = "max"

@@ -26,39 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ConePair:
-    """A cone program and a primal-dual pair for it.
+    """A cone program and a primal-dual pair for it."""
 
-    Parameters
-    ----------
-    quadratic
-        P, shape [n, n]; None for a linear objective.
-    cost
-        c, shape [n].
-    offset
-        Constant of the objective.
-    matrix, right
-        A, shape [m, n], and b, shape [m]; rows ordered as in `cones`.
-    cones
-        CVXPY's description of K: sizes of its zero, nonnegative, second-order, semidefinite,
-        exponential and power cones.
-    primal, dual
-        x, shape [n], and z, shape [m].
-    lower, upper
-        Bounds of x that stand outside the cones, shape [n].
-    triangle
-        Which triangle of a semidefinite block the rows list: "upper" or "lower".
-    """
-
-    quadratic: Any
-    cost: Vector
-    offset: float
+    quadratic: Any  # P, shape [n, n]; None for a linear objective
+    cost: Vector  # c, shape [n]
+    offset: float  # constant of the objective
+    # matrix, right: A, shape [m, n], and b, shape [m]; rows ordered as in `cones`
     matrix: Any
     right: Vector
+    # CVXPY's description of K: sizes of its zero, nonnegative, second-order, semidefinite,
+    # exponential and power cones
     cones: Any
+    # primal, dual: x, shape [n], and z, shape [m]
     primal: Vector
     dual: Vector
+    # lower, upper: bounds of x that stand outside the cones, shape [n]
     lower: Vector
     upper: Vector
+    # which triangle of a semidefinite block the rows list: "upper" or "lower"
     triangle: str = "upper"
 
     def _curvature(self) -> Vector:

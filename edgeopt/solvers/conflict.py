@@ -76,17 +76,7 @@ _IIS_STRATEGY = 6
 
 @dataclass(frozen=True)
 class Bound:
-    """One side of one row or column.
-
-    Parameters
-    ----------
-    part
-        Whether it belongs to a row or to a column.
-    index
-        Which one.
-    side
-        Which side of it.
-    """
+    """One side of one row or column."""
 
     part: Literal["row", "column"]
     index: int

@@ -29,35 +29,17 @@ INF: Final = np.inf
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A problem and what is known of its answer.
+    """A problem and what is known of its answer."""
 
-    Parameters
-    ----------
-    name
-        What is peculiar about it.
-    program
-        The problem.
-    source
-        Where the answer comes from.
-    objective
-        The optimum; nan if there is none.
-    duals
-        The dual of each row where it is unique.
-    statuses
-        How a solver may end.
-    differentiable
-        Whether the optimum changes linearly while any side moves a little both ways.
-    absolute_gap
-        Distance from the optimum that is near enough, where it is 0 and no relative one is.
-    """
-
-    name: str
-    program: LinearProgram
-    source: str
-    objective: float = float("nan")
-    duals: tuple[float, ...] | None = None
-    statuses: tuple[Status, ...] = (Status.CONVERGENCE_CRITERIA_SATISFIED,)
+    name: str  # what is peculiar about it
+    program: LinearProgram  # the problem
+    source: str  # where the answer comes from
+    objective: float = float("nan")  # the optimum; nan if there is none
+    duals: tuple[float, ...] | None = None  # the dual of each row where it is unique
+    statuses: tuple[Status, ...] = (Status.CONVERGENCE_CRITERIA_SATISFIED,)  # how a solver may end
+    # whether the optimum changes linearly while any side moves a little both ways
     differentiable: bool = True
+    # distance from the optimum that is near enough, where it is 0 and no relative one is
     absolute_gap: float = 0.0
 
 

@@ -55,7 +55,7 @@ def solve(
         rounding, or to this.
     tolerance
         Feasibility and optimality tolerance handed to the solver; its own by default, or 1e-6
-        certified accuracy for first-order methods.
+        result accuracy for first-order methods.
     threads
         How many threads it may use; its own choice by default.
     log
@@ -70,7 +70,7 @@ def solve(
 
     Returns
     -------
-    The solution, its quality settled from recomputed residuals.
+    The solution, with its quality from recomputed residuals.
 
     Raises
     ------
@@ -110,50 +110,50 @@ def solve(
         claimed = solve_scaled(run, problem, request, warn=2)
     else:
         claimed = run(problem, request)
-    return settle(claimed, request, raises=raises, stacklevel=2)
+    return certify_claim(claimed, request, raises=raises, stacklevel=2)
 
 
-def settle(
+def certify_claim(
     claimed: Solution, request: Request, *, raises: bool = True, stacklevel: int = 2
 ) -> Solution:
     """Certify what a backend claims, warn if that was too much, raise if it is of no use."""
     tolerance = max(DEFAULT, request.tolerance or 0.0)
     candidate = claimed
     if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:
-        # Duals prove a linear program's optimum whatever the solver thought of it.
+        # Duals prove a linear program's optimum whatever status the solver reports.
         candidate = replace(claimed, quality=Quality.OPTIMAL)
-    settled = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
-    if settled.quality is Quality.INFEASIBLE:
+    result = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
+    if result.quality is Quality.INFEASIBLE:
         zero = _at_zero(candidate)
         if zero is not None:
             zero = zero.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
-            settled = _shown(zero) if zero.quality is Quality.OPTIMAL else settled
-    if np.isinf(settled.bound) and replace(settled, bound=claimed.bound).passes_bound(tolerance):
+            result = _shown(zero) if zero.quality is Quality.OPTIMAL else result
+    if np.isinf(result.bound) and replace(result, bound=claimed.bound).passes_bound(tolerance):
         warnings.warn(
             f"{claimed.solver} claims the bound {claimed.bound:.10g}, and found "
-            f"{settled.objective:.10g}, which is better: the bound is dropped",
+            f"{result.objective:.10g}, which is better: the bound is dropped",
             QualityWarning,
             stacklevel=stacklevel + 1,
         )
-    elif claimed.quality is Quality.OPTIMAL and settled.quality is not Quality.OPTIMAL:
+    elif claimed.quality is Quality.OPTIMAL and result.quality is not Quality.OPTIMAL:
         warnings.warn(
-            f"{claimed.solver} called its solution optimal, the data say {settled.quality.value}: "
-            f"primal residual {settled.primal_residual():.2g}, "
-            f"dual residual {settled.dual_residual():.2g}, gap {settled.duality_gap():.2g} "
+            f"{claimed.solver} called its solution optimal, the data say {result.quality.value}: "
+            f"primal residual {result.primal_residual():.2g}, "
+            f"dual residual {result.dual_residual():.2g}, gap {result.duality_gap():.2g} "
             f"against a tolerance of {tolerance:g}; ask for a smaller tolerance or another solver",
             QualityWarning,
             stacklevel=stacklevel + 1,
         )
-    if raises and not settled.quality.usable:
-        raise SolverError(_what_to_try(settled), settled)
-    return settled
+    if raises and not result.quality.usable:
+        raise SolverError(_what_to_try(result), result)
+    return result
 
 
 def _at_zero(solution: Solution) -> Solution | None:
     """Return the solution with all its values 0; None where solvers find that by themselves.
 
     Interior points surround an optimum of all zeros, and relative to their own size they are far
-    off: no point that small tells what is small.
+    off: at a point so small no entry counts as negligible.
     """
     kind = kind_of(solution.problem)
     if kind is Kind.LINEAR:

@@ -21,22 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Side:
-    """One constraint, with its sides and the value between them.
+    """One constraint, with its sides and the value between them."""
 
-    Parameters
-    ----------
-    label
-        Name of the row, column or constraint.
-    lower, upper
-        Its sides, infinite where absent; in a conflict only those that take part.
-    value
-        What it comes to at the cheapest repair; nan if there is none.
-    """
-
-    label: str
+    label: str  # name of the row, column or constraint
+    # lower, upper: its sides, infinite where absent; in a conflict only those that take part
     lower: float
     upper: float
-    value: float
+    value: float  # what it comes to at the cheapest repair; nan if there is none
 
     @property
     def violation(self) -> float:
@@ -212,7 +203,7 @@ class _Values:
         )
 
     def broken_sides(self) -> tuple[Side, ...]:
-        """Return the rows and columns whose sides the point breaks."""
+        """Return the rows and columns whose sides the point violates."""
         program = self._program
         broken = []
         units = program.units

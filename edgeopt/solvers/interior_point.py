@@ -102,7 +102,7 @@ def _centrality_push(
     high: float,
     out: Floats,
 ) -> None:
-    """Tell by how much a trial step's complementarity products miss the box `[low, high]`.
+    """Return by how much a trial step's complementarity products miss the box `[low, high]`.
 
     Products above the box are pulled down by at most `high`, so that few large ones do not
     dominate.
@@ -129,19 +129,12 @@ WORTHWHILE = 0.01
 
 @dataclass(frozen=True)
 class Point:
-    """Primal values and dual slacks of all columns, and the rows' multipliers.
+    """Primal values and dual slacks of all columns, and the rows' multipliers."""
 
-    Parameters
-    ----------
-    primal, slack
-        Positive, shape [n].
-    multipliers
-        One number per row, shape [m].
-    """
-
+    # primal, slack: positive, shape [n]
     primal: Floats
     slack: Floats
-    multipliers: Floats
+    multipliers: Floats  # one number per row, shape [m]
 
     @property
     def centre(self) -> float:
@@ -152,13 +145,7 @@ class Point:
 class InteriorPoint:
     """The method for one program: points go in, better points come out, nothing is kept between.
 
-    Parameters
-    ----------
-    form
-        The program.
-    correctors
-        Largest number of centrality correctors per step: the more, the dearer a factorisation is
-        against a solve.
+    The more ``correctors`` a step may take, the dearer a factorisation is against a solve.
     """
 
     def __init__(self, form: StandardForm, *, correctors: int = 3) -> None:

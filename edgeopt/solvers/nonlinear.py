@@ -98,17 +98,7 @@ class CasadiNlp:
     def from_mapping(cls, problem: Mapping[str, Any], **fields: Any) -> CasadiNlp:
         """Build one from CasADi's own dictionary with the keys ``x``, ``f`` and perhaps ``g``.
 
-        Parameters
-        ----------
-        problem
-            What `casadi.nlpsol` takes; parameters ``p`` must have been substituted.
-        **fields
-            The other fields of this class.
-
-        Raises
-        ------
-        InstanceError
-            If ``x`` or ``f`` is missing, or there are free parameters.
+        Parameters ``p`` must have been substituted; the fields are the others of this class.
         """
         for key in ("x", "f"):
             if key not in problem:

@@ -70,22 +70,7 @@ class LabelBlock:
 
 
 class Labels:
-    """Labels of all rows or of all columns: blocks one after the other, or plain names.
-
-    Parameters
-    ----------
-    count
-        How many rows or columns there are.
-    names
-        Blocks whose lengths add up to `count`, or `count` names; None counts them.
-    default
-        Name of the only block when `names` is None.
-
-    Raises
-    ------
-    InstanceError
-        If the names do not cover exactly `count` members.
-    """
+    """Labels of all rows or of all columns: blocks whose lengths add up, or one name for each."""
 
     def __init__(
         self, count: int, names: Sequence[LabelBlock] | Sequence[str] | None, default: str
@@ -335,7 +320,7 @@ class LinearProgram:
         return self.replace(integer=False)
 
     def write(self, path: str | Path) -> Path:
-        """Write the program as free-format MPS or as CPLEX LP, told by the suffix.
+        """Write the program as free-format MPS or as CPLEX LP, depending on the suffix.
 
         Parameters
         ----------

@@ -24,20 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PyomoProgram:
-    """A LinearProgram and the Pyomo components that its rows and columns stand for.
+    """A LinearProgram and the Pyomo components that its rows and columns stand for."""
 
-    Parameters
-    ----------
-    program
-        The compiled program; rows and columns are named after the components.
-    variables
-        Pyomo variables in the order of the columns.
-    constraints
-        Pyomo constraints in the order of the rows; one with two sides is one row.
-    """
-
-    program: LinearProgram
-    variables: list[Any]
+    program: LinearProgram  # the compiled program; rows and columns are named after the components
+    variables: list[Any]  # Pyomo variables in the order of the columns
+    # Pyomo constraints in the order of the rows; one with two sides is one row
     constraints: list[Any]
 
     def named_values(self, values: NDArray[np.float64]) -> dict[str, float]:

@@ -70,15 +70,7 @@ class Backend:
         return tuple(kind.value for kind in self.routes)
 
     def solve_function(self, kind: Kind) -> BackendSolve:
-        """Return the function that solves this kind of problem.
-
-        Raises
-        ------
-        MissingDependencyError
-            If the solver is not installed.
-        ProblemTypeError
-            If it does not take this kind.
-        """
+        """Return the function that solves this kind of problem."""
         if kind not in self.routes:
             raise ProblemTypeError(
                 f"{self.name} does not take a {kind.value}; it takes: {', '.join(self.problems)}"
@@ -99,15 +91,18 @@ class Backend:
         return solve
 
 
-_ROOM = "edgeopt.solvers.backend"
-_HIGHS = {kind: f"{_ROOM}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
-_SCIPY = {kind: f"{_ROOM}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
-_SCIP = {kind: f"{_ROOM}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
-_MODEL = {Kind.PYOMO: f"{_ROOM}.pyomo:solve"}
-_CONVEX = {Kind.CVXPY: f"{_ROOM}.cvxpy:solve"}
-_CONVEX_LINEAR = {Kind.LINEAR: f"{_ROOM}.cvxpy:solve_linear"}
-_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_ROOM}.cvxpy:solve_linear"}
-_SMOOTH = {Kind.LINEAR: f"{_ROOM}.casadi:solve_linear", Kind.CASADI: f"{_ROOM}.casadi:solve"}
+_FOLDER = "edgeopt.solvers.backend"
+_HIGHS = {kind: f"{_FOLDER}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_SCIPY = {kind: f"{_FOLDER}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_SCIP = {kind: f"{_FOLDER}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_MODEL = {Kind.PYOMO: f"{_FOLDER}.pyomo:solve"}
+_CONVEX = {Kind.CVXPY: f"{_FOLDER}.cvxpy:solve"}
+_CONVEX_LINEAR = {Kind.LINEAR: f"{_FOLDER}.cvxpy:solve_linear"}
+_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
+_SMOOTH = {
+    Kind.LINEAR: f"{_FOLDER}.casadi:solve_linear",
+    Kind.CASADI: f"{_FOLDER}.casadi:solve",
+}
 
 _TABLE: Final[tuple[Backend, ...]] = (
     Backend("highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX),
@@ -185,7 +180,7 @@ def backends(*, installed: bool | None = None) -> list[Backend]:
     Warns
     -----
     PluginWarning
-        If what another package offers is broken, or takes a name that is in use. It is left out.
+        If an installed backend is faulty, or has a name that is in use. It is left out.
     """
     known = {backend.name: backend for backend in _TABLE}
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):

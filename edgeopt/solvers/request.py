@@ -1,4 +1,4 @@
-"""What a caller asks of a solver: a problem of some kind, solved in a certain way."""
+"""A caller's request of a solver: the kind of problem, and how to solve it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Request:
             check_text("algorithm", self.algorithm)
 
     def record(self) -> dict[str, Any]:
-        """Return what was asked for, as it is kept in the solution."""
+        """Return the request as it is kept in the solution."""
         asked: dict[str, Any] = asdict(self)
         own: dict[str, Any] = asked.pop("options")
         for name in ("solver", "progress", "log"):

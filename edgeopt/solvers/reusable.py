@@ -11,7 +11,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers.backend import highs
-from edgeopt.solvers.dispatch import settle
+from edgeopt.solvers.dispatch import certify_claim
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import ProgressCallback, Request
 from edgeopt.solvers.scaling import Scaling
@@ -83,20 +83,7 @@ class Reusable:
         return self._program
 
     def change_cost(self, cost: ArrayLike, columns: Sequence[int] | None = None) -> None:
-        """Set objective coefficients.
-
-        Parameters
-        ----------
-        cost
-            New coefficients, one for each column named, or for every column.
-        columns
-            Which columns; all by default.
-
-        Raises
-        ------
-        InstanceError
-            If the length does not fit or a number is not allowed.
-        """
+        """Set objective coefficients of the columns named, or of all."""
         which, new = self._selected("cost", cost, columns, self.program.shape[1])
         everything = self.program.cost.copy()
         everything[which] = new
@@ -112,20 +99,7 @@ class Reusable:
         upper: ArrayLike | None = None,
         columns: Sequence[int] | None = None,
     ) -> None:
-        """Set bounds of columns; a side that is None stays.
-
-        Parameters
-        ----------
-        lower, upper
-            New bounds, one for each column named, or for every column.
-        columns
-            Which columns; all by default.
-
-        Raises
-        ------
-        InstanceError
-            If a length does not fit or bounds cross.
-        """
+        """Set bounds of the columns named, or of all; a side that is None stays."""
         low, high, which = self._changed_sides("lower", "upper", lower, upper, columns)
         exponent = -self._scaling.columns[which]
         scaled = np.ldexp(low[which], exponent), np.ldexp(high[which], exponent)
@@ -137,20 +111,7 @@ class Reusable:
         row_upper: ArrayLike | None = None,
         rows: Sequence[int] | None = None,
     ) -> None:
-        """Set sides of rows; a side that is None stays.
-
-        Parameters
-        ----------
-        row_lower, row_upper
-            New sides, one for each row named, or for every row.
-        rows
-            Which rows; all by default.
-
-        Raises
-        ------
-        InstanceError
-            If a length does not fit or sides cross.
-        """
+        """Set sides of the rows named, or of all; a side that is None stays."""
         low, high, which = self._changed_sides("row_lower", "row_upper", row_lower, row_upper, rows)
         start = time.perf_counter()
         low, high = np.ldexp(low, self._scaling.rows), np.ldexp(high, self._scaling.rows)
@@ -168,21 +129,8 @@ class Reusable:
     ) -> None:
         """Append continuous columns; the last basis stays valid, with the new ones out of it.
 
-        Parameters
-        ----------
-        cost
-            Objective coefficients, shape [k].
-        matrix_columns
-            Their entries in the rows, shape [m, k]; anything that `scipy.sparse.csc_array` takes.
-        lower, upper
-            Their bounds, shape [k] or one number for all.
-        names
-            Their labels; without them the labels of all columns become numbers.
-
-        Raises
-        ------
-        InstanceError
-            If shapes do not fit or a number is not allowed.
+        ``matrix_columns`` holds their entries in the rows, shape [m, k], in any form that
+        `scipy.sparse.csc_array` takes. Without names, the labels of all columns become numbers.
         """
         start = time.perf_counter()
         old = self.program
@@ -256,7 +204,7 @@ class Reusable:
         self._building, self._solved = 0.0, True
         found = highs.read(self._model, program, request, seconds, path)
         claimed = self._scaling.restore(found, program)
-        return settle(claimed, self._request, raises=raises, stacklevel=2)
+        return certify_claim(claimed, self._request, raises=raises, stacklevel=2)
 
     def _configure(self) -> None:
         request = self._scaling.request(self._request)

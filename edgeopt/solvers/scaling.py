@@ -44,18 +44,11 @@ OBJECTIVE_OPTIONS: Final = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Exponents of two that a program's rows, columns and objective are multiplied by.
+    """Exponents of two that a program's rows, columns and objective are multiplied by."""
 
-    Parameters
-    ----------
-    rows, objective
-        Exponents of the factors of rows, shape [m], and of the objective.
-    columns
-        Exponents of the units in which values are counted, shape [n].
-    """
-
+    # rows, objective: exponents of the factors of rows, shape [m], and of the objective
     rows: Integers
-    columns: Integers
+    columns: Integers  # exponents of the units in which values are counted, shape [n]
     objective: int
 
     @classmethod
@@ -93,7 +86,7 @@ class Scaling:
         """Return what was found for the scaled program as a solution of the program itself.
 
         Values are brought between the bounds of their columns, which a solver may leave by its
-        tolerance: near 0 no other number says how little that is.
+        tolerance: near 0 there is no other number to compare it with.
         """
         values = None
         if found.values is not None:

@@ -96,7 +96,7 @@ class Solution:
     solver, version
         Who solved it.
     options
-        What was asked for, and what that became under the solver's own names.
+        The request, and its options under the solver's own names.
     problem
         The problem itself, against which the methods check.
     path
@@ -165,13 +165,7 @@ class Solution:
         return self._sign * (self.bound - self.objective) > 0.0 and self.gap > tolerance
 
     def reduced_costs(self) -> NDArray[np.float64]:
-        """Return the derivative of the optimum by the active bound of each column, shape [n].
-
-        Raises
-        ------
-        ProblemTypeError
-            If the problem is not a linear program with duals.
-        """
+        """Return the derivative of the optimum by the active bound of each column, shape [n]."""
         if not isinstance(self.problem, LinearProgram) or self.duals is None:
             raise ProblemTypeError("reduced costs need a linear program solved with duals")
         reduced: NDArray[np.float64] = self.problem.cost - self.problem.matrix.T @ self.duals
@@ -199,7 +193,7 @@ class Solution:
 
         Returns
         -------
-        The same solution with objective, bound and quality settled.
+        The same solution with objective, bound and quality recomputed.
         """
         bound = _proven_bound(self)
         checked = replace(self, bound=bound.value, sizes=(self.sizes[0], bound.size))

@@ -21,9 +21,7 @@ TIGHT: Final = 1e-9
 """For data that must agree to rounding: probabilities that sum to one, the guard's remainders."""
 
 
-EPSILON: Final = 2.0**-52
-"""Distance from 1 to the next double."""
-
+EPSILON: Final = 2.0**-52  # distance from 1 to the next double
 ROUNDING_UNITS: Final = 64.0
 """How many units in the last place of their terms two sums may differ by and count as equal."""
 
@@ -83,6 +81,6 @@ def gap_closed(
     objective_size: float | None = None,
     bound_size: float | None = None,
 ) -> bool:
-    """Return whether a bound is as close to a value as was asked for."""
+    """Return whether a bound is as close to a value as requested."""
     reached = relative_gap(objective, bound, objective_size=objective_size, bound_size=bound_size)
     return reached <= gap or abs(bound - objective) <= absolute_gap

@@ -124,10 +124,8 @@ def _room(network: Network, room: NDArray[np.float64], sink: int, sinks: int) ->
 
 ROUNDING = 1e-13
 """Reduced costs within this share of the largest cost count as 0."""
-DUST = 1e-14
-"""Flows below this share of the largest supply are what rounding left of 0."""
-PIVOTS_PER_ARC = 50
-"""Pivots are given up after this many times the number of arcs; never seen."""
+DUST = 1e-14  # flows below this share of the largest supply are what rounding left of 0
+PIVOTS_PER_ARC = 50  # pivots are given up after this many times the number of arcs; never seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,12 +251,8 @@ class TransportSimplex:
     ) -> TransportSimplex:
         """Return the problem with more routes; solving it goes on from the last tree.
 
-        Parameters
-        ----------
-        first, sink
-            All routes, old and new.
-        position
-            Where each old route is among them, shape [old routes].
+        ``first`` and ``sink`` describe all routes, old and new; ``position`` gives the place of
+        each old route among them.
         """
         wider = copy.copy(self)
         wider.network = self.network._replace(first=first, sink=sink)

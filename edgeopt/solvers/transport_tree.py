@@ -21,60 +21,37 @@ NOBODY = -1
 
 
 class Network(NamedTuple):
-    """A transportation problem, see `edgeopt.solvers.transport.TransportSimplex`.
+    """A transportation problem, see `edgeopt.solvers.transport.TransportSimplex`."""
 
-    Attributes
-    ----------
-    first
-        Routes of source s are ``first[s]`` to ``first[s + 1] - 1``, shape [sources + 1].
-    sink
-        Sink of each route, shape [routes].
-    supply
-        Amount at each source, shape [sources].
-    capacity
-        Capacity of the arcs that drain sinks, then groups, shape [sinks + groups].
-    group
-        Group of each sink, shape [sinks]; empty if there are no groups.
-    """
-
+    # routes of source s are ``first[s]`` to ``first[s + 1] - 1``, shape [sources + 1]
     first: NDArray[np.int64]
-    sink: NDArray[np.int32]
-    supply: NDArray[np.float64]
+    sink: NDArray[np.int32]  # sink of each route, shape [routes]
+    supply: NDArray[np.float64]  # amount at each source, shape [sources]
+    # capacity of the arcs that drain sinks, then groups, shape [sinks + groups]
     capacity: NDArray[np.float64]
-    group: NDArray[np.int64]
+    group: NDArray[np.int64]  # group of each sink, shape [sinks]; empty if there are no groups
 
 
 class Tree(NamedTuple):
-    """A spanning tree with its flows and prices; nodes x.
+    """A spanning tree with its flows and prices; nodes x."""
 
-    Attributes
-    ----------
-    parent, arc, upward, flow
-        Node above, basic arc to it, whether that arc points at it, and its flow, shape [x].
-    depth
-        Number of arcs to the root, shape [x].
-    child, following, preceding
-        First child, next and previous sibling, -1 for none, shape [x].
-    potential
-        Price of a unit at each node, 0 at the root, shape [x]. The reduced cost of an arc from u
-        to v is its cost + potential[u] - potential[v].
-    full
-        Whether a draining arc outside the tree is full rather than empty, shape [sinks + groups].
-    stack
-        Room for walks, shape [x].
-    """
-
+    # parent, arc, upward, flow: node above, basic arc to it, whether that arc points at it, and its
+    # flow, shape [x]
     parent: NDArray[np.int64]
     arc: NDArray[np.int64]
     upward: NDArray[np.bool_]
     flow: NDArray[np.float64]
-    depth: NDArray[np.int64]
+    depth: NDArray[np.int64]  # number of arcs to the root, shape [x]
+    # child, following, preceding: first child, next and previous sibling, -1 for none, shape [x]
     child: NDArray[np.int64]
     following: NDArray[np.int64]
     preceding: NDArray[np.int64]
+    # price of a unit at each node, 0 at the root, shape [x]. The reduced cost of an arc from u to v
+    # is its cost + potential[u] - potential[v]
     potential: NDArray[np.float64]
+    # whether a draining arc outside the tree is full rather than empty, shape [sinks + groups]
     full: NDArray[np.bool_]
-    stack: NDArray[np.int64]
+    stack: NDArray[np.int64]  # room for walks, shape [x]
 
 
 def new_tree(nodes: int, drains: int) -> Tree:
@@ -167,8 +144,7 @@ def _refresh(
             node = tree.following[node]
 
 
-BLOCK = 800
-"""Arcs that are priced before the best of them enters the basis."""
+BLOCK = 800  # arcs that are priced before the best of them enters the basis
 
 
 @compiled
@@ -260,7 +236,7 @@ def _is_basic_below(
     tree: Tree,
     arc: int,
 ) -> bool:
-    """Tell whether an arc is basic and its head hangs on its tail."""
+    """Return whether an arc is basic and its head hangs on its tail."""
     if arc < cost.size:
         return bool(tree.arc[unserved.size + network.sink[arc]] == arc)
     if arc < cost.size + unserved.size:

@@ -31,18 +31,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Units", "column_exponents", "objective_exponent", "units_of"]
 
-SWEEPS: Final = 10
-"""How often rows and columns are balanced in turn."""
-
+SWEEPS: Final = 10  # how often rows and columns are balanced in turn
 WIDE: Final = 40
-"""Exponent of the largest entry over the smallest beyond which units are looked for once more."""
+"""Exponent of the largest entry over the smallest beyond which units are computed once more."""
 
-_NONE: Final = np.int32(-(2**30))
-"""Smaller than any exponent."""
+_NONE: Final = np.int32(-(2**30))  # smaller than any exponent
 
 
 class Coefficients(Protocol):
-    """The parts of a `LinearProgram` that tell its units."""
+    """The parts of a `LinearProgram` that determine its units."""
 
     @property
     def cost(self) -> Vector: ...
@@ -62,17 +59,10 @@ class Coefficients(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Exponents of two: `rows` multiply rows, `columns` are the units in which values are counted.
+    """Exponents of two that multiply rows, and by which values of columns are counted."""
 
-    Parameters
-    ----------
-    rows
-        One for each row, shape [m].
-    columns
-        One for each column, shape [n]; 0 for columns of whole numbers, which have no unit.
-    """
-
-    rows: Integers
+    rows: Integers  # one for each row, shape [m]
+    # one for each column, shape [n]; 0 for columns of whole numbers, which have no unit
     columns: Integers
 
     @cached_property
@@ -193,7 +183,7 @@ def units_of(program: Coefficients) -> Units:
 def _balanced(program: Coefficients, entries: _Entries, columns: Integers) -> Units:
     """Return factors that bring the largest entry of each row and column to about 1."""
     level, filled = entries.largest(entries.by_row, columns)
-    # Beside a whole number may stand an entry as large as can be, against small ones that count.
+    # An integer column may have a huge entry in a row whose small entries matter.
     mixed = entries.rows_of(program.integer)
     level[mixed] = entries.mean(entries.by_row, columns)[mixed]
     side, sided = _largest(program.row_lower, program.row_upper)
@@ -224,7 +214,7 @@ def _first_columns(program: Coefficients, entries: _Entries) -> Integers:
     columns, known = _spread(entries, columns, known, rows, sided)
     rest = ~known & (program.cost != 0.0)
     if rest.any():
-        # Nothing but the objective says how large these are.
+        # Only the objective determines the size of these.
         counted = known & (program.cost != 0.0)
         highest = -objective_exponent(program.cost[counted], columns[counted])
         columns[rest], known = highest - _exponent(program.cost[rest]), known | rest

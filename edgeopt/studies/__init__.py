@@ -1,4 +1,4 @@
-"""Studies: an instance, its offline benchmark, policies and claims become a table and a page."""
+"""Studies: policies compared on instances with their bounds and claims, as a table and a page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from edgeopt.studies.entries import (
     PolicyEntry,
     Source,
 )
+from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.result import Case, Settings, Study
 from edgeopt.studies.run import study
 from edgeopt.studies.system import (
     Claims,
-    Constraint,
     Instances,
-    Objective,
     Offline,
     Paper,
     Policies,

@@ -1,4 +1,4 @@
-"""What the records of a system list: sources, benchmarks, policies, measures, pictures."""
+"""What the records of a system list: sources, benchmarks, policies, metrics, pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ItemT = TypeVar("ItemT")
 
 @dataclass(frozen=True)
 class Named(Sequence[ItemT]):
-    """What :mod:`edgeopt.registry` has under a name, loaded when it is first looked into."""
+    """What :mod:`edgeopt.registry` has under a name, loaded on first use."""
 
     group: str
     name: str
@@ -79,7 +79,7 @@ def licences(*sources: str) -> list[str]:
 def origin(instance: Any) -> str:
     """Say where the data of an instance come from."""
     said = instance.origin.strip()
-    return f"The data: {said}" if said else "Nothing is said of the origin of the data."
+    return f"Data: {said}" if said else "The origin of the data is not recorded."
 
 
 @dataclass(frozen=True)
@@ -184,24 +184,24 @@ class PolicyEntry:
         ``make(instance, benchmarks)`` returns the policy; `benchmarks` maps a benchmark's name to
         its :class:`Benchmark`, so that a plan is solved once and followed by many.
     variant
-        What tells this entry from its family: ``"guarded"``, ``"unguarded"``, ``""``.
+        What tells this entry from others of its group: ``"guarded"``, ``"unguarded"``, ``""``.
     bound
         Name of the tightest benchmark that is a valid bound for this policy.
     guarantee
-        Proven ratio of the expected value to the first benchmark, where a theorem gives one.
+        Proven ratio of the expected value to the reference bound, where a theorem gives one.
     exact
         ``exact(instance, policy)`` returns the expected value without sampling, or None where that
         takes too long.
     default
-        Whether it takes part when nobody chooses.
+        Whether it takes part when no policies are named.
     system
         Name of the system it belongs to; needed only by the entry-point group ``edgeopt.policies``.
     kind
-        Whether it decides by what has happened so far, or knows what is to come.
+        Whether it decides by what has happened so far, or knows the future.
     learned
         Whether it was trained on instances.
     edition
-        Whether it is as published, corrected or improved, or somebody's own.
+        Whether it is as published, corrected or improved, or not from a paper.
     """
 
     name: str
@@ -224,12 +224,12 @@ class PolicyEntry:
 
     @property
     def title(self) -> str:
-        """Family and variant in one: ``"RESCUE (guarded)"``."""
+        """Group and variant in one: ``"RESCUE (guarded)"``."""
         return f"{self.group} ({self.variant})" if self.variant else self.group
 
 
 def made(module: str, name: str, **options: Any) -> Callable[..., Any]:
-    """Return what makes a policy of a class whose module is imported when it is needed."""
+    """Return a maker of policies of a class, whose module is imported when it is called."""
     return partial(_made, module, name, options)
 
 
@@ -238,7 +238,7 @@ def _made(module: str, name: str, options: Mapping[str, Any], *_given: Any) -> A
 
 
 def on(module: str, name: str) -> Callable[[Any], Any]:
-    """Return what calls a class on an instance, and imports its module when it is needed."""
+    """Return a call of a class on an instance, which imports its module when it is called."""
     return partial(_on, module, name)
 
 
@@ -248,12 +248,12 @@ def _on(module: str, name: str, instance: Any) -> Any:
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity beside the value, one number per run.
+    """A further quantity of a run, one number per run.
 
     Parameters
     ----------
     name
-        Column of the table; its standard error stands in ``NAME_se``.
+        Column of the table; its standard error is in ``NAME_se``.
     title
         Heading with unit.
     compute
@@ -280,7 +280,7 @@ class Picture:
     name
         File name without suffix.
     title
-        ``title(case)`` says what to notice; it is computed from the numbers that are drawn.
+        ``title(case)`` states the main finding, computed from the numbers that are drawn.
     draw
         ``draw(case)`` returns a matplotlib figure without title.
     caption
@@ -298,7 +298,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Log:
-    """A table that leaves nothing out: one row per slot, task or whatever a policy answers for.
+    """A complete table of a run: one row per slot, task or whatever a policy decides about.
 
     Parameters
     ----------
@@ -307,11 +307,11 @@ class Log:
     title
         Heading on the page, such as ``"Every frame"``.
     rows
-        ``rows(case, policy)`` returns a `pandas.DataFrame`; its columns are headings with units.
+        ``rows(case, policy)`` returns a `pandas.DataFrame` whose columns are headings with units.
     bad
         Columns in which a number above zero is marked.
     caption
-        What the columns mean, where their headings do not say it.
+        Meaning of columns that their headings do not explain.
     """
 
     name: str
@@ -338,14 +338,14 @@ class Comparison:
         ``rows(study)`` returns a `pandas.DataFrame`, a row per policy, its name in ``policy`` and
         its title in ``title``; see :func:`edgeopt.studies.over_instances.over_instances`.
     columns
-        Headings with units by the name of the column, in the order shown; the interval that stands
-        in ``NAME_low`` and ``NAME_high`` is shown with it.
+        Headings with units by the name of the column, in the order shown; the interval in
+        ``NAME_low`` and ``NAME_high`` is shown with it.
     percent
         Columns that are shares, printed as percentages.
     caption
-        What the columns mean, where their headings do not say it.
+        Meaning of columns that their headings do not explain.
     absent
-        Words by the name of a column, shown where its figure does not exist.
+        Words by the name of a column, shown where it has no number.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What studies write beside pages: JSON, tables for people, and the plans of benchmarks."""
+"""Files of studies: JSON, CSV, and the plans of benchmarks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """Turn nested mappings, sequences and NumPy scalars into what JSON knows; NaN becomes None."""
+    """Turn nested mappings, sequences and NumPy scalars into JSON types; NaN becomes None."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -34,14 +34,13 @@ def plain(value: Any) -> Any:
 
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t")
-"""How a text begins that a spreadsheet computes instead of showing it."""
+"""First characters of a text that a spreadsheet would evaluate."""
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    """Write a table as CSV; a text that a spreadsheet would compute gets a leading apostrophe.
+    """Write a table as CSV; a text that a spreadsheet would evaluate gets a leading apostrophe.
 
-    Numbers are written as they are, negative ones too. What edgeopt reads back it keeps as JSON or
-    NetCDF.
+    Numbers are written as they are, also negative ones. What edgeopt reads back is JSON or NetCDF.
     """
     safe = table.rename(columns=_shown)
     for place, kind in enumerate(safe.dtypes):
@@ -58,7 +57,7 @@ def _shown(value: Any) -> Any:
 
 
 SUFFIXES = (".csv", ".nc")
-"""Kinds of file."""
+"""Endings of file names for plans."""
 
 
 def write_plan(
@@ -68,7 +67,7 @@ def write_plan(
     rows: Callable[[], Mapping[str, Any]],
     arrays: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a plan as a table of what is used, or whole."""
+    """Write a plan: CSV has the nonzero entries, NetCDF everything."""
     if path.suffix not in SUFFIXES:
         raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     if path.suffix == ".csv":

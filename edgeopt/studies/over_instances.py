@@ -1,25 +1,21 @@
-"""Several drawn instances: studies of them, and means with intervals over the draw."""
+"""Means over the instances of a study, with intervals over their draw."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.bounds.ratio import mean_with_interval
-from edgeopt.options import MOST_DRAWS, check_whole
-from edgeopt.studies.run import study
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.studies.result import Study
-    from edgeopt.studies.system import System
 
 
 def mean_columns(
@@ -47,7 +43,7 @@ def over_instances(
     """Average columns of the table of a study over its instances.
 
     The instances are taken as independent draws. A figure of one instance is itself a mean over
-    the runs on it; the interval speaks about the draw of the instances.
+    the runs on it; the interval is over the draw of the instances.
     """
     import pandas as pd
 
@@ -76,31 +72,3 @@ def _series(
     table: pd.DataFrame, policy: str, cases: Sequence[str], name: str
 ) -> NDArray[np.float64]:
     return np.array([table.loc[(policy, case), name] for case in cases], dtype=float)
-
-
-def study_drawn(
-    system: System,
-    make: Callable[..., Any],
-    seeds: int,
-    *,
-    first: int = 0,
-    policies: Iterable[Any] | None = None,
-    runs: int | None = None,
-    workers: int = 1,
-    confidence: float = 0.95,
-    progress: bool | None = None,
-    **settings: Any,
-) -> Study:
-    """Compare policies on drawn instances; claims are left out."""
-    check_whole("seeds", seeds, 2, MOST_DRAWS)  # an interval over instances needs two
-    check_whole("first", first)
-    instances = {f"seed {seed}": make(rng=seed, **settings) for seed in range(first, first + seeds)}
-    return study(
-        instances,
-        policies,
-        system=replace(system, claims=None),
-        runs=runs,
-        workers=workers,
-        confidence=confidence,
-        progress=progress,
-    )

@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal, and nothing when piped."""
+"""Progress bars on terminals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Step(Protocol):
     """Called after each finished cell of work."""
 
     def __call__(self, doing: str) -> None:
-        """Advance by one; `doing` names the stage that the cell belongs to."""
+        """Advance by one; `doing` names the stage of the cell."""
 
 
 @contextmanager

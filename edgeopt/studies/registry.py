@@ -1,4 +1,4 @@
-"""Systems and policies by name: edgeopt's own, and what other packages offer."""
+"""Systems and policies by name: edgeopt's own, and those of installed plugins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PARTS = ("start", "decide", "learn")
 
 
 def systems() -> list[str]:
-    """Return the names of all systems, the package's own first."""
+    """Return the names of all systems, edgeopt's own first."""
     own = registry.built_in(registry.SYSTEMS)
     offered = {point.name for point in registry.offered(registry.SYSTEMS)}
     return [*own, *sorted(offered - set(own))]
@@ -38,13 +38,13 @@ def find_system(name: str) -> System:
     Raises
     ------
     OptionError
-        If there is no such system, or what another package offers under that name is no record, or
-        a record of another name.
+        If there is no such system, or if what a plugin offers under that name is no record, or a
+        record of another name.
 
     Warns
     -----
     PluginWarning
-        If another package offers a system under a name of edgeopt's own.
+        If a plugin offers a system under a name of edgeopt's own.
     """
     offered = [point for point in registry.offered(registry.SYSTEMS) if point.name == name]
     own = registry.built_in(registry.SYSTEMS).get(name)
@@ -72,8 +72,8 @@ def system_of(instance: object) -> System:
             continue
         try:
             record = find_system(name)
-        except OptionError as broken:
-            plugins.leave_out(broken)
+        except OptionError as error:
+            plugins.leave_out(error)
             continue
         if isinstance(instance, record.instances.kind):
             return record
@@ -84,7 +84,7 @@ def system_of(instance: object) -> System:
 
 
 def policies(record: System) -> tuple[PolicyEntry, ...]:
-    """Return the policies of a system, its own first, then those that other packages offer."""
+    """Return the policies of a system, its own first, then those of plugins."""
     known, refused = _known(record)
     for why in refused.values():
         plugins.leave_out(why)
@@ -92,7 +92,7 @@ def policies(record: System) -> tuple[PolicyEntry, ...]:
 
 
 def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, OptionError]]:
-    """Return all policies, and by the name of its entry point why another one is left out."""
+    """Return all policies, and the reasons why others are left out, by entry point."""
     table = {entry.name: entry for entry in record.policies.entries}
     refused: dict[str, OptionError] = {}
     for point in registry.offered(registry.POLICIES):
@@ -127,7 +127,7 @@ def _require_sound(point: EntryPoint, entry: PolicyEntry) -> None:
 
 
 def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyEntry, ...]:
-    """Resolve what a caller asks for to entries, in the order asked for."""
+    """Resolve names, patterns and objects to entries, in their order."""
     known, refused = _known(record)
     wanted = (
         None
@@ -156,12 +156,12 @@ def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyE
         for entry in found:
             chosen.setdefault(entry.name, entry)
     if not chosen:
-        raise OptionError("policies: nothing to compare; leave it out to compare all")
+        raise OptionError("policies: must not be empty; leave it out to compare all")
     return tuple(chosen.values())
 
 
 def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
-    """Wrap a policy that came without an entry; a name in use gets a number."""
+    """Return an entry for a policy without one; a name in use gets a number."""
     if isinstance(policy, type):
         raise OptionError(
             f"policy {policy.__name__} is a class; pass an object: {policy.__name__}()"

@@ -1,4 +1,4 @@
-"""What a study returns: cases, each one instance with all that was computed on it."""
+"""Results of a study: cases, each an instance with everything computed on it."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from edgeopt.bounds import StoredVerdicts, Verdict
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
-    from edgeopt.studies.system import Constraint, Objective, System
+    from edgeopt.studies.objective import Constraint, Objective
+    from edgeopt.studies.system import System
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a study can be repeated from, beside its instances.
+    """Settings from which a study can be repeated, with its instances.
 
     Parameters
     ----------
     runs
         Simulated runs per policy.
     seed
-        Every policy on every instance sees the scenarios that this seed makes.
+        Seed of the scenarios, the same for every policy and instance.
     workers
-        Processes; they change nothing but the time.
+        Processes; they affect the time only.
     confidence
         Probability that an interval covers the true value.
     seconds
@@ -47,7 +48,7 @@ class Settings:
     platform
         Interpreter and machine.
     provenance
-        Where the data of the instances come from, one line per data set.
+        Origin of the data of the instances, one line per data set.
     """
 
     runs: int
@@ -72,17 +73,17 @@ class Case:
     system
         The record the instance belongs to.
     name
-        What the caller calls the instance.
+        Name that the caller gave the instance.
     instance
         The instance itself.
     benchmarks
         Offline optima by name.
     entries, policies, trajectories
-        By the name of the policy: its entry, the policy that ran, and its runs.
+        By policy: its entry, the policy itself, and its runs.
     exact
         Expected value without sampling, for the policies that have one.
     references
-        Name of the policy that each policy is compared with.
+        Name of the policy with which each policy is compared.
     verdicts
         Of the claims, checked on this instance.
     settings
@@ -108,7 +109,7 @@ class Case:
 
     @property
     def benchmark(self) -> Benchmark:
-        """The first benchmark, which the column ``ratio`` divides by."""
+        """The reference bound, by which the column ``ratio`` divides."""
         return self.benchmarks[self.system.offline.reference]
 
     @property
@@ -128,7 +129,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What the first benchmark is called."""
+        """Label of the reference bound."""
         return self.system.offline.bounds[self.system.offline.reference].label
 
     def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
@@ -140,14 +141,14 @@ class Case:
         return self.objective.values(self.trajectories[policy])
 
     def replay(self, policy: str, instance: Any = None) -> Any:
-        """Live through the first scenario of the study again, keeping what every resource did.
+        """Simulate the first run of the study again, and record what every resource did.
 
         Parameters
         ----------
         policy
             Name of a policy of the study.
         instance
-            Another instance to do so on, such as one with a parameter changed.
+            Another instance to use, such as one with a changed parameter.
         """
         from edgeopt.online import simulate
 
@@ -161,12 +162,12 @@ class Case:
         return self._replays[key]
 
     def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
-        """Compute something of this case at the first call only, for title and drawing alike.
+        """Compute something of this case at the first call, and keep it for title and drawing.
 
         Parameters
         ----------
         compute
-            ``compute(case)`` returns it; always the same function for the same thing.
+            ``compute(case)`` returns it; one function for each thing.
         """
         if compute not in self._computed:
             self._computed[compute] = compute(self)
@@ -186,7 +187,7 @@ class Case:
         Parameters
         ----------
         kept
-            Only among policies that broke no promise in any run.
+            Only among policies without violations in any run.
 
         Returns
         -------
@@ -212,14 +213,16 @@ class Case:
         """
         from edgeopt.studies.pictures.canvas import draw
 
-        for picture in self.system.reporting.pictures:
-            if picture.name == name:
-                return draw(picture, self, titled=True)
-        known = ", ".join(picture.name for picture in self.system.reporting.pictures)
-        raise OptionError(f"picture {name!r} is unknown to {self.system.name}; choose from {known}")
+        pictures = {picture.name: picture for picture in self.system.reporting.pictures}
+        if name not in pictures:
+            raise OptionError(
+                f"picture {name!r} is unknown to {self.system.name}; "
+                f"choose from {', '.join(pictures)}"
+            )
+        return draw(pictures[name], self, titled=True)
 
     def record(self) -> dict[str, Any]:
-        """Everything that is printed: system, instance, benchmark, policies, claims."""
+        """Return the JSON document: system, instance, benchmark, policies, claims."""
         system, name = self.system, self.system.offline.reference
         others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
         return {
@@ -248,7 +251,7 @@ class Study:
     cases
         One per instance.
     settings
-        What the study can be repeated from.
+        Settings of the study.
     """
 
     system: System
@@ -284,7 +287,7 @@ class Study:
 
     @cached_property
     def named_verdicts(self) -> tuple[Verdict, ...]:
-        """Of the claims, each on its own named instances: as stored, or else computed now."""
+        """Verdicts of the claims on their named instances: as stored, or else computed now."""
         if self.system.claims is None:
             return ()
         if self.stored_verdicts is not None:
@@ -295,7 +298,7 @@ class Study:
 
     @cached_property
     def stored_verdicts(self) -> StoredVerdicts | None:
-        """Those that the package keeps of a system of its own, if they are of this very code."""
+        """Those stored with the package, if they were computed by this code."""
         from edgeopt.bounds import stored_verdicts
 
         return None if self.system.claims is None else stored_verdicts(self.system.claims.pattern)
@@ -329,7 +332,7 @@ class Study:
         raise OptionError(f"comparison {name!r} is unknown to {self.system.name}; it has {known}")
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """Write the study as one JSON document; figures that do not exist are null.
+        """Write the study as one JSON document; missing numbers are null.
 
         Parameters
         ----------
@@ -356,18 +359,19 @@ class Study:
             is replaced.
         force
             Whether to write to a directory that is not empty and that no study has made; files of
-            the same names are replaced, others left alone.
+            the same names are replaced, others kept.
 
         Returns
         -------
         Path
-            The page, ``index.html``. Beside it stand ``table.csv``, ``study.json``, the accounts
-            and comparisons of the system and ``pictures/NAME.svg``, which the page does not need.
+            The page, ``index.html``. The directory also gets ``table.csv``, ``study.json``, the
+            logs and comparisons of the system, and ``pictures/NAME.svg``; the page needs none of
+            them.
 
         Raises
         ------
         OutputError
-            If the directory is another's, or cannot be written to.
+            If the directory was made by another command, or cannot be written to.
         """
         from edgeopt.studies.pages.study import write
 

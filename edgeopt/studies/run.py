@@ -1,4 +1,4 @@
-"""One call that compares policies fairly: same instances, same scenarios, same reference bound."""
+"""Compare policies on the same instances and scenarios, with the same reference bound."""
 
 from __future__ import annotations
 
@@ -47,41 +47,40 @@ def study(
     """Compare policies on one instance or several.
 
     For every instance the offline benchmarks are solved once, every policy is simulated on the same
-    scenarios, and the claims of the system are checked. The result does not depend on `workers`,
-    save for the timings.
+    scenarios, and the claims of the system are checked. Except for timings, the result does not
+    depend on `workers`.
 
     Parameters
     ----------
     instances
         One instance, a sequence of them, or a mapping from names to them; all of one system.
     policies
-        Names and glob patterns of the system's policies (``"rescue*"``), policy objects of your
-        own, or a mixture; by default all that take part by default. ``[mine, "*"]`` compares your
-        own with everything published.
+        Names and glob patterns of the system's policies (``"rescue*"``), policy objects, or a
+        mixture; by default all entries with ``default=True``. ``[mine, "*"]`` compares a policy of
+        your own with all of the system's.
     system
         The system, or its name; by default found by the type of the instance.
     runs
-        Simulated runs per instance and policy, at least 2; by default as many as the system
-        says.
+        Simulated runs per instance and policy, at least 2; the default depends on the system.
     rng
-        Seed of the scenarios, the same for every instance and policy. A generator gives the seed by
-        one draw.
+        Seed of the scenarios, the same for every instance and policy. From a generator, the seed is
+        drawn.
     workers
         Processes; -1 takes all cores.
     reference
-        Name of the policy that paired differences are taken to. By default the system's own
-        choice, in the variant that is like the policy compared.
+        Name of the policy to which paired differences are taken; by default that of the system,
+        in the variant of the policy compared.
     confidence
         Of the intervals.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
     provenance
-        Where the data of the instances come from, one line per data set, for the page.
+        Origin of the data of the instances, one line per data set, for the page.
 
     Returns
     -------
     Study
-        Table, benchmarks, trajectories, verdicts; writes its own page.
+        Table, benchmarks, trajectories and verdicts; it can write its page.
 
     Raises
     ------
@@ -159,15 +158,15 @@ def _named(instances: Any) -> dict[str, Any]:
             _require_fingerprint(instance)
             named[str(instance.fingerprint())[:12]] = instance
     if not named:
-        raise OptionError("instances: there is none to study")
+        raise OptionError("instances: must not be empty")
     return named
 
 
 def _require_fingerprint(instance: Any) -> None:
     if not callable(getattr(instance, "fingerprint", None)):
         raise OptionError(
-            f"{type(instance).__name__} is no instance; build one with edgeopt.instances, or give "
-            "your own class a method fingerprint()"
+            f"{type(instance).__name__} is no instance; build one with edgeopt.instances, or add "
+            "a method fingerprint() to your class"
         )
 
 
@@ -184,7 +183,7 @@ def _system(wanted: System | str | None, instance: Any) -> System:
 def _references(
     record: System, entries: Sequence[PolicyEntry], wanted: str | None
 ) -> dict[str, str]:
-    """Name for every policy the one it is compared with."""
+    """Name for every policy the one with which it is compared."""
     names = {entry.name: entry for entry in entries}
     if wanted is not None:
         if wanted not in names:

@@ -1,4 +1,4 @@
-"""What a study, a check and the command line know of a system: small frozen records in one.
+"""The record of a system, from which studies, checks and the command line work.
 
 A system is added by writing such a record and naming it, inside the package in
 :mod:`edgeopt.registry`, outside of it under the entry-point group ``edgeopt.systems``.
@@ -7,29 +7,21 @@ A system is added by writing such a record and naming it, inside the package in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
-from edgeopt.options import check_choice, check_fields, check_kind, check_whole
+from edgeopt.options import check_fields, check_kind, check_whole
 from edgeopt.studies.entries import BenchmarkEntry, Named, PolicyEntry
-from edgeopt.studies.wording import interval, number, percent
+from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.writing import checked_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.result import Case
-
-DIMENSIONLESS = "dimensionless"
-"""The unit that is not written behind a number."""
 
 
 @dataclass(frozen=True)
@@ -93,110 +85,13 @@ class Instances:
 
 
 @dataclass(frozen=True)
-class Objective:
-    """What a policy is to make large or small.
-
-    Parameters
-    ----------
-    name
-        Such as ``"profit"``.
-    unit
-        Its unit.
-    sense
-        Whether more or less of it is better.
-    adds
-        Whether the value of a run is the sum of the rewards of its slots or their mean.
-    total
-        ``total(trajectory)`` returns the value of every run, shape [runs], where that is neither;
-        infinite where a run has none.
-    period
-        What a slot of a trajectory is called, in the singular.
-    """
-
-    name: str = "profit"
-    unit: str = DIMENSIONLESS
-    sense: Literal["max", "min"] = "max"
-    adds: Literal["sum", "mean"] = "sum"
-    total: Callable[[Any], NDArray[np.float64]] | None = None
-    period: str = "slot"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_choice("sense", self.sense, ("max", "min"))
-        check_choice("adds", self.adds, ("sum", "mean"))
-
-    @property
-    def heading(self) -> str:
-        """Name of the value of a run, with its unit: ``"Profit per run"``."""
-        name = self.name.capitalize() + (" per run" if self.adds == "sum" else "")
-        return name if self.unit == DIMENSIONLESS else f"{name} ({self.unit})"
-
-    def amount(self, value: float, digits: int = 4) -> str:
-        """Write a value with its unit: ``12.34``, ``56.78 ms``."""
-        text = number(value, digits)
-        return text if self.unit == DIMENSIONLESS else f"{text} {self.unit}"
-
-    def over(self, label: str) -> str:
-        """Head a column of ratios: ``"share of OPT(LP)"``, or of a cost ``"times OPT(LP)"``."""
-        return f"{'share of' if self.sense == 'max' else 'times'} {label}"
-
-    def ratio(self, value: float) -> str:
-        """Write a value over a bound: a profit as a share, ``68.9 %``, a cost as a multiple."""
-        return percent(value) if self.sense == "max" else number(value, 4)
-
-    def ratios(self, low: float, high: float) -> str:
-        """Write the interval of such a ratio."""
-        return interval(low, high, share=self.sense == "max")
-
-    def against(self, value: float, label: str) -> str:
-        """Write a ratio with its bound: ``68.9 % of OPT(LP)``, ``2.294 times OPT(LP)``."""
-        return f"{self.ratio(value)} {'of' if self.sense == 'max' else 'times'} {label}"
-
-    def values(self, trajectory: Trajectory) -> NDArray[np.float64]:
-        """Return the value of every run, shape [runs]."""
-        if self.total is not None:
-            return self.total(trajectory)
-        return trajectory.total if self.adds == "sum" else trajectory.reward.mean(axis=1)
-
-    def so_far(self, trajectory: Trajectory) -> NDArray[np.float64]:
-        """Return the value of every run up to the end of each slot, shape [runs, T]."""
-        total = np.cumsum(np.asarray(trajectory.reward, dtype=float), axis=1)
-        if self.adds == "mean":
-            total /= np.arange(1, total.shape[1] + 1)
-        return total
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """The service constraint, which a run can violate; ``Trajectory.violations`` counts how often.
-
-    Parameters
-    ----------
-    name
-        What is violated, in the singular: ``"reserved task"``.
-    count
-        Maps an instance to how many of them there are in a run.
-    verb
-        What is said of a policy that violates one, in the present and in the past:
-        ``("fails", "failed")``.
-    """
-
-    name: str = "service constraint"
-    count: Callable[[Any], int] = lambda _: 0
-    verb: tuple[str, str] = ("violates", "violated")
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
-@dataclass(frozen=True)
 class Offline:
-    """What is known about the best that could be reached.
+    """Bounds on the best value that any policy can have.
 
     Parameters
     ----------
     bounds
-        Offline optima by name; the first one is the reference bound.
+        Bounds by name; the first one is the reference bound.
     solve
         ``solve(instance, **options)`` computes the reference bound with options of the user.
     methods
@@ -221,7 +116,7 @@ class Offline:
 
     @property
     def reference(self) -> str:
-        """Name of the reference bound, which the column ``ratio`` divides by."""
+        """Name of the reference bound, by which the column ``ratio`` divides."""
         return next(iter(self.bounds))
 
 
@@ -236,15 +131,15 @@ class Policies:
     environment
         Maps an instance to the environment of :func:`edgeopt.simulate`.
     warm_up
-        Maps an instance to a short one, on which every policy runs before its time is taken, so
-        that the time is not that of compiling.
+        Maps an instance to a short one, on which every policy runs before it is timed, so that
+        compilation does not count.
     runs
-        Simulated runs per policy when nobody chooses.
+        Simulated runs per policy by default.
     reference
-        Name of the policy that paired differences are taken to, by default the first one. Another
-        policy is compared with the variant of it that is like its own.
+        Name of the policy to which paired differences are taken, by default the first one. A policy
+        is compared with the reference in its own variant.
     bound_of
-        Maps a policy that came without an entry to the name of the bound that is valid for it.
+        Maps a policy without an entry to the name of the bound that is valid for it.
     """
 
     entries: Sequence[PolicyEntry]
@@ -278,8 +173,7 @@ class Claims:
         Their names, see :func:`edgeopt.check`; those of a system begin with its name, under which
         :mod:`edgeopt.registry` has their modules and their parameter spaces.
     given
-        ``given(benchmarks)`` returns what is at hand already for these checks, such as a solved
-        plan.
+        ``given(benchmarks)`` returns what these checks can reuse, such as a solved plan.
     """
 
     pattern: str
@@ -291,23 +185,23 @@ class Claims:
 
 @dataclass(frozen=True)
 class Reporting:
-    """What a page shows beside the values of the policies.
+    """What a page shows in addition to the values of the policies.
 
     Parameters
     ----------
     metrics, pictures
         Extra columns and drawings.
     logs
-        Tables in full, one per policy each, folded on the page and written beside it.
+        Complete tables, one per policy, folded on the page and written as files.
     comparisons
-        Tables of all policies over all instances of a study, on the page and beside it.
+        Tables of all policies over all instances of a study, on the page and as files.
     notes
-        ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
+        ``notes(case)`` returns paragraphs that a reader needs to interpret the numbers.
 
     Raises
     ------
     OutputError
-        If a file could not be called like a picture, a log or a comparison.
+        If the name of a picture, log or comparison cannot be a file name.
     """
 
     metrics: Sequence[Metric] = ()
@@ -325,26 +219,26 @@ class Reporting:
 
 @dataclass(frozen=True)
 class System:
-    """A system as studies see it.
+    """A system.
 
     Parameters
     ----------
     name
-        The name that runs through every subpackage and the command line.
+        Its name in every subpackage and on the command line.
     title
-        One line for people.
+        One line, for people.
     instances, offline, policies, objective, constraint, claims, reporting, paper
-        What is compared, on what, against what, and by what.
+        Its parts.
     figures
         Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.figures`. Those of
-        built-in systems are loaded when they are looked into.
+        built-in systems are loaded on first use.
 
     Raises
     ------
     OptionError
-        If a policy names a bound that does not exist, or two figures bear one number.
+        If a policy names a bound that does not exist, or two figures have the same number.
     OutputError
-        If a file could not be called like a figure.
+        If the name of a figure cannot be a file name.
     """
 
     name: str
@@ -367,7 +261,9 @@ class System:
         if not isinstance(self.figures, Named):
             names = [checked_name(one.name) for one in self.figures]
             if len(set(names)) < len(names):
-                raise OptionError(f"system {self.name!r}: two figures bear one number: {names}")
+                raise OptionError(
+                    f"system {self.name!r}: two figures have the same number: {names}"
+                )
         if not isinstance(self.policies.entries, Named):
             for entry in self.policies.entries:
                 if entry.bound and entry.bound not in self.offline.bounds:
@@ -392,4 +288,4 @@ _PARTS: dict[str, type] = {
 def _check_kinds(where: str, given: Iterable[Any], kind: type) -> None:
     for one in given:
         if not isinstance(one, kind):
-            raise OptionError(f"{where}: {one!r} stands where a {kind.__name__} belongs")
+            raise OptionError(f"{where}: {one!r} is not a {kind.__name__}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 _ROUNDING = 1e-14
-"""Relative spread of the runs that is taken for rounding."""
+"""Relative spread of the runs that counts as rounding."""
 
 
 def tidy(case: Case) -> pd.DataFrame:
@@ -29,14 +29,14 @@ def tidy(case: Case) -> pd.DataFrame:
         Mean value of a run, its standard error, and the expectation without sampling where
         the policy has one (NaN elsewhere).
     ``ratio, ratio_se, ratio_low, ratio_high``
-        `value` over the proven bound on the system's first benchmark, with confidence interval.
+        `value` over the reference bound, with confidence interval.
     ``bound, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low, bound_ratio_high``
         Name and value of the tightest benchmark that bounds this policy, and `value` over it.
     ``violated, violated_se, violated_share``
-        Broken promises per run, and as a share of the promises of the instance (NaN if it has
-        none).
-    ``MEASURE, MEASURE_se``
-        One pair for every measure of the system, such as ``utilisation``.
+        Violated service constraints per run, and as a share of those of the instance (NaN if it
+        has none).
+    ``METRIC, METRIC_se``
+        One pair for every metric of the system, such as ``utilisation``.
     ``decision_us``
         Microseconds per decision (NaN if none was taken); where a compiled kernel ran, its whole
         time, environment included.
@@ -94,11 +94,11 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
 
 
 def _violations(case: Case, name: str) -> dict[str, float]:
-    broken = np.asarray(case.trajectories[name].violations, dtype=float).sum(axis=1)
-    promises = case.constraints
+    violated = np.asarray(case.trajectories[name].violations, dtype=float).sum(axis=1)
+    count = case.constraints
     return {
-        **_mean("violated", broken),
-        "violated_share": float(broken.mean()) / promises if promises else np.nan,
+        **_mean("violated", violated),
+        "violated_share": float(violated.mean()) / count if count else np.nan,
     }
 
 

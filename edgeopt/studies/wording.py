@@ -1,10 +1,15 @@
-"""Numbers in words: the same digits in pictures, page and terminal."""
+"""Numbers as text, the same in pictures, pages and on terminals."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
+    "called",
     "capitalised",
     "duration",
     "interval",
@@ -17,7 +22,7 @@ __all__ = [
 ]
 
 NOTHING = "\N{EN DASH}"
-"""Stands for a figure that does not exist."""
+"""Stands for a missing number."""
 
 _MINUS = "\N{MINUS SIGN}"
 _PERCENT = "\N{NO-BREAK SPACE}%"
@@ -72,7 +77,7 @@ def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -
 
 
 def duration(seconds: float) -> str:
-    """Write a time with the unit that suits it: ``12 ms``, ``0.84 s``, ``3 min 20 s``."""
+    """Write a time in a suitable unit: ``12 ms``, ``0.84 s``, ``3 min 20 s``."""
     if seconds < 0.1:
         return f"{1000 * seconds:.2g} ms"
     if seconds < 120:
@@ -92,11 +97,16 @@ def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def called(names: Sequence[str] | None, noun: str, place: int) -> str:
+    """Return the name of one of several things, or its number: ``site 3``."""
+    return f"{noun} {place}" if names is None else names[place]
+
+
 def capitalised(heading: str) -> str:
-    """Write what stands inside a line as a heading; names of bounds keep their capitals."""
+    """Begin a heading with a capital; names of bounds keep theirs."""
     return heading[:1].upper() + heading[1:]
 
 
 def uncapitalised(heading: str) -> str:
-    """Write a heading inside a line: ``latency (ms)``; units keep their capitals."""
+    """Write a heading within a line: ``latency (ms)``; units keep their capitals."""
     return heading[:1].lower() + heading[1:]

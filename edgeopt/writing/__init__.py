@@ -1,9 +1,8 @@
-"""How every file is written: whole or not at all, and never in place of what is not edgeopt's.
+"""Writing files: whole or not at all, and never over foreign files.
 
-A file is written as a draft beside its place and then renamed, so that nobody ever meets half of
-one. Only a regular file may be replaced. A folder is written to if it is new, empty, or bears the
-marker that edgeopt leaves in its own. The draft of a process that has been killed is removed by
-the next one that writes there.
+A file is written as a draft in its folder and then renamed, so that no reader finds a partial one.
+Only regular files are replaced. A folder is written to if it is new, empty, or has the marker of
+edgeopt. Drafts of killed processes are removed by the next process that writes there.
 """
 
 from __future__ import annotations

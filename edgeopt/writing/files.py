@@ -1,7 +1,4 @@
-"""Files, written as drafts that take their place once they are whole, where a file may stand.
-
-Texts of strangers, such as names of policies and instances, are made harmless to show.
-"""
+"""Files, written as drafts and renamed when complete; and texts that are safe to print."""
 
 from __future__ import annotations
 
@@ -33,22 +30,20 @@ _SORTS: Final = (
 
 
 def target_of(path: str | os.PathLike[str], *, force: bool = True) -> Path:
-    """Return the regular file that a path leads to, there or not yet.
-
-    A link is followed: the file behind it is the one that is written.
+    """Return the regular file that a path leads to, whether it exists or not; links are followed.
 
     Parameters
     ----------
     path
-        Where something is to be written.
+        Where to write.
     force
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
 
     Raises
     ------
     OutputError
-        If something else than a regular file is there, if it may not be replaced, or if there is no
-        folder to write it to.
+        If something else than a regular file is there, if it may not be replaced, or if its folder
+        does not exist.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -81,7 +76,7 @@ def write_file(
     path
         Where; a regular file there is replaced.
     content
-        What; texts are written as UTF-8. Or a function that writes to the path it is given.
+        A text, written as UTF-8, bytes, or a function that writes to a path.
 
     Returns
     -------
@@ -101,14 +96,14 @@ def write_file(
 
 @contextlib.contextmanager
 def placed(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
-    """Give a draft to write to, which takes its place when the block ends well.
+    """Give a draft to write to, which replaces the file when the block ends without error.
 
     Parameters
     ----------
     path
-        Where the file is to stand.
+        Path of the file.
     force
-        Whether one that is there may be replaced.
+        Whether an existing file may be replaced.
 
     Yields
     ------
@@ -130,26 +125,26 @@ def placed(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path
 def place(
     target: Path, content: str | bytes | Callable[[Path], object], path: str | os.PathLike[str]
 ) -> None:
-    """Write a file where it may stand; errors call it by the path that the user gave."""
+    """Write a file; errors name the path that the user gave."""
     with _drafted(target, path) as draft:
         if callable(content):
             content(draft)
         else:
-            # Half of a surrogate pair, which a name may hold, is spelt as JSON and Python do.
+            # Half of a surrogate pair, which a name may contain, is escaped as in JSON and Python.
             if isinstance(content, str):
                 content = content.encode("utf-8", "backslashreplace")
             draft.write_bytes(content)
 
 
 PREFIX: Final = ".edgeopt-draft-"
-"""How the name of a draft begins; machine, process and its start follow."""
+"""Prefix of the name of a draft; machine, process and start time follow."""
 
 _DAY: Final = 86_400.0
 
 
 @contextlib.contextmanager
 def _drafted(target: Path, path: str | os.PathLike[str], suffix: str = "") -> Iterator[Path]:
-    """Give an empty draft that takes the place of a file when the block ends well."""
+    """Give an empty draft that replaces a file when the block ends without error."""
     name = f"{PREFIX}{_machine()}-{os.getpid()}-{_started(os.getpid())}-{secrets.token_hex(4)}"
     draft = target.with_name(name + suffix)
     try:
@@ -162,7 +157,7 @@ def _drafted(target: Path, path: str | os.PathLike[str], suffix: str = "") -> It
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # not every system opens folders
+        with contextlib.suppress(OSError):  # some systems cannot open folders
             _flush(target.parent, os.O_RDONLY)
     except OutputError:
         raise
@@ -171,7 +166,7 @@ def _drafted(target: Path, path: str | os.PathLike[str], suffix: str = "") -> It
 
 
 def _flush(path: Path, way: int) -> None:
-    """Make sure that it outlives a loss of power."""
+    """Flush to disk, so that it survives a power failure."""
     handle = os.open(path, way)
     try:
         os.fsync(handle)
@@ -191,7 +186,7 @@ def remove_drafts(folder: Path) -> None:
     with os.scandir(folder) as entries:
         drafts = [entry for entry in entries if entry.name.startswith(PREFIX)]
     for draft in drafts:
-        # Somebody else may be removing it too, or own it.
+        # Another process may be removing it too, or another user own it.
         with contextlib.suppress(OSError):
             if _left(draft):
                 os.unlink(draft)
@@ -202,7 +197,7 @@ def _left(draft: os.DirEntry[str]) -> bool:
     known = os.name == "posix" and machine == _machine()
     if known and len(process) == 2 and all(map(str.isdecimal, process)):
         return not _running(*map(int, process))
-    # Written by another machine on a shared disk: there is nobody to ask.
+    # Written by another machine on a shared disk, whose processes are unknown here.
     return time.time() - draft.stat(follow_symlinks=False).st_mtime > _DAY
 
 
@@ -213,12 +208,12 @@ def _running(process: int, started: int) -> bool:
         return False
     except PermissionError:
         return True
-    # Numbers of processes are used again.
+    # Process ids are reused.
     return _started(process) == started
 
 
 def _started(process: int) -> int:
-    """When a process was started, on a clock of its machine; 0 if it has ended or none tells."""
+    """Return when a process was started, by its machine's clock; 0 if it has ended or unknown."""
     try:
         status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -229,7 +224,7 @@ def _started(process: int) -> int:
 
 @cache
 def _machine() -> str:
-    """Tell machines apart, their restarts, and the containers on them."""
+    """Return an id of this machine, its last restart, and the container."""
     parts = [platform.node()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -241,13 +236,11 @@ def _machine() -> str:
 _CONTROLS: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-"""What moves a cursor, changes colours or the direction of reading, or is no part of XML."""
+"""Characters that move the cursor, change colours or text direction, or are not allowed in XML."""
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which control characters stand as Python spells them.
-
-    Blanks, tabs and line feeds are left alone.
+    r"""Escape control characters in a text as Python does, except tabs and line feeds.
 
     Parameters
     ----------

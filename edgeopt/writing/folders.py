@@ -1,4 +1,4 @@
-"""Folders that belong to a command, told by the marker in them."""
+"""Output folders, which belong to the command named by their marker."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARKER: Final = ".edgeopt"
-"""File that says which command a folder belongs to."""
+"""File that names the command to which a folder belongs."""
 
 _FORMAT: Final = 1
 
 
 class Folder:
-    """A folder that belongs to a command, made and marked before the first file in it is written.
+    """An output folder of a command, made and marked before its first file is written.
 
     Parameters
     ----------
     path
-        The folder, there or not.
+        The folder, whether it exists or not.
     command
-        What writes it, in a word.
+        Name of the command that writes to it.
     force
-        Whether to write to a folder that is not empty and does not bear the command's marker. Files
-        of the same names are replaced, others left alone.
+        Whether to write to a folder that is not empty and does not have the command's marker. Files
+        of the same names are replaced, others kept.
 
     Raises
     ------
     OutputError
-        If it is no folder, cannot be made, or is another's and `force` is not given.
+        If it is not a folder, cannot be made, or lacks the marker and `force` is not given.
     """
 
     def __init__(self, path: str | os.PathLike[str], command: str, *, force: bool = False) -> None:
@@ -61,7 +61,7 @@ class Folder:
 
     @property
     def marked(self) -> bool:
-        """Whether it bears the command's marker."""
+        """Whether it has the command's marker."""
         return self._owner() == self.command
 
     def _owner(self) -> str | None:
@@ -75,7 +75,7 @@ class Folder:
             return None
 
     def begin(self) -> None:
-        """Make the folder and mark it; drafts of killed runs are removed."""
+        """Make the folder and its marker, and remove drafts of killed processes."""
         self._make(self.path)
         if not self.marked:
             said = {"format": _FORMAT, "command": self.command}
@@ -125,7 +125,7 @@ class Folder:
 
 
 def checked_name(name: str) -> str:
-    """Return a name of a file, or of a thing that a file is called after.
+    """Return a name if it can be that of a file.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def checked_name(name: str) -> str:
     Raises
     ------
     OutputError
-        If it would lead elsewhere, or no file can be called so.
+        If it would lead to another folder, or cannot be a file name.
     """
     plain = name.isprintable() and not set(name) & set('/\\:*?"<>|')
     if not plain or name.startswith(".") or not 0 < len(os.fsencode(name)) <= 200:
         raise OutputError(
-            f"{name[:60]!r} is no name for a file: up to 200 letters, digits, blanks, '-', '_' and "
-            "'.', which must not come first"
+            f"{name[:60]!r} cannot be a file name: use up to 200 letters, digits, blanks, '-', '_' "
+            "and '.', and do not begin with '.'"
         )
     return name

@@ -21,7 +21,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import rounds_needed
 from edgeopt.instances.rescue import LogProfit, generate
 from edgeopt.instances.tapfinger import shortest_durations
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 PSI = 1 - 1 / math.e

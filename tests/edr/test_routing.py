@@ -22,8 +22,7 @@ from edgeopt.models.edr.routing import (
     routing_problem,
     solve_routing,
 )
-from edgeopt.models.edr.routing.matrix import routing_matrix
-from edgeopt.models.edr.routing.programs import routing_lp
+from edgeopt.models.edr.routing.programs import routing_lp, routing_matrix
 from edgeopt.models.edr.training import take_step
 from tests.edr.cases import draw_sites
 from tests.edr.queries import INFINITY, Query, queries

@@ -36,11 +36,11 @@ def test_named_errors_and_right_answers_pass():
         (lambda: exit(3), "SystemExit"),
     ],
 )
-def test_what_is_wrong_is_told(call, words):
+def test_faults_are_reported(call, words):
     assert words in str(complaint(Case("wrong", call)))
 
 
-def test_silent_acceptance_and_wrong_answers_are_told():
+def test_silent_acceptance_and_wrong_answers_are_reported():
     assert complaint(Case("silent", lambda: 3, refused=True)) == "accepted without a word"
     assert "wrong answer" in str(complaint(Case("wrong", lambda: 3, right=lambda x: x == 4)))
 

@@ -40,7 +40,7 @@ class Point:
 
 
 class Ending(list[Any]):
-    """A list that ends the program when it is looked at."""
+    """A list that ends the program when it is read."""
 
     def __iter__(self) -> Any:
         raise SystemExit(0)

@@ -79,7 +79,7 @@ def label(path: Path, draw: np.random.Generator) -> str:
 
 
 def stored(path: Path, draw: np.random.Generator) -> str:
-    """Put something else in the place of a variable, or beside it."""
+    """Replace a variable by something else, or add something."""
     with h5py.File(path, "r+") as file:
         variable = list(file)[int(draw.integers(len(file)))]
         name = variable if draw.random() < 0.7 else "foreign"

@@ -69,7 +69,7 @@ def needed(system: str, kind: type) -> dict[str, Any]:
 
 
 def run(system: str, kind: type, options: dict[str, Any]) -> Any:
-    """Let a policy, or OINC with a part, live through two short scenarios."""
+    """Simulate two short runs of a policy, or of OINC with a part of it."""
     policy = kind(**needed(system, kind) | options)
     for does, part in PARTS.items():
         if system == "oinc" and hasattr(policy, does):
@@ -79,7 +79,7 @@ def run(system: str, kind: type, options: dict[str, Any]) -> Any:
 
 
 def ran(trajectory: Any) -> bool:
-    """Tell whether a trajectory is one: two runs of finite rewards under a name of one line."""
+    """Tell whether a trajectory has two runs of finite rewards, and a name."""
     return (
         trajectory.runs == 2
         and isinstance(trajectory.name, str)

@@ -1,4 +1,4 @@
-"""Arguments of special cases and of the small public functions beside the generators."""
+"""Arguments of named instances, and of public functions other than the generators."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 from edgeopt.instances import arrivals, traces
 from edgeopt.instances.edr import measurements as edr
-from edgeopt.instances.idn import graphs, measurements
+from edgeopt.instances.idn import measurements, topology
 from edgeopt.instances.idn import measurements as idn
 from edgeopt.instances.oinc import measurements as oinc
 from edgeopt.instances.rescue import measurements as rescue
@@ -56,7 +56,7 @@ READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "model,fog,fog,snow\nseverity,1,2,1\nStandard,0.9,0.8,0.7\nB,1,0,0.5\n",
     ),
     "links": (
-        graphs.read_links,
+        topology.read_links,
         'graph [\n node [\n  id 0\n  label "a"\n ]\n node [\n  id 1\n  label "b"\n ]\n'
         " edge [\n  source 0\n  target 1\n  dist 12.5\n ]\n]\n",
     ),
@@ -161,11 +161,11 @@ def broken_tables(folder: Path) -> Iterator[Case]:
         text = path.read_text(encoding="utf-8")
         how, content, right = broken(text, draw)
         path.write_bytes(content)
-        room = rescue if name == "drift" and draw.random() < 0.5 else TABLES[name]
-        usual = room.read_tables(FOLDER)
+        module = rescue if name == "drift" and draw.random() < 0.5 else TABLES[name]
+        usual = module.read_tables(FOLDER)
         yield Case(
             f"{name}.csv: {how}: {content[:200]!r}",
-            lambda room=room: room.read_tables(folder),
+            lambda module=module: module.read_tables(folder),
             right=lambda found, usual=usual, right=right: not right or same(found, usual),
         )
         path.write_text(text, encoding="utf-8")

@@ -15,7 +15,6 @@ from edgeopt.instances.edf import (
     edf_order,
     edf_serve,
 )
-from tests.certified import linprog
 
 
 def draw_case(seed):
@@ -33,63 +32,6 @@ def draw_case(seed):
 
 def by_deadline(end):
     return edf_order(np.zeros_like(end), end, 1)[0]
-
-
-def plain_edf(start, end, demand, capacity, slot, free):
-    """Serve slot by slot; return what is left of each live task at its deadline."""
-    left = {i: float(w) for i, w in enumerate(demand) if end[i] >= slot}
-    for tau in range(slot, len(capacity)):
-        budget = float(capacity[tau]) if tau >= free else 0.0
-        for i in sorted(left, key=lambda i: (end[i], i)):
-            if start[i] <= tau <= end[i]:
-                done = min(left[i], budget)
-                left[i] -= done
-                budget -= done
-    return left
-
-
-def lp_feasible(start, end, demand, capacity, slot, free):
-    live = [i for i in range(len(end)) if end[i] >= slot]
-    pairs = [(i, t) for i in live for t in range(max(start[i], slot), end[i] + 1)]
-    if not pairs:
-        return True
-    rows, limits = [], []
-    for i in live:
-        rows.append([-1.0 if pair[0] == i else 0.0 for pair in pairs])
-        limits.append(-demand[i])
-    for t in range(slot, len(capacity)):
-        rows.append([1.0 if pair[1] == t else 0.0 for pair in pairs])
-        limits.append(capacity[t] if t >= free else 0.0)
-    return linprog(np.zeros(len(pairs)), A_ub=rows, b_ub=limits).status == 0
-
-
-def test_edf_criterion_and_linear_program_agree():
-    verdicts = []
-    for seed in range(400):
-        start, end, demand, capacity, slot, free = case = draw_case(seed)
-        verdict = edf_feasible(by_deadline(end), start, end, demand, demand, capacity, slot, free)
-        left = plain_edf(*case)
-        assert verdict == all(w <= FEASIBLE * demand[i] for i, w in left.items()), seed
-        conflict = demand_criterion(start, end, demand, capacity, slot=slot, free=free)
-        assert verdict == (conflict is None), seed
-        assert verdict == lp_feasible(*case), seed
-        verdicts.append(verdict)
-    assert 100 < sum(verdicts) < 300  # both answers are common
-
-
-@given(st.integers(0, 10**6))
-def test_compiled_service_equals_plain_service(seed):
-    start, end, demand, capacity, slot, free = draw_case(seed)
-    remaining = demand.astype(np.float64)
-    order, total = by_deadline(end), 0.0
-    for tau in range(slot, capacity.size):
-        offer = capacity[tau] if tau >= free else 0.0
-        done = edf_serve(order, start, end, remaining, tau, offer)
-        assert 0 <= done <= offer
-        total += done
-    for i, left in plain_edf(start, end, demand, capacity, slot, free).items():
-        assert remaining[i] == pytest.approx(left, abs=1e-12)
-    assert total == pytest.approx((demand - remaining).sum(), abs=1e-12)
 
 
 @given(st.integers(0, 10**6))

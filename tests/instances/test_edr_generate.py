@@ -7,7 +7,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import calibrated_weights, generate, reference
 
 SMALL = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2}
-SCENARIO = (
+FIELDS = (
     "price", "arrival", "deadline", "rounds", "client", "server", "step_work", "requests",
     "propagation", "slo", "power", "speed", "energy_per_work", "capable", "position", "capacity",
     "rate",
@@ -190,7 +190,7 @@ def test_same_seed_same_instance():
 def test_settings_change_nothing_else(options, changed):
     size = {**SMALL, "sites": 12}
     one, other = generate(**size, rng=3), generate(**size, rng=3, **options)
-    for name in SCENARIO:
+    for name in FIELDS:
         equal = np.array_equal(getattr(one, name), getattr(other, name))
         assert equal != (name in changed), name
 

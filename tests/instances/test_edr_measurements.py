@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.edr import cap_shares, from_bundled, from_raw, reference
-from edgeopt.instances.edr.measurements import measure, read_tables, write_tables
-from edgeopt.instances.tables import FOLDER
+from edgeopt.instances.edr import cap_shares, from_bundled, from_raw, measurements, reference
+from edgeopt.instances.edr.measurements import measure
 from edgeopt.instances.traces.columns import great_circle_kilometres, plane_kilometres
 from edgeopt.instances.traces.series import quarter_name
+from tests.instances.raw_files import check_bad_file, check_tables
 
 TABLES = ["sites.csv", "stations.csv", "week.csv"]
 PRICES = "electricity_price/ontario_price2016.csv"
@@ -70,13 +68,7 @@ def test_weeks_and_ranks(raw):
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    assert sorted(path.name for path in out.iterdir()) == TABLES
-    for one, other in zip(read_tables(out), measured, strict=True):
-        np.testing.assert_array_equal(one, other)
+    check_tables(measurements, raw, tmp_path / "out", TABLES)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -165,17 +157,7 @@ def test_positions_on_a_plane():
     ],
 )
 def test_bad_raw_files_are_named(raw, name, old, new, field, line):
-    path = raw / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError) as caught:
-        from_raw(raw)
-    assert caught.value.field == f"{path}:{field}"
-    assert caught.value.index == (line,)
-    path.unlink()
-    with pytest.raises(InstanceError, match="no such file"):
-        from_raw(raw)
+    check_bad_file(from_raw, raw, raw / name, (old, new), field, line)
 
 
 def test_stations_need_names(raw):
@@ -236,68 +218,3 @@ def test_the_composite_week_says_what_it_is():
     assert (hours == hours[0]).all()
     assert (hours[0] == 0).nonzero()[0].tolist() == [2, 3, 4]
     assert hours[0].argmax() in (8, 17)
-
-
-def test_tables_are_explained():
-    readme = (FOLDER / "README.md").read_text()
-    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
-    for name in ("week.csv", "stations.csv"):
-        assert f"`{name}`" in readme
-        assert f"`{name}`" in takeaway
-    for text in (readme, takeaway):
-        assert "Powered by TfL Open Data. Contains OS data © Crown copyright" in text
-        assert "Copyright (c) 2018 mtanneau" in text
-        assert "Ruggles" in text
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "rule"),
-    [
-        ("week.csv", ",9597.0", ",-1", "must be a load in MW"),
-        ("week.csv", "price_week,", "week,", "no column 'price_week'"),
-        ("week.csv", "2016-06-20,1.99e-06,2023-06-19,9597.0\n", "", "the 168 hours of a week"),
-        ("stations.csv", "Waterloo,5,", "Waterloo,-5,", "number of passengers"),
-        ("stations.csv", "0500-0515", "0500-0530", "no column '0500-0515'"),
-        ("sites.csv", "latitude", "north", "no column 'latitude'"),
-    ],
-)
-def test_damaged_tables_are_named(tmp_path, name, old, new, rule):
-    for table in TABLES:
-        (tmp_path / table).write_bytes((FOLDER / table).read_bytes())
-    text = (tmp_path / name).read_text()
-    assert old in text
-    (tmp_path / name).write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule) as caught:
-        read_tables(tmp_path)
-    assert caught.value.field.startswith(str(tmp_path / name))
-
-
-@pytest.fixture
-def public():
-    folder = os.environ.get("EDGEOPT_DATA")
-    if not folder or not all((Path(folder) / name).is_file() for name in (PRICES, LOADS, FLOWS)):
-        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
-    return folder
-
-
-def test_tables_follow_from_the_public_files(public, tmp_path):
-    write_tables(measure(public), tmp_path)
-    for name in TABLES:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-
-
-def test_public_files_and_tables_give_the_same_instance(public):
-    assert from_raw(public, tasks=0) == from_bundled(tasks=0)
-    options = {"sites": 7, "tasks": 3, "frames": 40, "slots": 4, "rng": 5, "percentile": 60.0}
-    assert from_raw(public, **options) == from_bundled(**options)
-    other = from_raw(
-        public,
-        sites=31,
-        tasks=3,
-        frames=168,
-        slots=4,
-        price_week="2016-03-28",
-        load_week="2022-12-19",
-    )
-    assert (other.price < 0).sum() == 74
-    assert "the week of 2022-12-19" in other.origin

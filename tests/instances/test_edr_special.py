@@ -126,9 +126,9 @@ def test_half_a_round_fits_and_none_that_is_whole():
 
 def test_the_cap_of_yesterday_allows_too_much():
     instance = falling_cap()
-    wished = instance.even_rate[0] * instance.round_energy[:, 0]
-    assert (wished <= instance.cap[0]).all()
-    assert wished[1] > instance.cap[1]
+    energy = instance.even_rate[0] * instance.round_energy[:, 0]
+    assert (energy <= instance.cap[0]).all()
+    assert energy[1] > instance.cap[1]
 
 
 def test_a_cap_below_what_serving_needs():

@@ -9,7 +9,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
 from edgeopt.instances.idn import from_topology, generate
-from edgeopt.instances.idn.graphs import Links, from_links, read_links
+from edgeopt.instances.idn.topology import Links, from_links, read_links
 
 CHAIN = [("c", "a", 100.0), ("b", "a", 300.0), ("b", "d", 50.0), ("b", "e", 70.0), ("d", "f", 1.0)]
 

@@ -2,36 +2,22 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import pickle
 
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 
-from edgeopt.instances.idn import IdnInstance, from_bundled, generate, shared_model, small
-from edgeopt.instances.idn.paths import edge_between, network_latency, pad_paths
+from edgeopt.instances.idn import generate, shared_model, small
+from edgeopt.instances.idn.ranking import edge_between, network_latency, pad_paths
 from tests.strategies import idn_instances
 
 everything = idn_instances(cost=None)
 
 
 @given(everything)
-def test_nodes_are_pinned_active_or_idle(instance):
-    for v in range(instance.nodes):
-        pinned = any(instance.repository[v])
-        assert instance.pinned[v] == pinned
-        assert instance.active[v] == (not pinned and instance.budget[v] > 0)
-        room = instance.budget[v] >= sum(instance.size[v])
-        assert instance.saturated[v] == (not pinned and room)
-    assert instance.empty.dtype == bool
-    np.testing.assert_array_equal(instance.empty, instance.repository)
-    assert instance.total_requests.tolist() == [sum(row) for row in instance.requests.tolist()]
-
-
-@given(everything)
 def test_replicas_are_models_that_cannot_be_told_apart(instance):
-    def looks(m):
+    def traits(m):
         tables = (instance.size, instance.delay, instance.capacity, instance.repository)
         own = () if instance.cost is None else tuple(instance.cost[:, :, m].ravel())
         rows = tuple(tuple(table[:, m]) for table in tables)
@@ -39,7 +25,7 @@ def test_replicas_are_models_that_cannot_be_told_apart(instance):
 
     group = instance.replica_of
     for m, n in itertools.combinations(range(instance.models), 2):
-        assert (group[m] == group[n]) == (looks(m) == looks(n))
+        assert (group[m] == group[n]) == (traits(m) == traits(n))
     # Groups are numbered as they first appear.
     assert list(dict.fromkeys(group.tolist())) == list(range(group.max() + 1))
 
@@ -128,30 +114,3 @@ def test_arrays_are_private_and_read_only():
             getattr(instance, name)[...] = 0
     with pytest.raises(AttributeError):
         instance.size = instance.size
-
-
-def test_equality_follows_the_content():
-    instance = small(1)
-    assert instance.replace() == instance
-    assert hash(instance.replace()) == hash(instance)
-    changes = {
-        "requests": instance.requests + 1,
-        "alpha": instance.alpha + 1,
-        "tier": np.zeros(instance.nodes),
-        "names": tuple("abcde"[: instance.nodes]),
-        "budget": instance.budget + 1.0,
-        "cost": small(1, own_cost=True).cost,
-    }
-    others = [instance.replace(**{name: value}) for name, value in changes.items()]
-    assert len({one.fingerprint() for one in (instance, *others)}) == 1 + len(changes)
-    assert instance != "something else"
-    assert len({small(seed).fingerprint() for seed in range(50)}) == 50
-
-
-def test_pickled_instances_stay_equal_and_read_only():
-    for instance in (small(4, own_cost=True), generate(horizon=2), from_bundled(horizon=1)):
-        copy = pickle.loads(pickle.dumps(instance))
-        assert isinstance(copy, IdnInstance)
-        assert copy == instance
-        assert hash(copy) == hash(instance)
-        assert not copy.size.flags.writeable

@@ -1,24 +1,19 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
-from edgeopt.instances.idn import from_bundled, from_raw, zipf_shares
+from edgeopt.instances.idn import from_bundled, from_raw, measurements, zipf_shares
 from edgeopt.instances.idn.measurements import (
     measure,
     read_classifiers,
     read_tables,
     to_catalogue,
-    write_tables,
 )
 from edgeopt.instances.tables import FOLDER
+from tests.instances.raw_files import check_tables
 
 TABLES = ["classifiers.csv", "links.csv", "requests.csv"]
 FAST = "timm_benchmark-infer-amp-nchw-pt291-cu130-5090.csv"
@@ -133,16 +128,7 @@ def test_bad_tables_of_models_are_named(raw):
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    assert sorted(path.name for path in out.iterdir()) == TABLES
-    back = read_tables(out)
-    np.testing.assert_array_equal(back.arrivals, measured.arrivals)
-    for part in ("links", "classifiers"):
-        for one, other in zip(getattr(back, part), getattr(measured, part), strict=True):
-            np.testing.assert_array_equal(one, other)
+    check_tables(measurements, raw, tmp_path / "out", TABLES)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -204,67 +190,3 @@ def test_default_instance_is_real_and_fixed():
     np.testing.assert_allclose(seconds, np.where(instance.tier <= 1, 1 / fast, 1 / slow))
     # And not everything fits.
     assert not instance.saturated.any()
-
-
-def test_tables_are_small_and_explained():
-    readme = (FOLDER / "README.md").read_text()
-    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
-    for name in TABLES:
-        assert f"`{name}`" in readme
-        assert f"`{name}`" in takeaway
-        assert (FOLDER / name).stat().st_size < 2000
-    for word in ("TopoHub", "Apache", "Splitwise", "Piotr Jurkiewicz", "Ross Wightman"):
-        assert word in readme
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "rule"),
-    [
-        ("links.csv", ",804.05", ",-1", "must be a length"),
-        ("links.csv", "start,", "from,", "no column 'start'"),
-        ("classifiers.csv", ",59.874,", ",159.874,", "percentage"),
-        ("classifiers.csv", ",2.04,", ",x,", "must be a number"),
-        ("classifiers.csv", "model,", "name,", "no column 'model'"),
-        ("requests.csv", "0,347", "0.5,347", "must be a count"),
-        ("requests.csv", "code,", "codes,", "no column 'code'"),
-    ],
-)
-def test_damaged_tables_are_refused(tmp_path, name, old, new, rule):
-    for table in TABLES:
-        (tmp_path / table).write_bytes((FOLDER / table).read_bytes())
-    text = (tmp_path / name).read_text()
-    assert old in text
-    (tmp_path / name).write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule) as caught:
-        read_tables(tmp_path)
-    assert caught.value.field.startswith(str(tmp_path / name))
-
-
-@pytest.fixture
-def public():
-    folder = os.environ.get("EDGEOPT_DATA")
-    needed = ("topologies", "model_zoo", "azure_llm_2023", "alibaba_gpu_v2020")
-    if not folder or not all((Path(folder) / name).is_dir() for name in needed):
-        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
-    return folder
-
-
-def test_tables_follow_from_the_public_files(public, tmp_path):
-    write_tables(measure(public), tmp_path)
-    for name in TABLES:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-
-
-def test_one_command_derives_all_tables(public, tmp_path):
-    command = [sys.executable, "-m", "edgeopt.instances.tables.derive", public, str(tmp_path)]
-    subprocess.run(command, check=True)
-    everything = sorted(path.name for path in FOLDER.glob("*.csv"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == everything
-    for name in everything:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-
-
-def test_public_files_and_tables_give_the_same_instance(public):
-    assert from_raw(public) == from_bundled()
-    options = {"tasks": 7, "replicas": 1, "horizon": 9, "rng": 5, "alpha": 2.5, "cloud_ms": 10.0}
-    assert from_raw(public, **options) == from_bundled(**options)

@@ -7,7 +7,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import generate, link_rates
 
 SMALL = {"sites": 4, "devices": 6, "slots": 30, "jobs": 8}
-SCENARIO = (
+FIELDS = (
     "speed", "rate", "active", "request_size", "request_work", "slo", "arrival", "work", "deadline",
     "job_kind",
 )  # fmt: skip
@@ -121,7 +121,7 @@ def test_same_seed_same_instance():
 )
 def test_settings_change_nothing_else(options, changed):
     one, other = generate(**SMALL, rng=3), generate(**{**SMALL, **options}, rng=3)
-    for name in SCENARIO:
+    for name in FIELDS:
         equal = np.array_equal(getattr(one, name), getattr(other, name))
         assert equal != (name in changed), name
 

@@ -1,20 +1,21 @@
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate
-from edgeopt.instances.oinc.measurements import build, measure, read_tables, stretches, write_tables
+from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate, measurements
+from edgeopt.instances.oinc.measurements import measure, read_tables, stretches
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
+from tests.instances.raw_files import check_bad_file, check_tables
 
 OWN = ["seconds.csv", "stretches.csv"]
 TABLES = [*OWN, "drift.csv"]
+SECONDS = "batch_time_norm"
 SERVICES = {"code": 2, "conv": 3}
 ACCURACY = "cifar10c_robustness/unaggregated_results.csv"
 SMALL = {"sites": 2, "devices": 5, "slots": 6, "jobs": 10, "pace": 2}
@@ -79,14 +80,8 @@ def test_stretches_are_sums_of_thirteen_records_of_a_worker():
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    assert sorted(path.name for path in out.iterdir()) == OWN
-    (out / "drift.csv").write_text("corruption,severity,Standard\nfog,1,0.9\na,5,0.5\nb,3,0.35\n")
-    for one, other in zip(read_tables(out), measured, strict=True):
-        np.testing.assert_array_equal(one, other)
+    drift = "corruption,severity,Standard\nfog,1,0.9\na,5,0.5\nb,3,0.35\n"
+    check_tables(measurements, raw, tmp_path / "out", OWN, drift=drift)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -123,7 +118,7 @@ def test_accuracy_falls_to_measured_levels(raw):
     levels = np.array([0.9, 0.5, 0.35])
     alarm = draw_drift(stream, 9, 5, 30, fresh=0.9, levels=levels).alarm
     assert one.arrival.tolist() == (np.nonzero(alarm[:-1])[0] + 1).tolist()
-    # Where accuracy cannot fall, nothing is noticed.
+    # Where accuracy cannot fall, nothing is detected.
     path = raw / ACCURACY
     path.write_text(path.read_text().replace("0.8999999,0.5,0.35", "0.9,0.9,0.9"))
     assert from_raw(raw, **{**SMALL, "slots": 9, "jobs": 30}).jobs == 0
@@ -133,22 +128,19 @@ def test_accuracy_falls_to_measured_levels(raw):
     ("name", "old", "new", "field", "line"),
     [
         ("azure_llm_2023/AzureLLMInferenceTrace_conv.csv", "2023-11", "2023-13", "TIMESTAMP", 2),
-        ("alibaba_gpu_v2020/minibatch_job_3_norm.csv", "0,1,1,11,", "0,1,1,11,-", None, 5),
+        (
+            "alibaba_gpu_v2020/minibatch_job_3_norm.csv",
+            "0,1,1,11,",
+            "0,1,1,11,-",
+            "batch_time_norm",
+            5,
+        ),
         (ACCURACY, "0.98", "1.98", "snow 5", 3),
     ],
 )
 def test_bad_raw_files_are_named(raw, name, old, new, field, line):
-    path = raw / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError) as caught:
-        from_raw(raw, **SMALL)
-    assert caught.value.field == f"{path}:{field or 'batch_time_norm'}"
-    assert caught.value.index == (line,)
-    path.unlink()
-    with pytest.raises(InstanceError, match="no such file"):
-        from_raw(raw, **SMALL)
+    build = partial(from_raw, **SMALL)
+    check_bad_file(build, raw, raw / name, (old, new), field, line)
 
 
 def test_files_that_say_too_little_are_refused(raw):
@@ -207,54 +199,3 @@ def test_the_default_instance_says_what_it_is():
     lost = 100 * (1 - instance.active.sum() / asked)
     assert f"and {lost:.1f} % of the requests exceed" in instance.origin
     assert "at moments that are drawn" in from_bundled(slots=10, drift=False).origin
-
-
-def test_tables_are_explained():
-    readme = (FOLDER / "README.md").read_text()
-    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
-    for name in OWN:
-        assert f"`{name}`" in readme
-        assert f"`{name}`" in takeaway
-    assert len(read_tables(FOLDER).arrivals) == 600
-    assert read_tables(FOLDER).levels.size == 75
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "rule"),
-    [
-        ("seconds.csv", "\n7,3\n", "\n7,-3\n", "must be a count"),
-        ("seconds.csv", "code,conv", "code,talk", "no column 'conv'"),
-        ("stretches.csv", "0.9204,", "0,", "must be positive"),
-        ("stretches.csv", "0.9204,", "", "must have 4 entries"),
-        ("drift.csv", ",Standard,", ",Plain,", "no column 'Standard'"),
-    ],
-)
-def test_damaged_tables_are_refused(tmp_path, name, old, new, rule):
-    for table in TABLES:
-        (tmp_path / table).write_bytes((FOLDER / table).read_bytes())
-    path = tmp_path / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule):
-        read_tables(tmp_path)
-
-
-@pytest.fixture
-def public():
-    folder = os.environ.get("EDGEOPT_DATA")
-    if not folder or not (Path(folder) / "azure_llm_2023").is_dir():
-        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
-    return Path(folder)
-
-
-def test_tables_and_instances_follow_from_the_public_files(public, tmp_path):
-    measured = measure(public)
-    write_tables(measured, tmp_path)
-    for name in OWN:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-    assert from_raw(public) == from_bundled()
-    options = {"devices": 20, "slots": 100, "first": 50, "pace": 5, "rng": 3, "drift": False}
-    assert build(measured, **options) == from_bundled(**options)
-    late = build(measured, first=2000)
-    assert late.active.sum() != from_bundled().active.sum()

@@ -10,7 +10,7 @@ from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.rescue import generate, small, tight
 from edgeopt.instances.rescue.generate import duration_table
 
-PARAMETER_SPACES = ["normal", "bimodal", "uniform", "heavy"]
+DISTRIBUTIONS = ["normal", "bimodal", "uniform", "heavy"]
 
 
 def plain_scenario(seed, K, J, T, n_res, density, demand, arrival, sla):
@@ -94,19 +94,19 @@ def test_standard_instance_has_the_size_of_the_published_program():
     assert (T * J + K * T + 16, T * J * K * L + window, nonzeros) == (1816, 28160, 605_120)
 
 
-@pytest.mark.parametrize("test_instances", PARAMETER_SPACES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("profiles", [3, 5, 8])
-def test_durations_have_their_nominal_means(test_instances, profiles):
-    instance = generate(distribution=test_instances, profiles=profiles, horizon=30)
+def test_durations_have_their_nominal_means(distribution, profiles):
+    instance = generate(distribution=distribution, profiles=profiles, horizon=30)
     nominal = np.linspace(4, 20, profiles)
-    slack = {"normal": 0.01, "bimodal": 0.01, "uniform": 0.51, "heavy": 3.5}[test_instances]
+    slack = {"normal": 0.01, "bimodal": 0.01, "uniform": 0.51, "heavy": 3.5}[distribution]
     assert np.abs(instance.mean_duration - nominal).max() < slack
-    assert instance.max_duration == (60 if test_instances == "heavy" else 40)
-    reach = 3 if test_instances == "heavy" else 1.5 if test_instances == "uniform" else 2
+    assert instance.max_duration == (60 if distribution == "heavy" else 40)
+    reach = 3 if distribution == "heavy" else 1.5 if distribution == "uniform" else 2
     assert (instance.longest <= reach * nominal + 1e-9).all()
 
 
-def test_families_have_their_shapes():
+def test_distributions_have_their_shapes():
     uniform = duration_table("uniform", 1, 10, 10)[0]
     assert np.flatnonzero(uniform).tolist() == list(range(4, 15))
     np.testing.assert_allclose(uniform[4:15], 1 / 11)
@@ -123,9 +123,9 @@ def test_families_have_their_shapes():
     assert heavy[12:].argmax() == 0  # decreasing behind the cell of the smallest duration
 
 
-@pytest.mark.parametrize("test_instances", PARAMETER_SPACES)
-def test_negligible_mass_is_dropped(test_instances):
-    table = duration_table(test_instances, 4, 3, 17)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_negligible_mass_is_dropped(distribution):
+    table = duration_table(distribution, 4, 3, 17)
     positive = np.where(table > 0, table, np.inf)
     assert (positive.min(axis=1) >= 1e-9 * table.max(axis=1)).all()
     np.testing.assert_allclose(table.sum(axis=1), 1, rtol=1e-14)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -12,18 +11,6 @@ from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, sm
 from tests.strategies import rescue_instances
 
 everything = rescue_instances(reserved=None, arrivals=None, beyond=None)
-
-
-@given(everything)
-def test_expected_profit_is_the_mean_over_durations(instance):
-    T, J, K, L, D = instance.shape
-    profit = np.broadcast_to(np.asarray(instance.profit), instance.shape)
-    for t, j, k, m in itertools.product(range(T), range(J), range(K), range(L)):
-        mean = 0.0
-        for d in range(1, D + 1):
-            if instance.beyond == "hold" or t + d <= T:
-                mean += instance.duration[m, d - 1] * profit[t, j, k, m, d - 1]
-        assert instance.expected_profit[t, j, k, m] == pytest.approx(mean, abs=1e-12)
 
 
 @given(everything)
@@ -118,26 +105,6 @@ def test_arrays_are_private_and_read_only():
             array[...] = 0
     with pytest.raises(AttributeError):
         instance.arrival = arrival
-
-
-def test_pickled_instances_stay_equal_and_read_only():
-    for instance in (small(4), generate(horizon=20)):
-        copy = pickle.loads(pickle.dumps(instance))
-        assert copy == instance
-        assert hash(copy) == hash(instance)
-        assert not copy.arrival.flags.writeable
-        assert not copy.reserved.demand.flags.writeable
-
-
-def test_replacing_a_field_validates_and_changes_the_fingerprint():
-    instance = small(1)
-    assert instance.replace() == instance
-    for change in ({"beyond": "drop"}, {"profit": np.asarray(instance.profit) + 1.0}):
-        other = instance.replace(**change)
-        assert other != instance
-        assert other.fingerprint() != instance.fingerprint()
-    with pytest.raises(ValueError, match="positive"):
-        instance.replace(capacity=-instance.capacity)
 
 
 def test_equal_shapes_with_other_axes_differ():

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import from_bundled, from_raw, generate
 from edgeopt.instances.tapfinger.measurements import CORES, measure, read_tables, write_tables
+from tests.instances.raw_files import check_bad_file
 
 OWN = ["container_tasks.csv", "testbed_tasks.csv"]
 PLACES = ("container", "testbed")
@@ -126,13 +123,7 @@ def test_all_else_is_drawn_as_in_the_random_setting(raw):
 @pytest.mark.parametrize("place", PLACES)
 def test_bad_raw_files_are_named(raw, place, old, new, column, rule):
     path = raw / "tapfinger" / f"{place}_seconds.csv"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule) as caught:
-        from_raw(raw)
-    assert caught.value.field == f"{path}:{column}"
-    assert caught.value.index == (6,)
+    check_bad_file(from_raw, raw, path, (old, new), column, 6, rule)
 
 
 def test_missing_files_and_bundles_are_named(raw):
@@ -180,59 +171,3 @@ def test_the_default_instance_says_what_it_is():
     other = from_bundled(figures="testbed", tasks=5, noise=0.01)
     assert "on RTX 3090 GPUs, mean of two runs" in other.origin
     assert "even, disturbed by up to 0.01 per slot" in other.origin
-
-
-def test_tables_are_explained():
-    readme = (FOLDER / "README.md").read_text()
-    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
-    for name in OWN:
-        assert f"`{name}`" in readme
-        assert f"`{name}`" in takeaway
-    assert "declares no licence" in readme
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        ("\n10,", "\n11,", "must have a line for each of 1, 2, 3"),
-        ("\n16,23,", "\n16,-23,", "must be positive"),
-        ("mnist_8", "mnist_9", "no column 'mnist_8'"),
-        ("\n16,23,", "\n16,", "must have 18 entries"),
-    ],
-)
-def test_damaged_tables_are_refused(tmp_path, old, new, rule):
-    for name in OWN:
-        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
-    path = tmp_path / OWN[0]
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule):
-        read_tables(tmp_path)
-
-
-@pytest.fixture
-def public():
-    folder = os.environ.get("EDGEOPT_DATA")
-    if not folder or not (Path(folder) / "tapfinger").is_dir():
-        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
-    return Path(folder)
-
-
-def test_tables_follow_from_the_public_files(public, tmp_path):
-    write_tables(measure(public), tmp_path)
-    for name in OWN:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-
-
-@pytest.mark.parametrize(("figures", "same"), [("container", 0.89), ("testbed", 0.93)])
-def test_tables_and_public_files_give_almost_the_same_instance(public, figures, same):
-    full, reduced = from_raw(public, figures=figures), from_bundled(figures=figures)
-    assert "interpolated" not in full.origin
-    for name in ("capacity", "minimum", "arrival", "kind", "eligible"):
-        np.testing.assert_array_equal(getattr(full, name), getattr(reduced, name))
-    held = full.duration > 0
-    assert (held == (reduced.duration > 0)).all()
-    differ = np.abs(full.duration - reduced.duration)[held]
-    assert differ.max() == 1
-    assert (differ == 0).mean() > same

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from edgeopt.errors import InstanceError
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
 from tests.draws import draws
+from tests.instances.rules import Rules, check
 from tests.strategies import scheduling_problems, tapfinger_instances
 
 
@@ -27,16 +28,7 @@ def sound() -> dict:
     }
 
 
-def put(field, index, value):
-    array = np.array(sound()[field], dtype=np.float64)
-    array[index] = value
-    return array
-
-
-def refused(build=TapFingerInstance, **changes):
-    with pytest.raises(InstanceError) as caught:
-        build(**{**(sound() if build is TapFingerInstance else timed()), **changes})
-    return caught.value
+put, refused = Rules(TapFingerInstance, sound).put, Rules(TapFingerInstance, sound).refused
 
 
 def test_sound_data_are_accepted():
@@ -93,7 +85,7 @@ def test_clusters_that_cannot_hold_a_task_are_taken_out():
         ("minimum", [[4, 1], [2, 0]], (0,), (4, 1), "must be at most the capacity of some cluster"),
         ("minimum", [[1, 1], [3, 0]], (1, 0), 3, r"largest bundle of the table, \(2, 2\)"),
         ("speed", put("speed", (0, 2, 1), 0), (0, 0, 2, 1), 0.0, "a hole"),
-        ("speed", put("speed", (1, 2, 0), np.nan), (0, 1, 2, 0), None, "a hole"),
+        ("speed", put("speed", (1, 2, 0), np.nan), (0, 1, 2, 0), np.nan, "a hole"),
         ("speed", put("speed", (1, 2, 2), np.inf), (0, 1, 2, 2), np.inf, "a hole"),
         ("speed", put("speed", (0, 1, 2), -1), (0, 0, 1, 2), -1.0, "a hole"),
         ("speed", put("speed", (0, 1, 2), 1e-7), (0, 0, 1, 2), 1e-7, "within a million slots"),
@@ -113,7 +105,7 @@ def test_clusters_that_cannot_hold_a_task_are_taken_out():
         ("slowing", [1, 2], (1,), 2, "must be 0 or 1"),
         ("weight", [1.0, -1.0, 1.0], (1,), -1.0, "must not be negative"),
         ("weight", [1.0, 1.0, 1e51], (2,), 1e51, r"must be at most 1e\+50"),
-        ("weight", [1.0, np.nan, 1.0], (1,), None, "must be finite"),
+        ("weight", [1.0, np.nan, 1.0], (1,), np.nan, "must be finite"),
         ("noise", 1.5, (), 1.5, r"\[0, 1\]"),
         ("noise", -0.1, (), -0.1, r"\[0, 1\]"),
         ("switching", 2.0, (), 2.0, r"\[0, 1\]"),
@@ -126,15 +118,7 @@ def test_clusters_that_cannot_hold_a_task_are_taken_out():
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_named(field, value, index, found, rule):
-    error = refused(**{field: value})
-    assert error.field == field
-    assert error.index == index
-    if found is None:
-        assert np.isnan(error.value)
-    else:
-        assert error.value == found
-    with pytest.raises(InstanceError, match=rule):
-        raise error
+    check(refused(**{field: value}), field, index, found, rule)
 
 
 # --- tables of durations --------------------------------------------------------------------
@@ -211,7 +195,7 @@ def hole(value, index=(0, 1, 1), clusters=False):
 )
 def test_a_broken_rule_of_a_table_is_named(field, value, index, rule):
     name = "duration" if field == "speed" else field
-    error = refused(from_durations, **{name: value})
+    error = Rules(from_durations, timed).refused(**{name: value})
     assert (error.field, error.index) == (field, index)
     with pytest.raises(InstanceError, match=rule):
         raise error

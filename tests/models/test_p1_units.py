@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.rescue import ReservedTasks, generate
 from edgeopt.models.rescue import P1Relaxation, solve_p1_lp
 from edgeopt.models.rescue.columns import promising_columns
-from edgeopt.models.rescue.unsafe import critical_slots
+from edgeopt.models.rescue.matrix import critical_slots
 from edgeopt.solvers import Quality, Status
 from tests.draws import draws
 from tests.strategies import rescue_instances

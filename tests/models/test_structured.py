@@ -20,8 +20,8 @@ from edgeopt.models.rescue.columns import (
     merge_columns,
     promising_columns,
 )
+from edgeopt.models.rescue.matrix import critical_slots, touching
 from edgeopt.models.rescue.structured import StructuredMaster
-from edgeopt.models.rescue.unsafe import critical_slots, touching
 from edgeopt.solvers import Quality, Status
 
 if TYPE_CHECKING:

@@ -289,7 +289,7 @@ def test_a_reserved_share_outside_its_range_is_named(seed, share):
     problem = slot_problem(instance, 0)
     for hand_over in (
         lambda: slot_problem(instance, 0, reserved),
-        lambda: problem.beside(reserved),
+        lambda: problem.with_reserved(reserved),
     ):
         with pytest.raises(InputError) as caught:
             hand_over()

@@ -16,7 +16,7 @@ from edgeopt.solvers.certificates.linear import (
     dual_violation,
     primal_violation,
 )
-from edgeopt.solvers.dispatch import settle
+from edgeopt.solvers.dispatch import certify_claim
 from edgeopt.solvers.request import Request
 from edgeopt.solvers.solution import recomputed_objective
 from tests.solvers.programs import bounded_programs, glass, market_split
@@ -110,15 +110,15 @@ def test_a_bound_that_the_point_disproves_is_dropped_with_a_warning() -> None:
     certified = boaster.certify(gap=10.0)
     assert (certified.quality, certified.bound) == (Quality.FEASIBLE, -INF)
     with pytest.warns(QualityWarning, match="the bound is dropped"):
-        settle(boaster, Request(gap=10.0))
+        certify_claim(boaster, Request(gap=10.0))
 
 
 def test_loose_optimum_is_downgraded_with_a_warning() -> None:
     best = solve(glass())
     claimed = replace(best, values=np.array([2.0, 5.9]), objective=35.5)
     with pytest.warns(QualityWarning, match="gap 0.014"):
-        settled = settle(claimed, Request())
-    assert settled.quality is Quality.FEASIBLE
+        certified = certify_claim(claimed, Request())
+    assert certified.quality is Quality.FEASIBLE
 
 
 def test_loose_solver_is_caught() -> None:
@@ -130,13 +130,13 @@ def test_loose_solver_is_caught() -> None:
 
 def test_proven_optimum_needs_no_good_word_of_the_solver() -> None:
     humble = replace(solve(glass()), status=Status.UNKNOWN, quality=Quality.FEASIBLE)
-    assert settle(humble, Request()).quality is Quality.OPTIMAL
+    assert certify_claim(humble, Request()).quality is Quality.OPTIMAL
 
 
 def test_unusable_point_raises_and_travels_with_the_error() -> None:
     wrong = replace(solve(glass()), values=np.array([9.0, 9.0]), quality=Quality.FEASIBLE)
     with pytest.raises(SolverError) as caught:
-        settle(wrong, Request())
+        certify_claim(wrong, Request())
     assert caught.value.solution.quality is Quality.INFEASIBLE
 
 

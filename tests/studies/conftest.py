@@ -2,19 +2,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
+import xarray as xr
 
+from edgeopt.errors import OptionError
 from edgeopt.studies import study
 from tests import browser as browsers
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from edgeopt.studies import Study
+    from edgeopt.studies import Benchmark, Study
     from tests.browser import Browser, Page
+
+    Plans = Callable[[Callable[[Benchmark, Path], None], Benchmark], tuple[Any, Any]]
 
 
 @pytest.fixture
@@ -28,6 +33,23 @@ def offering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[edgeopt.policies]\ngreedy = tests.studies.stopping:EXTRA\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.fixture
+def plans(tmp_path: Path) -> Plans:
+    """Write the plan of a benchmark to both kinds of files, and read them."""
+
+    def write(export: Callable[[Benchmark, Path], None], benchmark: Benchmark) -> tuple[Any, Any]:
+        for name in ("plan.csv", "plan.nc"):
+            export(benchmark, tmp_path / name)
+        with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
+            whole = stored.load()
+        assert whole.attrs["bound"] == pytest.approx(benchmark.bound)
+        with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
+            export(benchmark, tmp_path / "plan.txt")
+        return pd.read_csv(tmp_path / "plan.csv"), whole
+
+    return write
 
 
 @pytest.fixture(scope="session")

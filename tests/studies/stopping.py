@@ -1,7 +1,7 @@
 """A sixth system, as an outside package would write it: stop once, on the best offer.
 
 Offers are independent and uniform on 0..1, the one taken is the reward. Taking an offer below
-`floor` breaks a promise.
+`floor` violates a service constraint.
 """
 
 from __future__ import annotations

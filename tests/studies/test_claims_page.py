@@ -36,23 +36,23 @@ def checked() -> Checked:
     return check_all([*offered, *known], instances=1, rng=3)
 
 
-def test_page_says_first_in_words_what_was_found(checked: Checked, tmp_path: Path) -> None:
+def test_page_begins_with_a_summary_in_words(checked: Checked, tmp_path: Path) -> None:
     page = checked.page(tmp_path).read_text(encoding="utf-8")
     lead = re.search(r'<p class="lead">(.*?)</p>', page, re.DOTALL)
     assert lead is not None
     for said in (
-        "2 claims hold on all instances looked at",
-        "2 statements of the papers fail as printed.",
-        "1 other reading or strengthening that may tempt fails too.",
-        "1 claim said nothing of any instance.",
-        "Violated although it should hold: toy.broken.",
+        "2 claims hold on every instance checked",
+        "2 statements of the papers fail as published.",
+        "1 other plausible form fails too.",
+        "1 claim applied to no instance.",
+        "Violated, but should hold: toy.broken.",
     ):
         assert said in lead[1]
     assert "seeds 3 to 3" in page
     assert not re.search(r'(src|href)="(?!#|data:)', page)
 
 
-def test_page_refutes_what_is_false_and_links_what_corrects_it(
+def test_page_refutes_false_claims_and_links_their_corrections(
     checked: Checked, tmp_path: Path
 ) -> None:
     page = checked.page(tmp_path).read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_page_refutes_what_is_false_and_links_what_corrects_it(
                         page, re.DOTALL)  # fmt: skip
     assert article is not None
     words = " ".join(re.sub(r"<[^>]+>", "", article[0]).split())
-    assert "But on three() it is 3 where at least 4 is claimed." in words
+    assert "Counterexample three(): it is 3, but the claim says at least 4." in words
     assert "values&nbsp;[1, 5, 3]" in words
     assert 'href="#toy.mean"' in article[0]
     assert 'id="toy.mean"' in page
@@ -78,7 +78,9 @@ def test_table_has_a_row_per_claim(checked: Checked) -> None:
     assert checked.broken == tuple(one for one in checked.claims if one.claim.id == "toy.broken")
 
 
-def test_infinite_room_is_shown_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_infinite_slack_is_shown_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = check_all([made_up.ENDLESS])
     [endless] = found.claims
     assert endless.slack == math.inf

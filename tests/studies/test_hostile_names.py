@@ -125,5 +125,5 @@ def test_a_line_on_the_terminal_stays_one(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("name", ["../../x", "/etc/x", "a\0", "x" * 300, "a\nb", ""])
 def test_a_picture_is_no_path(name: str) -> None:
     picture = Picture(name, lambda case: "title", lambda case: None, "caption")  # type: ignore[arg-type, return-value]
-    with pytest.raises(OutputError, match="is no name for a file"):
+    with pytest.raises(OutputError, match="cannot be a file name"):
         dataclasses.replace(SYSTEM.reporting, pictures=(picture,))

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import networkx
 import numpy as np
-import pandas as pd
 import pytest
 
-from edgeopt.cli.main import run
-from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, adversarial, generate, small
 from edgeopt.online.idn import serve
 from edgeopt.studies import Case, Study, registry, study
@@ -19,10 +15,12 @@ from edgeopt.studies.idn.metrics import running_mean
 from edgeopt.studies.idn.network import hosted_share, layer_name, layered, layers, popular_task
 from edgeopt.studies.idn.policies import export, solve
 from edgeopt.studies.pictures.canvas import lead
-from tests.studies.test_page import assert_self_contained, overlapping
+from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.studies.conftest import Plans
 
 SIZES = {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8}
 KEEPING = ["infida+half", "infida+fill", "sg", "olag"]
@@ -38,7 +36,7 @@ def case(steady: Study) -> Case:
     return steady.cases[0]
 
 
-def test_default_policies_and_who_is_bounded(case: Case) -> None:
+def test_default_policies_and_their_bounds(case: Case) -> None:
     table = case.table.set_index("policy")
     assert {"infida", "infida+theory", "infida+common", "infida-offline", *KEEPING} <= set(
         table.index
@@ -66,7 +64,7 @@ def test_value_is_the_mean_gain_per_request_over_slots(case: Case) -> None:
 
 
 @pytest.mark.parametrize("policy", ["infida+fill", "olag"])
-def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
+def test_metrics_are_those_of_the_trajectory(case: Case, policy: str) -> None:
     instance, ranking = case.instance, case.instance.ranking
     hosted = case.replay(policy).hosted
     scenarios = np.random.default_rng(5).spawn(2)[0]
@@ -90,7 +88,7 @@ def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
     assert found["updates"] == pytest.approx(fetched / instance.horizon)
 
 
-def test_slots_weigh_as_their_requests_in_what_users_notice() -> None:
+def test_slots_weigh_as_their_requests_in_metrics() -> None:
     instance = generate(**SIZES)
     requests = instance.requests.copy()
     requests[0] = 0
@@ -148,7 +146,7 @@ def test_layers_without_tiers_are_hops_to_a_repository() -> None:
     assert layer_name(instance, 3) == "tier 3"
 
 
-def test_nodes_stand_below_those_they_hang_on() -> None:
+def test_nodes_are_drawn_below_their_parents() -> None:
     instance = generate(tasks=2, replicas=1, horizon=1)
     place = layered(instance)
     assert len({tuple(point) for point in place.tolist()}) == instance.nodes
@@ -181,10 +179,7 @@ def drawn() -> dict[str, IdnInstance]:
 @pytest.mark.parametrize("name", drawn())
 def test_pictures_can_be_read(name: str) -> None:
     case = study({name: drawn()[name]}, ["infida", "infida+fill", "sg"], runs=3).cases[0]
-    for picture in SYSTEM.reporting.pictures:
-        figure = case.figure(picture.name)
-        assert overlapping(figure) == [], picture.name
-        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+    assert_readable(case)
 
 
 def test_real_network_can_be_read() -> None:
@@ -225,12 +220,12 @@ def test_without_infida_the_best_policy_is_shown() -> None:
     assert "alpha 3" not in allocation.title(case)
 
 
-def test_page_tells_what_the_bound_is_for(steady: Study, tmp_path: Path) -> None:
+def test_page_says_which_policies_the_bound_is_valid_for(steady: Study, tmp_path: Path) -> None:
     page = steady.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
-    assert "It bounds every placement that stays the same in all slots" in text
-    assert "It bounds no policy that moves models from slot to slot" in text
-    assert "A node budget counts once per slot" in text
+    assert "It bounds every placement that is the same in all slots" in text
+    assert "It does not bound policies that move models between slots" in text
+    assert "Every node has a budget in every slot" in text
     assert "Gain per request (ms)" in text
     assert "Exceeded node budgets" in text
     assert "idn.theorem5_1" in text
@@ -276,54 +271,10 @@ def test_every_source_makes_an_instance() -> None:
     assert all("Licence" in line for line in lines)
 
 
-def test_allocations_are_written_alike(tmp_path: Path) -> None:
-    import xarray as xr
-
+def test_export_writes_both_files_alike(plans: Plans) -> None:
     benchmark = solve(generate(**SIZES))
-    for name in ("plan.csv", "plan.nc"):
-        export(benchmark, tmp_path / name)
-    cells = pd.read_csv(tmp_path / "plan.csv")
-    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
-        share = stored["share"].to_numpy()
-        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
+    cells, stored = plans(export, benchmark)
+    share = stored["share"].to_numpy()
     assert share == pytest.approx(np.asarray(benchmark.plan.allocation, dtype=float))
     assert share[cells["node"], cells["model"]] == pytest.approx(cells["share"].to_numpy())
     assert cells["share"].sum() == pytest.approx(share.sum())
-    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
-        export(benchmark, tmp_path / "plan.txt")
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-
-
-def test_command_line_from_file_to_study(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
-    settings = [f"{name}={value}" for name, value in (SIZES | {"alpha": 3}).items()]
-    options = [part for setting in settings for part in ("--set", setting)]
-    assert run(["generate", "idn", "--out", path, "--seed", "3", *options]) == 0
-    assert "fingerprint" in capsys.readouterr().out
-    assert IdnInstance.load(path) == generate(**SIZES, alpha=3.0, rng=3)
-    assert run(["solve", "idn", "--instance", path, "--out", str(plan), "--json"]) == 0
-    solved = document(capsys)
-    assert solved["benchmark"]["gap"] <= 1e-3
-    assert solved["instance"]["alpha_ms_per_percent"] == 3.0
-    assert plan.is_file()
-    wanted = ["--policies", "infida+fill,sg", "--runs", "3", "--json"]
-    assert run(["study", "idn", "--instance", path, *wanted]) == 0
-    found = document(capsys)
-    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
-    assert [row["policy"] for row in found["policies"]] == ["infida+fill", "sg"]
-    assert all(row["violated"] == 0 for row in found["policies"])
-    assert run(["study", "idn", "--instance", path, *wanted[:-1]]) == 0
-    published = capsys.readouterr()
-    assert "gain per request (ms)" in published.out
-    assert "model updates (MB per slot)" in published.out
-    assert published.err == ""
-
-
-def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "idn.lemma_c2.published", "--json"]) == 0
-    assert [claim["id"] for claim in document(capsys)["claims"]] == ["idn.lemma_c2.published"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,22 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgeopt.cli.main import run
-from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
-from edgeopt.studies.oinc import SYSTEM, table_one
+from edgeopt.studies.oinc import SYSTEM
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
-from edgeopt.studies.oinc.log import average_parts, parts, promises, simulated
+from edgeopt.studies.oinc.log import average_parts, constraint_count, parts, simulated
 from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
 from edgeopt.studies.oinc.service import EDGES, changes, quotients
 from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
 from edgeopt.studies.oinc.table_one import PUBLISHED
-from tests.studies.test_page import assert_self_contained, overlapping
+from tests.studies.test_page import assert_readable, assert_self_contained
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.studies.conftest import Plans
 
 SIZES: dict[str, Any] = {"sites": 3, "devices": 7, "slots": 24, "jobs": 5, "job_scale": 0.1}
 FEW = ["oinc", "oinc+refuse", "ekya", "greedy+zhang"]
@@ -61,7 +60,7 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline"}
 
 
-def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> None:
+def test_parts_of_the_weighted_sum_are_those_of_the_trajectory(case: Case) -> None:
     usual = case.instance
     rng = np.random.default_rng(5)
     weighty = usual.replace(
@@ -90,7 +89,7 @@ def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> Non
                 assert mean.retraining[0] == pytest.approx(jobs / instance.weight.sum())
 
 
-def test_measures_count_requests_and_jobs(case: Case) -> None:
+def test_metrics_count_requests_and_jobs(case: Case) -> None:
     instance, table = case.instance, case.table.set_index("policy")
     missed = 0
     for name, trajectory in simulated(case).items():
@@ -107,7 +106,7 @@ def test_measures_count_requests_and_jobs(case: Case) -> None:
         assert row["violated"] == requests.count(False) + jobs.count(False)
         missed += requests.count(False) * jobs.count(False)
     assert missed > 0
-    assert promises(instance) == instance.active.sum() + instance.jobs
+    assert constraint_count(instance) == instance.active.sum() + instance.jobs
 
 
 def test_benchmark_is_below_every_policy_part_by_part(case: Case) -> None:
@@ -232,7 +231,7 @@ def test_quotients_are_on_the_side_that_the_counts_say(case: Case) -> None:
         assert (found > 1.0).sum() == (~trajectory.met[0] & ~trajectory.refused[0]).sum()
 
 
-def test_bounds_beside_what_was_kept_are_below_every_policy(case: Case) -> None:
+def test_bounds_given_the_shares_kept_are_below_every_policy(case: Case) -> None:
     instance: OincInstance = case.instance
     least = slot_bounds(instance, simulated(case)["near+density"])
     for name in ("oinc", "kalmia", "greedy+density", "near+density"):
@@ -258,10 +257,10 @@ def test_retraining_bound_falls_with_the_shares_and_is_kept() -> None:
     assert bounds[1] <= done
 
 
-def test_proof_stands_between_apart_and_what_was_lived_through(case: Case) -> None:
+def test_proven_bounds_lie_below_the_value(case: Case) -> None:
     found = proof(case)
-    for value, beside, alone in zip(found.value, found.beside, found.alone, strict=True):
-        assert 0 < float(alone) <= float(beside) <= float(value[0]) * (1 + 1e-9)
+    for value, shared, alone in zip(found.value, found.shared, found.alone, strict=True):
+        assert 0 < float(alone) <= float(shared) <= float(value[0]) * (1 + 1e-9)
     asked = case.instance.active.any(axis=1)
     assert (np.isfinite(found.slots) == asked).all()
     assert (found.slots[asked] >= 0).all()
@@ -275,8 +274,8 @@ def test_nothing_is_claimed_about_jobs_that_are_never_complete(case: Case) -> No
     broken = replace(lost, completion=completion)
     changed = replace(case, trajectories={"oinc": broken}, entries=dict(case.entries))
     found = proof(changed)
-    assert float(found.alone.retraining) == float(found.beside.retraining) == 0.0
-    assert float(found.beside.inference) > 0
+    assert float(found.alone.retraining) == float(found.shared.retraining) == 0.0
+    assert float(found.shared.inference) > 0
     assert "nothing is proven about its completion times" in SYSTEM.reporting.pictures[-1].title(
         changed
     )
@@ -306,14 +305,7 @@ def drawn() -> dict[str, OincInstance]:
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["oinc", "oinc+refuse"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]
-    for picture in SYSTEM.reporting.pictures:
-        figure = case.figure(picture.name)
-        assert overlapping(figure) == [], picture.name
-        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
-        assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
-    for log in SYSTEM.reporting.logs:
-        assert list(log.rows(case, "oinc").columns)
-    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
+    assert_readable(case)
 
 
 def test_titles_say_what_the_table_says(case: Case) -> None:
@@ -339,7 +331,7 @@ def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path:
     page = minute.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
     assert " ".join(minute.cases[0].instance.origin.split()) in text
-    assert "One instance: there is no interval over instances." in text
+    assert "With one instance there is no interval over instances." in text
     assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
     written = pd.read_csv(tmp_path / "table_one.csv").set_index("policy")
     assert list(written.index) == list(minute.cases[0].trajectories)
@@ -351,10 +343,10 @@ def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path:
 
 def test_table_one_averages_over_drawn_instances() -> None:
     wanted = ["oinc", "kalmia", "liu+dedas"]
-    found = table_one(3, policies=wanted, first=4, **SIZES).set_index("policy")
-    assert found["instances"].tolist() == [3, 3, 3]
     instances = {str(seed): generate(rng=seed, **SIZES) for seed in (4, 5, 6)}
-    each = study(instances, wanted, system=NO_CLAIMS).cases
+    compared = study(instances, wanted, system=NO_CLAIMS)
+    found, each = compared.comparison("table_one").set_index("policy"), compared.cases
+    assert found["instances"].tolist() == [3, 3, 3]
     for policy in wanted:
         latency = np.array([simulated(one)[policy].mean_latency()[0] for one in each])
         row = found.loc[policy]
@@ -375,11 +367,6 @@ def test_table_one_averages_over_drawn_instances() -> None:
     assert np.isnan(found.loc["liu+dedas", "latency_published"])
     for latency, completion, both in PUBLISHED.values():
         assert latency + completion == pytest.approx(both)
-
-
-def test_table_one_needs_two_instances() -> None:
-    with pytest.raises(OptionError, match="seeds = 1: must be at least 2"):
-        table_one(1)
 
 
 def test_sources_and_what_they_are_made_of() -> None:
@@ -403,56 +390,15 @@ def test_describe_counts_what_there_is() -> None:
     assert found["CPU_share_asked_by_requests"] == pytest.approx(share)
 
 
-def test_export_writes_both_files_alike(tmp_path: Path) -> None:
-    import xarray as xr
-
+def test_export_writes_both_files_alike(plans: Plans) -> None:
     instance = busy()
-    benchmark = solve(instance)
-    for name in ("plan.csv", "plan.nc"):
-        export(benchmark, tmp_path / name)
-    rows = pd.read_csv(tmp_path / "plan.csv")
+    rows, stored = plans(export, solve(instance))
     slot, device = np.nonzero(instance.active)
     assert rows["slot"].tolist() == slot.tolist()
     assert rows["device"].tolist() == device.tolist()
     sent = instance.transmission_seconds[slot, device, rows["site"]] / rows["band"]
     done = instance.computation_seconds[slot, device, rows["site"]] / rows["cpu"]
     assert rows["latency"].to_numpy() == pytest.approx((sent + done).to_numpy())
-    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
-        assert stored["latency"].to_numpy() == pytest.approx(rows["latency"].to_numpy())
-        assert stored["latency"].attrs["units"] == "s"
-        assert stored["completion"].shape == (instance.jobs,)
-        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
-    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
-        export(benchmark, tmp_path / "plan.txt")
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-
-
-def test_command_line_from_file_to_study(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
-    options = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
-    made = ["--seed", "3", "--set", "channel=physical", *options, "--set", "bandwidth=(20, 30)"]
-    assert run(["generate", "oinc", "--out", path, *made]) == 0
-    assert "fingerprint" in capsys.readouterr().out
-    drawn = generate(**SIZES, channel="physical", bandwidth=(20, 30), rng=3)
-    assert OincInstance.load(path) == drawn
-    assert run(["solve", "oinc", "--instance", path, "--out", str(plan), "--json"]) == 0
-    solved = document(capsys)
-    assert solved["benchmark"]["bound"] <= solved["benchmark"]["value"]
-    assert solved["instance"]["jobs"] == 5
-    assert plan.is_file()
-    wanted = ["--policies", "oinc,near+dedas", "--json"]
-    assert run(["study", "oinc", "--instance", path, *wanted]) == 0
-    found = document(capsys)
-    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
-    assert [row["policy"] for row in found["policies"]] == ["oinc", "near+dedas"]
-    assert run(["study", "oinc", "--instance", path, *wanted[:-1]]) == 0
-    published = capsys.readouterr()
-    assert "weighted sum per run" in published.out
-    assert "missed objectives" in published.out
-    assert "Table I; 1 instance" in published.out
-    assert published.err == ""
+    assert stored["latency"].to_numpy() == pytest.approx(rows["latency"].to_numpy())
+    assert stored["latency"].attrs["units"] == "s"
+    assert stored["completion"].shape == (instance.jobs,)

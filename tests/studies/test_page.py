@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from edgeopt.studies import Study
+    from edgeopt.studies import Case, Study
 
 
 class Reader(HTMLParser):
@@ -91,7 +91,7 @@ def test_page_is_self_contained_and_whole(stopped: Study, tmp_path: Path) -> Non
         assert case.instance.fingerprint() in text
 
 
-def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
+def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None:
     stopped.page(tmp_path)
     pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
     assert pictures == [
@@ -108,11 +108,11 @@ def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
 
 
-def test_comparison_is_on_the_page_and_beside_it(stopped: Study, tmp_path: Path) -> None:
+def test_comparison_is_on_the_page_and_in_its_folder(stopped: Study, tmp_path: Path) -> None:
     reader = assert_self_contained(stopped.page(tmp_path).read_text(encoding="utf-8"))
     assert "compared-over_all" in reader.identifiers
     text = " ".join(reader.text)
-    assert "Means over the 2 instances; the small print is the 95\N{NO-BREAK SPACE}%" in text
+    assert "Means over 2 instances; small print: 95\N{NO-BREAK SPACE}%" in text
     written = pd.read_csv(tmp_path / "over_all.csv")
     assert written["policy"].tolist() == list(stopped.cases[0].trajectories)
     assert f"{written['value'][0]:.3f}" in text
@@ -126,7 +126,7 @@ def test_comparison_of_one_instance_has_no_interval() -> None:
     one = study(Offers(5), system=SYSTEM, runs=3)
     assert one.comparison("over_all")["value_low"].isna().all()
     text = " ".join(assert_self_contained(render(one)).text)
-    assert "One instance: there is no interval over instances." in text
+    assert "With one instance there is no interval over instances." in text
     assert not re.search(r"\b(nan|None|inf)\b", text)
 
 
@@ -208,6 +208,20 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
     ]
 
 
+def assert_readable(case: Case) -> None:
+    """Check that pictures, logs and notes of a case can be drawn, and have no missing numbers."""
+    reporting = case.system.reporting
+    for picture in reporting.pictures:
+        figure = case.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+        drawn = [axes for axes in figure.axes if axes.axison and axes.get_visible()]
+        assert not drawn or any(axes.get_xlabel() or axes.get_ylabel() for axes in drawn)
+    for log in reporting.logs:
+        assert all(list(log.rows(case, policy).columns) for policy in case.trajectories)
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(reporting.notes(case)))
+
+
 def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped: Study) -> None:
     long, short = stopped.cases
     mean = long.values("choosy").mean()
@@ -236,7 +250,7 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     ("ratio", "distance"),
     [(1.147, "14.7 % above LB"), (0.9, "10.0 % below LB"), (2.29, "2.29 times LB")],
 )
-def test_a_cost_stands_at_a_distance_from_its_bound(ratio: float, distance: str) -> None:
+def test_cost_is_written_by_its_distance_from_the_bound(ratio: float, distance: str) -> None:
     bound = BenchmarkEntry(
         "LB", "every policy", lambda _: Benchmark(1 / ratio, 1 / ratio, 0.0, 0.0, "", "")
     )

@@ -130,14 +130,14 @@ def test_pictures_enlarge_by_clicks_and_by_keys(
         for case in stopped.cases
         for picture in stopped.system.reporting.pictures
     ]
-    small = page.evaluate(
+    inline = page.evaluate(
         "document.querySelector('#case0-ratios svg').getBoundingClientRect().width"
     )
     assert large(page)[0] is False
     page.click("#case0-ratios svg")
     seen = large(page)
     assert seen[:2] == (True, titles[0])
-    assert seen[2] > 1.5 * small
+    assert seen[2] > 1.5 * inline
     page.screenshot(screenshots / "report-large.png", whole=False)
     page.press("ArrowRight")
     assert large(page)[1] == titles[1]

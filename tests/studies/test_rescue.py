@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
     from edgeopt.studies import Case, Study
 
-PARAMETER_SPACES = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
+GROUPS = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
 
 
 def instance(servers: int = 2, **options: object) -> RescueInstance:
-    """Draw a small instance with busy servers and much reserved work."""
+    """Draw an instance with busy servers and much reserved work."""
     sizes = {"devices": 4, "profiles": 3, "horizon": 24, "shortest": 2, "longest": 6}
     demand = {"reserved": 2 * servers, "density": 0.6, "demand": 0.3, "arrival": 0.6}
     return generate(servers=servers, **{**sizes, **demand, **options})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def small() -> Study:
-    return study({"small": instance()}, runs=60, rng=5)
+def busy() -> Study:
+    return study({"busy": instance()}, runs=60, rng=5)
 
 
 @pytest.fixture(scope="module")
-def case(small: Study) -> Case:
-    return small.cases[0]
+def case(busy: Study) -> Case:
+    return busy.cases[0]
 
 
 def test_seven_policies_with_and_without_the_guard(case: Case) -> None:
     table = case.table
     for variant, bound in (("unguarded", FREE), ("guarded", SAFE)):
         rows = table[table["variant"] == variant]
-        assert list(rows["group"]) == PARAMETER_SPACES
+        assert list(rows["group"]) == GROUPS
         assert (rows["bound"] == bound).all()
     assert "rescueplus+guard+price" in [entry.name for entry in registry.choose(SYSTEM, "*")]
 
@@ -135,16 +135,17 @@ def test_pictures_can_be_read(servers: int) -> None:
         labels = [axes.get_xlabel() for axes in figure.axes]
         assert any(labels), picture.name
         if servers > 8 and picture.name in {"gantt", "values", "instance"}:
-            assert any("first 8 of 12 servers" in label for label in labels)
+            assert any("8 of 12 servers" in label for label in labels)
 
 
-def test_page_tells_the_whole_story(small: Study, tmp_path: Path) -> None:
-    page = small.page(tmp_path).read_text(encoding="utf-8")
+def test_page_has_notes_findings_and_claims(busy: Study, tmp_path: Path) -> None:
+    page = busy.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
     assert (
-        "OPT(LP) meets all reserved tasks, so it is no bound for a policy that fails some" in text
+        "OPT(LP) meets all reserved tasks, so it does not bound a policy that lets some fail"
+        in text
     )
-    assert "Half of OPT(LP) is guaranteed to RESCUE (unguarded)" in text
+    assert "RESCUE (unguarded) and RESCUE+ (unguarded) are proven to earn at least half" in text
     assert "every guarded policy fails none in any run" in text
     assert "rescue.theorem1" in text
     assert not re.search(r"\b(nan|None|inf)\b", text)
@@ -156,7 +157,7 @@ def test_without_reserved_tasks_nothing_is_said_of_them() -> None:
     assert case.benchmark.value == pytest.approx(1.75)
     assert case.table["violated_share"].isna().all()
     assert case.table["value_exact"].to_numpy() == pytest.approx([1.0, 1.0])
-    assert not any("guarded one" in note for note in SYSTEM.reporting.notes(case))
+    assert not any("guarded policy" in note for note in SYSTEM.reporting.notes(case))
     for picture in SYSTEM.reporting.pictures:
         assert overlapping(case.figure(picture.name)) == [], picture.name
 

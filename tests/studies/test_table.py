@@ -111,7 +111,7 @@ def test_a_run_is_repeated_by_hand(stopped: Study) -> None:
     assert (stopped.trajectories["long"]["choosy"].reward == by_hand.reward).all()
 
 
-def test_own_policies_stand_beside_published_ones() -> None:
+def test_own_policies_are_compared_with_published_ones() -> None:
     mine = Threshold(0.7)
     result = study(Offers(), [mine, "h*", Threshold(0.7)], system=SYSTEM, runs=5)
     assert list(result.table["policy"]) == ["threshold 0.7", "half", "threshold 0.7 (2)"]
@@ -130,7 +130,7 @@ def test_reference_of_choice() -> None:
         ({"workers": 0}, "workers = 0"),
         ({"confidence": 1.0}, r"confidence = 1\.0"),
         ({"policies": ["halb"]}, "did you mean half"),
-        ({"policies": []}, "nothing to compare"),
+        ({"policies": []}, "policies: must not be empty"),
         ({"reference": "never"}, "not among the policies compared: first, choosy, half"),
         ({"system": "stoping"}, "'stoping' is unknown"),
     ],
@@ -143,7 +143,7 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
 @pytest.mark.parametrize(
     ("instances", "message"),
     [
-        ([], "there is none to study"),
+        ([], "instances: must not be empty"),
         (object(), "object is no instance"),
         ({"odd": 3}, "instance 'odd' is a int; stopping takes Offers"),
     ],
@@ -181,7 +181,7 @@ def test_the_system_says_how_many_runs_and_what_a_run_is_worth() -> None:
     assert so_far[:, -1] == pytest.approx(means.objective.values(trajectory))
 
 
-def test_values_and_promises_are_worded_as_the_system_says() -> None:
+def test_objective_and_constraint_are_worded_as_the_system_says() -> None:
     record = dataclasses.replace(
         SYSTEM,
         objective=Objective("weight", unit="kg", adds="mean"),

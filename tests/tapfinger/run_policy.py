@@ -1,4 +1,4 @@
-"""Every policy with its options, and a life of one in a scenario, with all that it was shown."""
+"""Every policy with its options, and its run in a scenario, with all that it was shown."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class Watched:
         return self.policy.learn(*seen)
 
 
-def live(
+def run_once(
     instance: TapFingerInstance, policy: Any, seed: int, **options: Any
 ) -> tuple[TapFingerTrajectory, list[Any]]:
-    """Live through one scenario; return the trajectory and all rounds."""
+    """Run one scenario; return the trajectory and all rounds."""
     environment = TapFingerEnvironment(instance, **options)
     scenario = environment.scenarios(np.random.default_rng(seed), 1)[0]
     episode, watched = environment.episode(scenario, record=True), Watched(policy)

@@ -106,7 +106,6 @@ class DualCertificate:
     @property
     def heaviest(self) -> float:
         """Largest weight of a job, the unit of the violations."""
-        assert self.problem.weight is not None
         return float(self.problem.weight.max(initial=0.0))
 
     @property
@@ -127,7 +126,6 @@ class DualCertificate:
         """
         problem, run = self.problem, self.run
         arrival, weight = problem.arrival, problem.weight
-        assert weight is not None
         worst = 0.0
         for j in range(problem.sites):
             able = np.flatnonzero(np.isfinite(problem.duration[:, j]))
@@ -151,7 +149,6 @@ class DualCertificate:
         max(0, theta - l / 2), shape [K], and the same eta. It is worth at most half the sum of
         all weights less.
         """
-        assert self.problem.weight is not None
         return np.maximum(self.theta - self.problem.weight / 2.0, 0.0), self.eta
 
 
@@ -198,7 +195,6 @@ def dual_certificate(
 
 def _waiting_weight(problem: RetrainingProblem, run: Run) -> Floats:
     """Integrate over each slot the weight of jobs at a site that are not complete, shape [J, T]."""
-    assert problem.weight is not None
     full = np.floor(run.completion).astype(np.int64)
     slots = int(full.max(initial=-1)) + 1
     change = np.zeros((problem.sites, slots + 1))

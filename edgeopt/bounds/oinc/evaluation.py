@@ -87,7 +87,6 @@ class Schedule:
     @cached_property
     def flow(self) -> Floats:
         """Weighted flow time of each job, shape [K]."""
-        assert self.problem.weight is not None
         flow: Floats = self.problem.weight * (self.completion - self.problem.arrival)
         return flow
 
@@ -242,7 +241,6 @@ class Evaluation:
     @cached_property
     def middle(self) -> float:
         """Optimum of P1 with the time of a slot counted from its middle, from its dual point."""
-        assert self.problem.weight is not None
         begin = self.bound(service="fluid", strong=False, midpoint=False)
         return begin.value + float(self.problem.weight.sum()) / 2.0
 

@@ -42,7 +42,6 @@ class Due:
         The paper says no more than that a weight is inversely proportional to the time that is
         left, which is meaningless from the deadline on; it counts as one slot at least here.
         """
-        assert self.problem.weight is not None
         return np.asarray(self.problem.weight / np.maximum(self.deadline - time, CLOSEST))
 
 
@@ -164,7 +163,7 @@ def drawn_requests(seed: int) -> SlotProblem:
         computation=draw.uniform(0.005, 0.1, size) * (draw.random(size) < 0.9),
         slo=draw.uniform(0.2, 0.9, requests),
         room=draw.uniform(0.3, 1.0, sites),
-        weight=draw.uniform(0.5, 2.0, requests) if seed % 3 == 0 else None,
+        weight=draw.uniform(0.5, 2.0, requests) if seed % 3 == 0 else np.ones(requests),
     )
 
 

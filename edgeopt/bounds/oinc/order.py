@@ -61,7 +61,6 @@ class UrgentRun:
     def objective(self) -> float:
         """Flow time in sum, weighted with the own weights of the jobs."""
         problem = self.due.problem
-        assert problem.weight is not None
         return float(problem.weight @ (self.completion - problem.arrival))
 
 
@@ -84,7 +83,6 @@ def swaps(queues: Iterable[Waiting]) -> Iterator[tuple[Waiting, int, int]]:
 def queues_of(run: RetrainingRun) -> Iterator[Waiting]:
     """Return the queues of a run of the package, whose weights stay."""
     problem, runs, speed = run.problem, run.runs, 1.0 + run.epsilon
-    assert problem.weight is not None
     for slot in range(int(np.ceil(run.completion.max(initial=0.0)))):
         served = np.clip(np.minimum(runs.end, slot) - runs.begin, 0.0, None) * speed
         done = np.bincount(runs.job, served, problem.jobs)
@@ -158,7 +156,6 @@ def _all_swaps(due: Due) -> Measurement:
 def _ratio(due: Due, *, frozen: bool) -> Iterator[Measurement]:
     """Compare a run with what Theorem 1 allows over schedules at unit speed."""
     problem = weights_at_arrival(due) if frozen else due.problem
-    assert problem.weight is not None
     known = [drawn_schedule(problem, seed).objective for seed in range(2)]
     best = min(run_density(problem).weighted_flow, *known)
     for epsilon in EPSILONS:

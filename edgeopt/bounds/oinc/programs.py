@@ -35,7 +35,6 @@ def _of_any(view: Evaluation) -> Iterator[Measurement]:
     """Compare with completion times in the schedule that is given, whether or not it moves jobs."""
     if view.given is None:
         raise NotApplicableError("no schedule is given")
-    assert view.problem.weight is not None
     ends = view.problem.weight * view.given.completion
     pairs = zip(view.given.potential().tolist(), ends.tolist(), strict=True)
     for pair in pairs:
@@ -52,7 +51,6 @@ def _from_the_middle(view: Evaluation) -> Measured:
 def _completions(view: Evaluation) -> Iterator[Measurement]:
     """Compare the completion times in sum with the potential and the weighted arrivals."""
     problem = view.problem
-    assert problem.weight is not None
     for schedule in view.fluid:
         least = schedule.potential().sum() + problem.weight @ problem.arrival
         yield Measurement(float(problem.weight @ schedule.completion), float(least))
@@ -90,7 +88,6 @@ def _stronger(view: Evaluation) -> Measurement:
 
 
 def _half(view: Evaluation) -> Measurement:
-    assert view.problem.weight is not None
     half = view.problem.weight.sum() / 2.0
     return Measurement(_small(view, midpoint=True), _small(view) + half)
 

@@ -81,7 +81,6 @@ class Requests:
     def at(self, site: int, which: NDArray[np.bool_] | None = None) -> Together:
         """Return requests, by default all of them, as if they were at one site."""
         p, some = self.problem, slice(None) if which is None else which
-        assert p.weight is not None
         return Together(
             p.transmission[some, site], p.computation[some, site], p.slo[some], p.weight[some],
             float(p.room[site]),

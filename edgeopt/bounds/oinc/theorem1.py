@@ -61,7 +61,6 @@ def _over(
 
 def _ratio_of_completions(view: Evaluation) -> Iterator[Measurement]:
     problem = view.problem
-    assert problem.weight is not None
     best = min(float(problem.weight @ schedule.completion) for schedule in view.fluid)
     for epsilon in view.epsilons:
         ends = float(problem.weight @ view.run(epsilon).completion)
@@ -77,7 +76,6 @@ def _published_program(view: Evaluation) -> Iterator[Measurement]:
 
 
 def _value_in_published_program(view: Evaluation) -> Iterator[Measurement]:
-    assert view.problem.weight is not None
     for point in view.certificates():
         theta, eta = point.of_published_program()
         least = point.value - view.problem.weight.sum() / 2.0

@@ -41,7 +41,7 @@ class Found:
         Where it was found.
     slack
         Slack relative to the larger of the two numbers compared.
-    looked
+    evaluations
         Number of instances that were checked.
     """
 
@@ -50,7 +50,7 @@ class Found:
     parameters: Mapping[str, Any]
     space: ParameterSpace
     slack: float
-    looked: int
+    evaluations: int
 
     @classmethod
     def at(cls, evaluations: Evaluations, point: Point, checked: int) -> Found:

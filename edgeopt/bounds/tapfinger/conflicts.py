@@ -15,7 +15,7 @@ from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, Changes, Rivals
 from edgeopt.bounds.tapfinger.plan import Restless
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.instances.tapfinger.laws import COMPLETE
+from edgeopt.instances.tapfinger.durations import COMPLETE
 from edgeopt.models.tapfinger import allowed, mixed_volumes
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment

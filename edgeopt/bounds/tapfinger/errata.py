@@ -17,7 +17,7 @@ from edgeopt.instances.tapfinger import (
     from_durations,
     synthetic_workload,
 )
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain, solo_durations
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Min, TapFingerEnvironment, TapFingerTrajectory
 

@@ -14,7 +14,7 @@ import numpy as np
 from edgeopt.bounds.paper import each
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthetic_workload
-from edgeopt.instances.tapfinger.laws import progress_gain
+from edgeopt.instances.tapfinger.durations import progress_gain
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
 
@@ -165,10 +165,10 @@ def drawn_tasks(seed: int) -> SchedulingProblem:
         arrival=np.sort(draw.integers(0, 4, tasks)),
         kind=kind,
         eligible=eligible,
-        weight=draw.integers(0, 4, tasks).astype(float) if seed % 4 == 0 else None,
+        weight=draw.integers(0, 4, tasks).astype(float) if seed % 4 == 0 else np.ones(tasks),
         single_start=bool(seed % 2),
         occupied=draw.integers(0, capacity + 1, (int(busy), clusters, 2)),
-        started=draw.random(clusters) < 0.5 if busy else None,
+        started=draw.random(clusters) < 0.5 if busy else np.zeros(clusters, dtype=bool),
     )
 
 

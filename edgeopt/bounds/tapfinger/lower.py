@@ -15,7 +15,7 @@ from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, TASKS
 from edgeopt.bounds.tapfinger.plan import least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance, shortest_durations
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_bound
 from edgeopt.models.tapfinger.volume import fastest
 
@@ -64,7 +64,6 @@ def least_preempted_flow(instance: TapFingerInstance) -> float:
 class _Search:
     def __init__(self, instance: TapFingerInstance) -> None:
         assert instance.slowing is not None
-        assert instance.weight is not None
         self.instance, self.kind = instance, instance.kind.tolist()
         self.weight, self.arrival = instance.weight.tolist(), instance.arrival.tolist()
         self.slowing = instance.slowing.tolist()

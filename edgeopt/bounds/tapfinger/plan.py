@@ -182,7 +182,6 @@ def least_flow(
 
 class _Search:
     def __init__(self, problem: SchedulingProblem, bundles: str) -> None:
-        assert problem.weight is not None
         self.problem, self.profile = problem, Profile(problem)
         listed = allowed(problem.duration) if bundles == "allowed" else efficient(problem.duration)
         self.options: list[list[Option]] = []

@@ -14,7 +14,7 @@ from edgeopt.bounds.tapfinger.evaluation import Evaluation, about_plans, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS
 from edgeopt.bounds.tapfinger.plan import Plan, best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.tapfinger.matrix import start_matrix
+from edgeopt.models.tapfinger.programs import start_matrix
 from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The parameter spaces in which a search looks for tight and false claims of TapFinger."""
+"""The parameter spaces in which a search tries to find tight and false claims of TapFinger."""
 
 from __future__ import annotations
 

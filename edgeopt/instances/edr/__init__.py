@@ -7,6 +7,7 @@ Response for Sustainable Edge AI.
 from __future__ import annotations
 
 from edgeopt.instances.edr.channel import draw_bands, link_rates
+from edgeopt.instances.edr.draw import Reference, calibrated_weights, reference, rounds_needed
 from edgeopt.instances.edr.generate import generate
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.measurements import cap_shares, from_bundled, from_raw
@@ -22,8 +23,6 @@ from edgeopt.instances.edr.named_instances import (
     theorem3,
     uneven_demand,
 )
-from edgeopt.instances.edr.reference import Reference, calibrated_weights, reference
-from edgeopt.instances.edr.rounds import rounds_needed
 
 __all__ = [
     "EdrInstance",

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
 """Who disturbs a receiver; see `draw_bands`."""
 
-NOISE: Final = -174.0
-"""Power density of the noise, dBm/Hz."""
-
-BANDWIDTH: Final = 25e3
-"""Band of a link, Hz."""
-
+NOISE: Final = -174.0  # power density of the noise, dBm/Hz
+BANDWIDTH: Final = 25e3  # band of a link, Hz
 _SHARE: Final = (0.1, 0.2)
 _GAIN: Final = (-95.0, -90.0)
 
@@ -72,7 +68,7 @@ def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDAr
     reuse
         ``"group"``: one random set of sites shares one band, and each of them hears the others.
         ``"per_receiver"``: every receiver hears a random set of its own; the only reading in which
-        noise hardly matters, as in the paper's figure 6. ``"none"``: nobody is disturbed.
+        noise hardly matters, as in the paper's figure 6. ``"none"``: there is no interference.
 
     Returns
     -------

@@ -1,40 +1,132 @@
-"""Random parts of instances: tasks, machines, propagation, objectives."""
+"""Random parts of instances: rounds, tasks, machines, propagation, objectives, and weights."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from edgeopt.instances.edr.rounds import rounds_needed
+from edgeopt.errors import OptionError
 from edgeopt.instances.radio import dbm_to_watt
-from edgeopt.options import check_real, check_room, check_whole
+from edgeopt.instances.validate import real_numbers
+from edgeopt.options import check_choice, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.edr.rounds import RoundsBound
+    from edgeopt.instances.edr.instance import EdrInstance
+
+
+RoundsBound: TypeAlias = Literal["published", "corrected"]
+"""The bound as printed, or as it follows from the analysis that it cites."""
+
+
+_POSITIVE = "[1e-15, 1e15]"
+# Constants of the analysis; beyond, the bound means nothing and its powers leave the numbers.
+
+
+def rounds_needed(
+    *,
+    sites: int,
+    clients: int,
+    accuracy: float = 0.01,
+    local_steps: int = 5,
+    smoothness: float = 1.0,
+    convexity: float = 1.0,
+    deviation: ArrayLike = 1.0,
+    gradient: float = 0.01,
+    rounds_bound: RoundsBound = "published",
+) -> int:
+    r"""Return the rounds that bring a federated model within an accuracy of its best loss.
+
+    As printed, with smoothness :math:`L`, strong convexity :math:`\mu`, local steps :math:`E`,
+    accuracy :math:`\epsilon`, standard deviations :math:`\sigma_j` of the stochastic gradients,
+    bound :math:`G` on their norm, and clients :math:`A` out of :math:`J` sites,
+
+    .. math:: Q = \Bigl\lceil \frac{2 L v}{\mu^2 \epsilon} - \max(L / \mu, E) \Bigr\rceil, \quad
+              v = \sum_{j=1}^{J} \frac{\sigma_j^2}{j^2} + 8 (E - 1)^2 G^2
+                  + \frac{4 (J - |A|)}{|A| (J - 1)} E^2 G^2 + 8 L G^2.
+
+    Three things differ in the analysis that it rests on: each site has the weight :math:`1/J`, so
+    :math:`\sigma_j^2 / J^2` stands in place of :math:`\sigma_j^2 / j^2`; the shift is
+    :math:`\max(8 L / \mu, E)`; and the bound counts local steps, of which a round makes :math:`E`.
+
+    Parameters
+    ----------
+    sites
+        Number of sites J.
+    clients
+        Number of clients of the task, at most J.
+    accuracy
+        Distance from the least loss.
+    local_steps
+        Local steps of a client in a round.
+    smoothness, convexity
+        Constants of the loss.
+    deviation
+        Standard deviations of the sites' gradients, one for all or shape [J].
+    gradient
+        Bound on the norm of a stochastic gradient.
+    rounds_bound
+        ``"published"``, or ``"corrected"`` in the three points above.
+
+    Returns
+    -------
+    Whole rounds, at least 1: at the default constants 317, 323 and 327 among 20, 50 and 1000 sites
+    with up to 30 clients as printed, and 1 where corrected.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range or the bound is unknown.
+
+    Notes
+    -----
+    Zhu et al., section II, the number of global iterations; after Li et al., On the convergence of
+    FedAvg on non-IID data, theorem 3.
+    """
+    check_choice("rounds_bound", rounds_bound, get_args(RoundsBound))
+    for name, value in (("sites", sites), ("clients", clients), ("local_steps", local_steps)):
+        check_whole(name, value, 1)
+    if not 1 <= clients <= sites:
+        raise OptionError(f"needs 1 <= clients <= sites, got {clients} of {sites}")
+    constants = (("accuracy", accuracy), ("smoothness", smoothness), ("convexity", convexity))
+    for name, number in constants:
+        check_real(name, number, _POSITIVE)
+    check_real("gradient", gradient, "[0, 1e15]")
+    check_room("sites", sites)
+    spread = real_numbers("deviation", deviation)
+    if spread.shape not in ((), (sites,)) or not (np.abs(spread) <= 1e15).all():
+        raise OptionError(f"deviation must be a number or {sites} of them, at most 1e15")
+    spread = np.broadcast_to(spread, (sites,)) ** 2
+    weight = (
+        np.arange(1.0, sites + 1) if rounds_bound == "published" else np.full(sites, float(sites))
+    )
+    left_out = 4 * (sites - clients) / (clients * (sites - 1)) if clients < sites else 0.0
+    variance = (
+        float((spread / weight**2).sum())
+        + gradient**2
+        * (8 * (local_steps - 1) ** 2 + left_out * local_steps**2 + 8 * smoothness)
+    )  # fmt: skip
+    steps = 2 * smoothness * variance / (convexity**2 * accuracy)
+    if rounds_bound == "published":
+        needed = steps - max(smoothness / convexity, local_steps)
+    else:
+        needed = (steps - max(8 * smoothness / convexity, local_steps)) / local_steps
+    if not needed < 2**53:
+        raise OptionError(f"these constants ask for {needed:g} rounds, more than can be counted")
+    # What is whole but for rounding is not rounded up.
+    return max(1, math.ceil(needed - 1e-12 * steps))
 
 
 class LearningModel(NamedTuple):
-    """A small network for pictures.
+    """A small network for pictures."""
 
-    Attributes
-    ----------
-    name
-        Network and data set.
-    forward
-        Computation of one inference, GFLOP.
-    parameters
-        Number of weights.
-    input_bits
-        Size of a picture, bit.
-    """
-
-    name: str
-    forward: float
-    parameters: int
-    input_bits: int
+    name: str  # network and data set
+    forward: float  # computation of one inference, GFLOP
+    parameters: int  # number of weights
+    input_bits: int  # size of a picture, bit
 
 
 LEARNING_MODELS: Final = (
@@ -48,39 +140,21 @@ LEARNING_MODELS: Final = (
 STEP_FACTOR: Final = 3.0
 """Computation of training on a picture, forward and backward, in inferences."""
 
-BATCH: Final = 64
-"""Pictures in a local step."""
-
-WEIGHT_BITS: Final = 32
-"""Bits of a weight."""
+BATCH: Final = 64  # pictures in a local step
+WEIGHT_BITS: Final = 32  # bits of a weight
 
 
-SECONDS_PER_KM: Final = 2e-3
-"""Propagation delay per distance, s/km."""
-
-LOCAL_STEPS: Final = 5
-"""Local steps of a client in a round."""
+SECONDS_PER_KM: Final = 2e-3  # propagation delay per distance, s/km
+LOCAL_STEPS: Final = 5  # local steps of a client in a round
 
 
 class Machines(NamedTuple):
-    """What the sites are, whatever they are asked for.
+    """Properties of the sites, whatever their requests."""
 
-    Attributes
-    ----------
-    energy_per_work
-        Energy of a computation, Wh/GFLOP, shape [J].
-    speed
-        Speed of serving a request, GFLOP/s, shape [J].
-    power
-        Transmission power, W, shape [J].
-    capable
-        Whether a site can serve a type, shape [J, N].
-    """
-
-    energy_per_work: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    power: NDArray[np.float64]
-    capable: NDArray[np.bool_]
+    energy_per_work: NDArray[np.float64]  # energy of a computation, Wh/GFLOP, shape [J]
+    speed: NDArray[np.float64]  # speed of serving a request, GFLOP/s, shape [J]
+    power: NDArray[np.float64]  # transmission power, W, shape [J]
+    capable: NDArray[np.bool_]  # whether a site can serve a type, shape [J, N]
 
 
 def draw_machines(
@@ -150,7 +224,7 @@ def draw_tasks(
 def request_sizes(types: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return size, bit, and computation, GFLOP, of the requests of each type, shapes [N].
 
-    Types ask for the four models in turn.
+    Types use the four models in turn.
     """
     asked = [LEARNING_MODELS[n % len(LEARNING_MODELS)] for n in range(types)]
     return (
@@ -178,11 +252,68 @@ def draw_objectives(
 def capacity_for(
     requests: NDArray[np.float64], request_work: NDArray[np.float64], headroom: float
 ) -> NDArray[np.float64]:
-    """Return capacities with room above the largest load that arrives at each site itself.
+    """Return capacities with headroom above the largest load that arrives at each site itself.
 
-    The paper has no room to spare. But sites that can serve nothing are asked too, and training
-    needs computation: then the others cannot carry everything when peaks coincide.
+    The paper has no headroom. But requests also arrive at sites that can serve nothing, and
+    training needs computation: then the others cannot serve everything when peaks coincide.
     """
     check_real("headroom", headroom, "[0, inf)")
     peak: NDArray[np.float64] = headroom * (requests @ request_work).max(axis=(0, 1))
     return peak
+
+
+POINTS: Final = 1000.0
+"""Cost that calibrated weights give to the energy, and to the delay, of the reference."""
+
+REQUEST_SECONDS: Final = 0.15  # delay of a request that calibrated weights reckon with, s
+
+
+class Reference(NamedTuple):
+    """Energy and delay of the reference.
+
+    Attributes
+    ----------
+    inference
+        Energy of all requests of a frame at the mean of the sites that can serve them, Wh,
+        shape [T].
+    training
+        Energy of the even rates of the tasks that may train in a frame, Wh, shape [T].
+    seconds
+        Delay of all requests and rounds of the horizon, s.
+    """
+
+    inference: NDArray[np.float64]
+    training: NDArray[np.float64]
+    seconds: float
+
+
+def reference(instance: EdrInstance) -> Reference:
+    """Return energy and delay of serving at average sites and of training at even rates."""
+    capable = instance.capable
+    mean = (instance.request_energy * capable).sum(axis=0) / capable.sum(axis=0)
+    asked = instance.requests.sum(axis=(1, 2))
+    pace = instance.active * instance.even_rate
+    return Reference(
+        inference=asked @ mean,
+        training=(pace * instance.round_energy).sum(axis=1),
+        seconds=float(REQUEST_SECONDS * asked.sum() + (pace * instance.round_seconds).sum()),
+    )
+
+
+def calibrated_weights(instance: EdrInstance) -> tuple[float, float]:
+    """Return the weights at which energy and delay of the reference each cost about 1000.
+
+    Parameters
+    ----------
+    instance
+        The instance; its own weights do not matter.
+
+    Returns
+    -------
+    Weight of a dollar, 1/$, and of a second of delay, 1/s. Negative prices count by their size, so
+    that they do not blow the weight up. A weight is 1 where nothing could be calibrated.
+    """
+    usual = reference(instance)
+    dollars = float(np.abs(instance.price) @ (usual.inference + usual.training))
+    energy = POINTS / dollars if dollars > 0 else 1.0
+    return energy, POINTS / usual.seconds if usual.seconds > 0 else 1.0

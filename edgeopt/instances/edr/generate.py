@@ -8,15 +8,16 @@ import numpy as np
 
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
 from edgeopt.instances.edr.draw import (
+    calibrated_weights,
     capacity_for,
     draw_machines,
     draw_objectives,
     draw_propagation,
     draw_tasks,
+    reference,
     request_sizes,
 )
 from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.reference import calibrated_weights, reference
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_choice, check_real, check_room, generator
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr.channel import Reuse
-    from edgeopt.instances.edr.rounds import RoundsBound
+    from edgeopt.instances.edr.draw import RoundsBound
 
 Weights: TypeAlias = Literal["calibrated", "published"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""
@@ -32,8 +33,7 @@ Weights: TypeAlias = Literal["calibrated", "published"]
 EVENT_HOURS: Final = (16, 20)
 """Hours of the day in which all frames are capped, from the first to before the last."""
 
-SIDE_KM: Final = 10.0
-"""Side of the square in which 20 sites lie, km."""
+SIDE_KM: Final = 10.0  # side of the square in which 20 sites lie, km
 
 
 def generate(
@@ -81,8 +81,8 @@ def generate(
     headroom
         Capacity of a site in terms of the largest load that arrives at it (1 in the paper).
     capped
-        Share of the other frames that are capped beside hours 16 to 19 of each day; None: no frame
-        is capped at all.
+        Share of the frames other than hours 16 to 19 of each day that are capped as well; None: no
+        frame is capped at all.
     cap_share
         Range of the caps, in terms of the energy that the frame would use if requests were served
         at average sites and tasks trained at an even rate.
@@ -153,7 +153,7 @@ def generate(
 def finish(
     draft: EdrInstance, shares: NDArray[np.float64], weights: Weights, origin: str
 ) -> EdrInstance:
-    """Give an instance its caps, its weights and its story."""
+    """Give an instance its caps, its weights and its origin."""
     check_choice("weights", weights, get_args(Weights))
     changes: dict[str, Any] = {"origin": origin}
     if weights == "calibrated":

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr.channel import Reuse
+    from edgeopt.instances.edr.draw import RoundsBound
     from edgeopt.instances.edr.generate import Weights
-    from edgeopt.instances.edr.rounds import RoundsBound
     from edgeopt.instances.traces import Rule
 
 PRICE_WEEK: Final = "2016-06-20"
@@ -57,32 +57,18 @@ _PRICE, _LOAD = "dollar_per_watt_hour", "megawatt"
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    price_week, load_week
-        First day, a Monday, of the two weeks, year-month-day.
-    price
-        Price of energy by local hour of the week, $/Wh, shape [168].
-    load
-        Load of a grid by local hour of the week, MW, shape [168].
-    stations
-        Names of underground stations, the busiest first.
-    passengers
-        Passengers who enter them on a weekday in the quarters of an hour from 5 h to 2 h of the
-        next day, shape [S, 84].
-    sites
-        Latitude and longitude of base stations, degrees, shape [M, 2].
-    """
-
+    # price_week, load_week: first day, a Monday, of the two weeks, year-month-day
     price_week: str
     load_week: str
-    price: NDArray[np.float64]
-    load: NDArray[np.float64]
-    stations: tuple[str, ...]
+    price: NDArray[np.float64]  # price of energy by local hour of the week, $/Wh, shape [168]
+    load: NDArray[np.float64]  # load of a grid by local hour of the week, MW, shape [168]
+    stations: tuple[str, ...]  # names of underground stations, the busiest first
+    # passengers who enter them on a weekday in the quarters of an hour from 5 h to 2 h of the next
+    # day, shape [S, 84]
     passengers: NDArray[np.float64]
-    sites: NDArray[np.float64]
+    sites: NDArray[np.float64]  # latitude and longitude of base stations, degrees, shape [M, 2]
 
 
 def measure(
@@ -161,26 +147,14 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     )
 
 
-DAY_QUARTERS: Final = 96
-"""Quarters of an hour in a day."""
+DAY_QUARTERS: Final = 96  # quarters of an hour in a day
 
 
 def from_bundled(**options: Any) -> EdrInstance:
     """Build the composite week from the small tables that come with the package.
 
-    Parameters
-    ----------
-    **options
-        Settings of `build`, with up to 30 sites; without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`, with up to 30 sites; without any, the default instance is the
+    same every time. It equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 
@@ -300,7 +274,7 @@ def cap_shares(
 ) -> NDArray[np.float64]:
     """Derive caps from the load of a grid: the hours of highest load are capped.
 
-    No public record of the hours in which demand response was asked for, or of how much, is known.
+    There is no public record of when demand response was called, or of how much.
 
     Parameters
     ----------

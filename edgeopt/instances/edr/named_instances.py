@@ -1,4 +1,4 @@
-"""Named special cases: tiny random instances, and what breaks naive reasoning."""
+"""Named instances: random small ones, and counterexamples to naive reasoning."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from edgeopt.instances.edr.draw import reference
 from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.reference import reference
 from edgeopt.options import check_room, check_whole
 from edgeopt.options import generator as source
 
@@ -19,11 +19,6 @@ def small(rng: int | np.random.Generator) -> EdrInstance:
     in numbers of order one, without ties. About half of the frames have a cap, between nothing and
     a little more than the energy of serving at average sites and training at an even rate; some
     sites have little room. Objectives rule out some routes, but every request has one.
-
-    Parameters
-    ----------
-    rng
-        Seed or generator.
     """
     generator = source(rng)
     frames, slots, sites, tasks, types = (int(generator.integers(a, b)) for a, b in _SIZES)
@@ -105,7 +100,7 @@ def jensen() -> EdrInstance:
 def lemma5() -> EdrInstance:
     r"""Return the instance on which lemma 5 fails as printed.
 
-    One site and one task of 10 rounds in 10 frames, each of 1 Wh at 1 $/Wh, beside a tenth of a
+    One site and one task of 10 rounds in 10 frames, each of 1 Wh at 1 $/Wh, and a tenth of a
     request per frame. The printed bound multiplies the rounds, a total over the horizon, by the
     number of frames again; it is -68.989, below the 0 that it should bound from above.
 
@@ -119,7 +114,7 @@ def lemma5() -> EdrInstance:
 def theorem3() -> EdrInstance:
     """Return the instance on which theorem 3 fails as printed.
 
-    As `lemma5`, with a capacity of 2, so that the run that the theorem speaks of fits.
+    As `lemma5`, with a capacity of 2, so that the run of the theorem fits.
 
     Notes
     -----
@@ -269,5 +264,4 @@ def _tiny(*, frames: int = 1, slots: int = 1, sites: int = 1, **changes: Any) ->
     return EdrInstance(**fields | changes)
 
 
-_AT_ONCE = 2.0**60
-"""GFLOP/s so fast that the delay of a request is lost beside one of a second."""
+_AT_ONCE = 2.0**60  # GFLOP/s so fast that the delay of a request is lost in one of a second

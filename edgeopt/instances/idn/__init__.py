@@ -6,15 +6,19 @@ distributing machine learning with optimality guarantees.
 
 from __future__ import annotations
 
-from edgeopt.instances.idn.catalogue import Catalogue, catalogue
+from edgeopt.instances.idn.catalogue import (
+    Catalogue,
+    catalogue,
+    largest_remainder,
+    sliding_shares,
+    zipf_shares,
+)
 from edgeopt.instances.idn.generate import generate
-from edgeopt.instances.idn.graphs import from_topology
 from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.measurements import from_bundled, from_raw
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model, small
-from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
 from edgeopt.instances.idn.ranking import Ranking
-from edgeopt.instances.idn.topology import Network, topology_1, topology_2
+from edgeopt.instances.idn.topology import Network, from_topology, topology_1, topology_2
 
 __all__ = [
     "Catalogue",

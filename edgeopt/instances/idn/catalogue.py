@@ -1,4 +1,4 @@
-"""Catalogues: which models there are for a task, how good, how large and how fast they are."""
+"""Models and requests of IDN: the published catalogue, and popularity by Zipf's law."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.validate import frozen_array
+from edgeopt.options import check_real, check_room, check_whole, refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
 
 _TITAN, _GTX = "Titan RTX", "GeForce GTX 980"
 _TABLE: Final = (
@@ -74,23 +77,14 @@ def catalogue() -> Catalogue:
 
 
 class Spread(NamedTuple):
-    """A catalogue spread over nodes, tasks and replicas, as an instance wants it.
+    """A catalogue spread over nodes, tasks and replicas, as an instance wants it."""
 
-    Attributes
-    ----------
-    size, delay, capacity
-        MB, ms and requests per slot at each node, shape [V, M].
-    accuracy
-        Percent, shape [M].
-    task
-        Shape [M].
-    """
-
+    # size, delay, capacity: MB, ms and requests per slot at each node, shape [V, M]
     size: NDArray[np.float64]
     delay: NDArray[np.float64]
     capacity: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    task: NDArray[np.int64]
+    accuracy: NDArray[np.float64]  # percent, shape [M]
+    task: NDArray[np.int64]  # shape [M]
 
 
 def spread(
@@ -126,3 +120,124 @@ def spread(
         accuracy=copies(models.accuracy),
         task=np.repeat(np.arange(tasks), models.accuracy.size * replicas),
     )
+
+
+_MOVES = 10**7  # most moves of a popularity that are worked out one by one
+
+
+def zipf_shares(tasks: int, exponent: float = 1.2) -> NDArray[np.float64]:
+    r"""Return Zipf's law :math:`p_i \propto (i + 1)^{-s}` over tasks, shape [tasks].
+
+    Parameters
+    ----------
+    tasks
+        Number of tasks, at least 1.
+    exponent
+        The exponent s, at least 0 (all tasks alike).
+
+    Raises
+    ------
+    OptionError
+        If an argument is out of range.
+    """
+    check_whole("tasks", tasks, 1)
+    check_room("tasks", tasks)
+    check_real("exponent", exponent, "[0, inf)")
+    weight = np.arange(1.0, tasks + 1) ** -exponent
+    shares: NDArray[np.float64] = weight / weight.sum()
+    return shares
+
+
+def sliding_shares(
+    base: NDArray[np.float64], horizon: int, per_slot: int, every: int, by: int
+) -> NDArray[np.float64]:
+    r"""Let popularity move on by some tasks whenever a number of requests has come.
+
+    Request number :math:`l` is for task i with the share that ``base`` gives to task :math:`(i +
+    \mathrm{by} \lfloor l / \mathrm{every} \rfloor) \bmod N`; a slot in which popularity moves
+    gets the mixture.
+
+    Parameters
+    ----------
+    base
+        Shares at the beginning, shape [N].
+    horizon, per_slot
+        Number of slots and of requests in each.
+    every
+        Requests between two moves.
+    by
+        Tasks that popularity moves on by.
+
+    Returns
+    -------
+    Shares of each slot, shape [horizon, N].
+
+    Raises
+    ------
+    OptionError
+        If ``every`` is below 1.
+    """
+    for name, value, least in (
+        ("horizon", horizon, 1), ("per_slot", per_slot, 0), ("shift_every", every, 1),
+        ("shift_by", by, 0),
+    ):  # fmt: skip
+        check_whole(name, value, least)
+    base = frozen_array("base", base, ("task",))
+    tasks = base.size
+    check_room("horizon * tasks", horizon, tasks)
+    moves = int(horizon) * int(per_slot) // int(every)
+    if moves > _MOVES:
+        raise refused("shift_every", every, f"popularity would move {moves} times, not {_MOVES}")
+    shares = np.zeros((horizon, tasks))
+    if per_slot == 0:
+        return shares + base
+    for slot in range(horizon):
+        first = slot * per_slot
+        stop = first + per_slot
+        while first < stop:
+            period = first // every
+            end = min(stop, (period + 1) * every)
+            turned = base[(np.arange(tasks) + by * period % tasks) % tasks]
+            shares[slot] += (end - first) / per_slot * turned
+            first = end
+    return shares
+
+
+def largest_remainder(shares: ArrayLike, total: int) -> NDArray[np.int64]:
+    """Divide a number of requests in given shares, to whole numbers with an exact total.
+
+    Each share gets its quota rounded down; what is left goes, one by one, to the largest
+    remainders, among equals to the first.
+
+    Parameters
+    ----------
+    shares
+        Shares, not negative, not all zero, shape [n].
+    total
+        What to divide.
+
+    Returns
+    -------
+    Whole numbers that sum to ``total``, shape [n].
+
+    Raises
+    ------
+    OptionError
+        If the total is out of range, or no share is positive.
+    InstanceError
+        If a share is no number.
+    """
+    check_whole("total", total, 0, 2**53)
+    share = frozen_array("shares", shares, ("share",))
+    if not (share >= 0).all() or not share.sum() > 0:
+        raise OptionError("shares must be not negative and not all zero")
+    quota = total * (share / share.sum())
+    count: NDArray[np.int64] = np.floor(quota).astype(np.int64)
+    left = total - int(count.sum())
+    if left < 0:  # rounding has carried a quota over the next whole number
+        count[np.argmax(count)] += left
+        left = 0
+    # Equal shares have equal remainders but for rounding: do not let its last digits decide.
+    order = np.lexsort((np.arange(share.size), -np.round(quota - count, 6)))
+    count[order[:left]] += 1
+    return count

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.idn.catalogue import Catalogue, catalogue, spread
+from edgeopt.instances.idn.catalogue import (
+    Catalogue,
+    catalogue,
+    largest_remainder,
+    sliding_shares,
+    spread,
+    zipf_shares,
+)
 from edgeopt.instances.idn.instance import IdnInstance
-from edgeopt.instances.idn.paths import pad_paths
-from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
+from edgeopt.instances.idn.ranking import pad_paths
 from edgeopt.instances.idn.topology import Network, paths_to_root, topology_1, topology_2
 from edgeopt.instances.validate import check_sizes
 from edgeopt.options import check_choice, check_real, check_room, check_whole, refused
@@ -19,8 +25,7 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ENTRIES: Final = 2
-"""Base stations at which the requests of a task enter."""
+ENTRIES: Final = 2  # base stations at which the requests of a task enter
 
 
 def generate(

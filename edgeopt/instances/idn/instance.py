@@ -9,8 +9,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
-from edgeopt.instances.idn.paths import PADDING, edge_between, network_latency, pad_paths
-from edgeopt.instances.idn.ranking import Ranking
+from edgeopt.instances.idn.ranking import PADDING, Ranking, edge_between, network_latency, pad_paths
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import frozen, real_numbers, require
 

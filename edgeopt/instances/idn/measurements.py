@@ -8,10 +8,9 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
-from edgeopt.instances.idn.catalogue import Catalogue
+from edgeopt.instances.idn.catalogue import Catalogue, largest_remainder, zipf_shares
 from edgeopt.instances.idn.generate import assemble, attach, requests_per_slot
-from edgeopt.instances.idn.graphs import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
-from edgeopt.instances.idn.popularity import largest_remainder, zipf_shares
+from edgeopt.instances.idn.topology import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_columns, read_fields
 from edgeopt.instances.validate import check_sizes, path_of
@@ -32,12 +31,10 @@ SLOW: Final = "RTX 3090"
 """The two GPUs that both speeds are known of: the nearest to the paper's fast and slow one."""
 
 MEGABYTES_PER_MILLION: Final = 4.0
-"""Memory per million parameters, MB: weights in single precision. What a model needs beside its
+"""Memory per million parameters, MB: weights in single precision. What a model needs besides its
 weights has not been measured and is not counted."""
 
-Key: TypeAlias = tuple[str, int]
-"""An architecture and the size of its input, pixels."""
-
+Key: TypeAlias = tuple[str, int]  # an architecture and the size of its input, pixels
 _RESULTS: Final = "timm_results-imagenet.csv"
 _SPEEDS: Final = {
     FAST: "timm_benchmark-infer-amp-nchw-pt291-cu130-5090.csv",
@@ -46,23 +43,13 @@ _SPEEDS: Final = {
 
 
 class Classifiers(NamedTuple):
-    """Measurements of n classifiers, fastest first.
+    """Measurements of n classifiers, fastest first."""
 
-    Attributes
-    ----------
-    names
-        Name and size of the input in pixels, such as ``resnet50@224``.
-    accuracy
-        Share of ImageNet pictures classified correctly, percent, shape [n].
-    parameters
-        Number of parameters, millions, shape [n].
-    fast, slow
-        Pictures per second on the two GPUs, shape [n].
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # name and size of the input in pixels, such as ``resnet50@224``
+    # share of ImageNet pictures classified correctly, percent, shape [n]
     accuracy: NDArray[np.float64]
-    parameters: NDArray[np.float64]
+    parameters: NDArray[np.float64]  # number of parameters, millions, shape [n]
+    # fast, slow: pictures per second on the two GPUs, shape [n]
     fast: NDArray[np.float64]
     slow: NDArray[np.float64]
 
@@ -152,21 +139,11 @@ _COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    links
-        A map of cables.
-    classifiers
-        Models, fastest first.
-    arrivals
-        Requests per minute of each of `SERVICES`, shape [T, 2].
-    """
-
-    links: Links
-    classifiers: Classifiers
-    arrivals: NDArray[np.int64]
+    links: Links  # a map of cables
+    classifiers: Classifiers  # models, fastest first
+    arrivals: NDArray[np.int64]  # requests per minute of each of `SERVICES`, shape [T, 2]
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
@@ -229,19 +206,8 @@ def _read_classifiers(path: Path) -> Classifiers:
 def from_bundled(**options: Any) -> IdnInstance:
     """Build an instance from the small tables that come with the package.
 
-    Parameters
-    ----------
-    **options
-        Settings of `build`; without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. It
+    equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 

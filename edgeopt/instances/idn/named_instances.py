@@ -1,11 +1,11 @@
-"""Named special cases: tiny random networks, changing demand, and what breaks naive reasoning."""
+"""Named instances: random small ones, changing demand, and counterexamples."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from edgeopt.instances.idn.instance import IdnInstance
-from edgeopt.instances.idn.paths import pad_paths
+from edgeopt.instances.idn.ranking import pad_paths
 from edgeopt.options import check_flag, check_real, check_room, check_whole
 from edgeopt.options import generator as source
 

@@ -1,17 +1,85 @@
-"""The options of every request type - where it can be served, by which model - by cost."""
+"""Paths of requests, and the options of each type on its path, ranked by cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.instances.validate import frozen_integers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
+
+
+PADDING: Final = -1  # stands behind the last node of a path that is shorter than the longest one
+
+
+def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Bring paths into one array, as wide as the longest of them."""
+    rows: Any = path
+    if not isinstance(path, np.ndarray):
+        try:
+            rows = [np.asarray(row) for row in rows]
+        except (TypeError, ValueError):
+            raise InstanceError("path", "must be a sequence of nodes per request type") from None
+        width = max((row.shape[0] for row in rows if row.ndim == 1), default=0)
+        for rho, row in enumerate(rows):
+            if row.ndim != 1 or (row.size and row.dtype.kind not in "iuf"):
+                raise InstanceError("path", "must be a sequence of nodes", index=(rho,), value=row)
+        rows = np.array(
+            [np.concatenate((row, np.full(width - row.size, PADDING))) for row in rows]
+        ).reshape(len(rows), width)
+    array = frozen_integers("path", rows, ("request_type", "position"))
+    on_path = array != PADDING
+    length = on_path.sum(axis=1)
+    for rho in range(array.shape[0]):
+        if length[rho] == 0:
+            raise InstanceError("path", "must have at least one node", index=(rho,))
+        if not on_path[rho, : length[rho]].all():
+            gap = int(np.argmin(on_path[rho]))
+            raise InstanceError(
+                "path", "padding may only follow the last node", index=(rho, gap), value=PADDING
+            )
+    trimmed = array[:, : int(length.max())].copy()
+    trimmed.flags.writeable = False
+    return trimmed
+
+
+def edge_between(
+    edges: NDArray[np.int64],
+    nodes: int,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Look up undirected edges by their ends."""
+    missing = np.full(np.shape(start), -1, dtype=np.int64)
+    if edges.shape[0] == 0:
+        return missing
+    key = edges.min(axis=1) * nodes + edges.max(axis=1)
+    order = np.argsort(key, kind="stable")
+    wanted = np.minimum(start, end) * nodes + np.maximum(start, end)
+    place = np.minimum(np.searchsorted(key[order], wanted), key.size - 1)
+    return np.where(key[order][place] == wanted, order[place], missing)
+
+
+def network_latency(
+    path: NDArray[np.int64], edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int
+) -> NDArray[np.float64]:
+    """Add up round-trip latencies from the entry of each path to each of its nodes."""
+    total = np.zeros(path.shape)
+    start, end = path[:, :-1], path[:, 1:]
+    step = end != PADDING
+    index = edge_between(edges, nodes, np.where(step, start, 0), np.where(step, end, 0))
+    hop = np.zeros(step.shape)
+    hop[step] = latency[index[step]]
+    np.cumsum(hop, axis=1, out=total[:, 1:])
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,32 +150,12 @@ class Ranking:
     def potential(
         self, requests: ArrayLike, *, credit: Literal["own", "shared"] = "own"
     ) -> NDArray[np.float64]:
-        r"""Compute what every option could serve of its type if nothing else used it.
+        r"""Compute the requests that every option could serve of its type if nothing else used it.
 
-        Parameters
-        ----------
-        requests
-            Requests of every type in a slot, shape [R], or in several slots, shape [..., R].
-        credit
-            ``"own"``: :math:`\min(L, r)`, each type credited as if it were alone. ``"shared"``: the
-            types that can use the same model at the same node divide its capacity in proportion to
-            their requests where these exceed it.
-
-        Returns
-        -------
-        Requests per option, shape [P] or [..., P]; r for permanent options.
-
-        Raises
-        ------
-        InputError
-            If the number of types does not fit.
-        OptionError
-            If the credit is unknown.
-
-        Notes
-        -----
-        Si Salem et al., Toward inference delivery networks, section III-D, with the potential
-        capacity of repositories equal to the requests of the type.
+        ``requests`` holds those of every type in a slot, shape [..., R]; the result, shape [...,
+        P], is r for permanent options. With credit ``"own"``, :math:`\min(L, r)`, each type counts
+        as if it were alone; with ``"shared"``, the types that can use the same model at the same
+        node divide its capacity in proportion to their requests where these exceed it.
         """
         amount = np.asarray(requests, dtype=np.float64)
         types = self.first.size - 1

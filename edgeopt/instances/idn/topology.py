@@ -1,20 +1,24 @@
-"""Networks from base station to cloud: the paper's two trees."""
+"""Networks: the two trees of the paper, and real maps of cables."""
 
 from __future__ import annotations
 
 import heapq
+import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
-from edgeopt.options import check_whole
+from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
+from edgeopt.instances.validate import path_of
+from edgeopt.options import check_kind, check_real, check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
+
 
 GIGABYTE: Final = 1024
 """MB in a GB of GPU memory; the paper does not say, the usual reading is assumed."""
@@ -166,3 +170,178 @@ def paths_to_root(
         lost = min(set(range(nodes)) - set(found))
         raise OptionError(f"there is no path from node {lost} to node {root}")
     return [found[v] for v in range(nodes)]
+
+
+MS_PER_KM: Final = 0.01
+"""Round-trip latency of a kilometre of fibre, ms: light needs 5 microseconds each way."""
+
+CLOUD_MS: Final = 40.0
+"""Round-trip latency from the network to a cloud outside, ms, as in the paper."""
+
+
+class Links(NamedTuple):
+    """A connected map of cables."""
+
+    names: tuple[str, ...]  # name of each node, in alphabetical order, V of them, all different
+    # ends of the cables in lexicographic order, the smaller one first, shape [E, 2]
+    edges: NDArray[np.int64]
+    kilometres: NDArray[np.float64]  # length of each, km, shape [E]
+
+    @classmethod
+    def of(cls, cables: Iterable[tuple[str, str, float]], source: str) -> Links:
+        """Gather cables into a map: of parallel ones the shortest, of several maps the largest."""
+        import networkx
+
+        graph = networkx.Graph()
+        for n, (start, end, length) in enumerate(cables):
+            if not 0 <= length < np.inf:
+                raise InstanceError(source, "must be a length, km", index=(n,), value=length)
+            known = graph.get_edge_data(start, end, {"km": np.inf})["km"]
+            if start != end:
+                graph.add_edge(start, end, km=min(float(length), known))
+        if graph.number_of_edges() == 0:
+            raise InstanceError(source, "must have a cable between two nodes")
+        parts = sorted(
+            networkx.connected_components(graph), key=lambda part: (-len(part), min(part))
+        )
+        names = tuple(sorted(parts[0]))
+        number = {name: v for v, name in enumerate(names)}
+        table = sorted(
+            (*sorted((number[u], number[v])), km)
+            for u, v, km in graph.subgraph(parts[0]).edges(data="km")
+        )
+        return cls(
+            names,
+            np.array([row[:2] for row in table], dtype=np.int64),
+            np.array([row[2] for row in table], dtype=np.float64),
+        )
+
+
+def read_links(path: str | os.PathLike[str]) -> Links:
+    """Read a map in GML: nodes with ``label``, edges with ``dist`` in km."""
+    import networkx
+
+    where = str(path_of(path))
+    if not os.path.isfile(where):
+        raise InstanceError(where, "no such file")
+    try:
+        graph = networkx.read_gml(path, label="id")
+    except (networkx.NetworkXError, UnicodeDecodeError, ValueError) as error:
+        raise InstanceError(where, f"is not a readable GML file ({error})") from error
+    return _links(graph.nodes(data="label"), graph.edges(data="dist"), where)
+
+
+def _links(
+    nodes: Iterable[tuple[Any, Any]], edges: Iterable[tuple[Any, Any, Any]], source: str
+) -> Links:
+    label = {v: str(name or v) for v, name in nodes}
+    texts = list(label.values())
+    unique = {v: t if texts.count(t) == 1 else f"{t} #{v}" for v, t in label.items()}
+    cables = []
+    for n, (u, v, length) in enumerate(edges):
+        if not isinstance(length, int | float):
+            raise InstanceError(f"{source}:dist", "must be a length", index=(n,), value=length)
+        cables.append((unique[u], unique[v], float(length)))
+    return Links.of(cables, source)
+
+
+def from_topology(
+    source: str | os.PathLike[str],
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    cloud_ms: float = CLOUD_MS,
+    ms_per_km: float = MS_PER_KM,
+) -> Network:
+    """Build a network on a real map; see `from_links` for the part of each node.
+
+    Parameters
+    ----------
+    source
+        A GML file, or the name of a map such as ``"sndlib/geant"`` or ``"topozoo/Abilene"``.
+    directory
+        Folder of measurement files that holds ``topologies``. Without it, names are looked up in
+        the package topohub.
+    cloud_ms, ms_per_km
+        As in `from_links`.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such map, or it cannot be used.
+    MissingDependencyError
+        If a name is given, but neither a directory nor the package topohub.
+    OptionError
+        If a latency is negative.
+    """
+    check_kind("source", source, str, os.PathLike)
+    text = str(source)
+    if text.endswith(".gml"):
+        links = read_links(source)
+    elif directory is not None:
+        group, _, name = text.partition("/")
+        links = read_links(Path(directory) / "topologies" / f"topohub_{group}" / f"{name}.gml")
+    else:
+        links = _from_package(text)
+    return from_links(links, cloud_ms=cloud_ms, ms_per_km=ms_per_km)
+
+
+def _from_package(key: str) -> Links:
+    try:
+        import topohub
+    except ImportError:
+        raise MissingDependencyError(
+            "maps by name need the package topohub: pip install edgeopt[topologies], "
+            "or pass a GML file"
+        ) from None
+    try:
+        data = topohub.get(key)
+    except KeyError:
+        raise InstanceError("source", "topohub has no such map", value=key) from None
+    nodes = [(node["id"], node.get("name")) for node in data["nodes"]]
+    edges = [(edge["source"], edge["target"], edge.get("dist")) for edge in data["edges"]]
+    return _links(nodes, edges, f"topohub {key}")
+
+
+def from_links(
+    links: Links, *, cloud_ms: float = CLOUD_MS, ms_per_km: float = MS_PER_KM
+) -> Network:
+    """Give the nodes of a map their parts between edge and cloud.
+
+    A cloud is added as node 0, tier 0, behind the most central node: the one from which the
+    latencies to all others have the smallest sum (tier 1). All requests travel to it on paths of
+    least latency. Nodes that no other's path passes are base stations (tier 4); of the others,
+    those next to the centre on their path belong to tier 2, the rest to tier 3. Tiers have the
+    paper's memories and processing units. If all other nodes are next to the centre, tiers 2 and 3
+    are empty.
+    """
+    check_real("cloud_ms", cloud_ms, "[0, inf)")
+    check_real("ms_per_km", ms_per_km, "[0, inf)")
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from(
+        (u, v, km) for (u, v), km in zip(links.edges.tolist(), links.kilometres, strict=True)
+    )
+    reach = dict(networkx.all_pairs_dijkstra_path_length(graph))
+    # Sums in another order differ in the last digits: round, so that ties go to the first name.
+    centre = min(range(len(links.names)), key=lambda v: (round(sum(reach[v].values()), 6), v))
+
+    edges = np.vstack(([[1 + centre, 0]], links.edges + 1))
+    latency = np.concatenate(([cloud_ms], links.kilometres * ms_per_km))
+    count = len(links.names) + 1
+    path = paths_to_root(edges, latency, count)
+    tier = np.full(count, 4)
+    for nodes in path:
+        tier[list(nodes[1:])] = 3
+    for v, nodes in enumerate(path):
+        if tier[v] == 3 and len(nodes) == 3:  # itself, the centre, the cloud
+            tier[v] = 2
+    tier[[0, 1 + centre]] = 0, 1
+    return Network(
+        edges=edges.astype(np.int64),
+        latency=latency,
+        tier=tier.astype(np.int64),
+        budget=np.array([MEMORY_GB[k] * GIGABYTE for k in tier.tolist()]),
+        gpu=tuple(GPU[k] for k in tier.tolist()),
+        names=("cloud", *links.names),
+    )

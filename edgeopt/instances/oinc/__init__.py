@@ -1,4 +1,4 @@
-"""Inference each second and retraining beside it: the data of OINC.
+"""Inference every second and retraining on the same sites: the data of OINC.
 
 Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
 Edge Computing.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from edgeopt.instances.oinc.activity import draw_activity, replay_activity
 from edgeopt.instances.oinc.channel import link_rates
-from edgeopt.instances.oinc.drift import Drift, PageHinkley, draw_drift
 from edgeopt.instances.oinc.generate import generate
 from edgeopt.instances.oinc.instance import OincInstance
+from edgeopt.instances.oinc.jobs import Drift, PageHinkley, draw_drift
 from edgeopt.instances.oinc.measurements import from_bundled, from_raw
 from edgeopt.instances.oinc.named_instances import crowded, overtaking, sequence, short_jobs, small
 

@@ -1,4 +1,4 @@
-"""Which devices ask for an inference in which slot."""
+"""Which devices send a request in which slot."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 SPEED: Final = 0.2
 """Chance per slot that a device draws its state anew; states last 1 / 0.2 slots and more."""
 
-SWING: Final = 0.5
-"""How far the share of active devices swings, in terms of its mean."""
+SWING: Final = 0.5  # how far the share of active devices swings, in terms of its mean
 
 
 def draw_activity(

@@ -33,11 +33,8 @@ READINGS: Final[dict[str, str]] = {
 }
 """What each reading of the channel does, in words."""
 
-THERMAL: Final = -174.0
-"""Power density of thermal noise, dBm/Hz."""
-
-PUBLISHED: Final = -40.0
-"""Printed noise, dBm/Hz; read literally, dBm in the band."""
+THERMAL: Final = -174.0  # power density of thermal noise, dBm/Hz
+PUBLISHED: Final = -40.0  # printed noise, dBm/Hz; read literally, dBm in the band
 
 
 def link_rates(

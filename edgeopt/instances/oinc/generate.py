@@ -8,9 +8,8 @@ import numpy as np
 
 from edgeopt.instances.oinc.activity import draw_activity
 from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
-from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
+from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.radio import megabytes_to_megabit
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_flag, check_real, check_room, check_whole, generator
@@ -20,26 +19,13 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc.channel import Channel
 
-SPEED: Final = (5.0, 9.0)
-"""CPU of a site, Gcycle/s."""
-
-BANDWIDTH: Final = (2.0, 3.0)
-"""Band of a site, MHz."""
-
-KILOMETRES: Final = (0.15, 0.45)
-"""Distance from a device to a site, km."""
-
-POWER: Final = (80.0, 100.0)
-"""Transmission power of a device, mW."""
-
-MEGABYTES: Final = (0.8, 1.6)
-"""Data of a request, units of 10^6 bytes."""
-
-GIGACYCLES: Final = (0.1, 0.2)
-"""Computation of a request, Gcycle."""
-
-SLO: Final = (0.3, 0.9)
-"""Objective of a device, s."""
+SPEED: Final = (5.0, 9.0)  # CPU of a site, Gcycle/s
+BANDWIDTH: Final = (2.0, 3.0)  # band of a site, MHz
+KILOMETRES: Final = (0.15, 0.45)  # distance from a device to a site, km
+POWER: Final = (80.0, 100.0)  # transmission power of a device, mW
+MEGABYTES: Final = (0.8, 1.6)  # data of a request, units of 10^6 bytes
+GIGACYCLES: Final = (0.1, 0.2)  # computation of a request, Gcycle
+SLO: Final = (0.3, 0.9)  # objective of a device, s
 
 
 def generate(
@@ -76,7 +62,7 @@ def generate(
         Numbers J, I and T. The paper has 10 to 15 sites, 20 to 50 devices and 200 slots.
     jobs
         Number of jobs K, may be 0; not given in the paper. With `drift`, the number of changes
-        that are expected among all devices; some of them go unnoticed.
+        that are expected among all devices; some of them go undetected.
     channel
         How the radio is read, see `link_rates`. The paper's latencies come out under ``"literal"``
         alone, which is not physical.
@@ -93,7 +79,7 @@ def generate(
     slo
         Range of the objectives, s, one per device; not given in the paper.
     drift
-        Whether jobs arrive as a test notices that accuracy has fallen, see `draw_drift`, and not
+        Whether jobs arrive when a test detects a fall in accuracy, see `draw_drift`, and not
         uniformly over the first 60 % of the slots.
     job_scale
         Size of the retraining sets, in terms of 1024 pictures.
@@ -157,7 +143,7 @@ def draw_scenario(
     band_scale: float = 1.0,
     slo: tuple[float, float] = SLO,
 ) -> dict[str, Any]:
-    """Draw sites, links and what each request would be, whoever asks when."""
+    """Draw sites, links, and the request that each device would make in each slot."""
     check_sizes(sites=sites, devices=devices, slots=slots)
     check_room("slots * devices * sites", slots, devices, sites)
     check_channel(channel)

@@ -1,4 +1,4 @@
-"""The instance of OINC: sites that answer requests each second and retrain models beside it."""
+"""The instance of OINC: sites that answer requests every second and retrain models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 SLOT_SECONDS: Final = 1.0
-"""Length of a slot, s: latencies and completion times are told in the same unit."""
+"""Length of a slot, s: latencies and completion times are given in this unit."""
 
 _REQUEST: Final = ("slot", "device")
 _AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind of job": "M"}
@@ -41,7 +41,7 @@ def _in_all_slots(instance: OincInstance, values: ArrayLike) -> NDArray[np.float
 
 
 class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job")):
-    r"""Everything that inference each second and retraining beside it are given, read-only.
+    r"""The data of inference every second and of retraining on the same sites, read-only.
 
     Slots (a second each), devices, sites and jobs count from 0. A *request* is one inference that
     an active device asks for in a slot; it is sent to one site and answered there. A *job* retrains
@@ -50,8 +50,8 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
     Notes
     -----
     The paper's constraint on deadlines stands in its text alone; here deadlines, and objectives of
-    requests, are wishes: breaking them is counted, never forbidden. Entries of devices that are not
-    active have to obey the rules and mean nothing.
+    requests, are soft: violations are counted, never forbidden. Entries of inactive devices must
+    obey the rules, but have no effect.
     """
 
     speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")
@@ -152,21 +152,10 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
         return frozen(self.request_work[:, :, None] / self.speed)
 
     def job_seconds(self, share: ArrayLike = 1.0) -> NDArray[np.float64]:
-        """Return how long each job takes on each site with a share of its CPU.
+        """Return h = w / (p f), the time of each job on each site, s, shape [K, J].
 
-        Parameters
-        ----------
-        share
-            Share of the CPU that is reserved for jobs, in [0, 1], a number or shape [J].
-
-        Returns
-        -------
-        h = w / (p f), s, shape [K, J]; infinite where the share is 0.
-
-        Raises
-        ------
-        InstanceError
-            If a share lies outside [0, 1].
+        ``share`` is the share of the CPU reserved for jobs, in [0, 1], a number or shape [J]; the
+        time is infinite where it is 0.
         """
         shares = real_numbers("share", share)
         if shares.shape not in ((), self.speed.shape):

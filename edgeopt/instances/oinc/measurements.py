@@ -10,10 +10,9 @@ from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.oinc.activity import replay_activity
 from edgeopt.instances.oinc.channel import READINGS
-from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_scenario
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
+from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_accuracy, read_columns, read_iteration_times
 from edgeopt.instances.validate import check_sizes, path_of
@@ -40,7 +39,7 @@ STEPS: Final = 13
 """Records in a stretch: 1024 pictures in batches of 8 are 128 iterations, every tenth on record."""
 
 GROUPS: Final = 20
-"""Groups, from the fastest stretches of a job to the slowest, that the table tells the mean of."""
+"""Groups of a job's stretches, from the fastest to the slowest, whose means the table holds."""
 
 _JOBS: Final = 4  # production jobs on record
 _COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")
@@ -48,21 +47,13 @@ _FRACTION: Final[Rule] = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    arrivals
-        Requests of each of `SERVICES` by the second, shape [S, 2].
-    stretches
-        How long stretches of each of four training jobs take in terms of the job's average, as
-        means of equal groups from the fastest to the slowest, shape [20, 4].
-    levels
-        Accuracies of `CLASSIFIER` under 15 kinds of drift in 5 severities, shape [75].
-    """
-
-    arrivals: NDArray[np.int64]
+    arrivals: NDArray[np.int64]  # requests of each of `SERVICES` by the second, shape [S, 2]
+    # how long stretches of each of four training jobs take in terms of the job's average, as means
+    # of equal groups from the fastest to the slowest, shape [20, 4]
     stretches: NDArray[np.float64]
+    # accuracies of `CLASSIFIER` under 15 kinds of drift in 5 severities, shape [75]
     levels: NDArray[np.float64]
 
 
@@ -130,22 +121,10 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
 
 
 def from_bundled(**options: Any) -> OincInstance:
-    """Build an instance from the small tables that come with the package.
+    """Build an instance from the small tables that come with the package: 600 s of requests.
 
-    Parameters
-    ----------
-    **options
-        Settings of `build`; the tables hold 600 seconds of requests. Without any, the same default
-        instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. It
+    equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 

@@ -1,4 +1,4 @@
-"""Named special cases: tiny random instances, and what breaks naive reasoning."""
+"""Named instances: random small ones, and counterexamples to naive reasoning."""
 
 from __future__ import annotations
 
@@ -19,12 +19,7 @@ def small(rng: int | np.random.Generator) -> OincInstance:
     """Draw an instance small enough for its plans to be enumerated.
 
     At most 3 slots, 3 devices, 3 sites and 3 jobs (perhaps none), in numbers of order one, without
-    ties. Most requests can meet their objective alone, not always beside others.
-
-    Parameters
-    ----------
-    rng
-        Seed or generator.
+    ties. Most requests can meet their objective alone, but not always together.
     """
     generator = source(rng)
     slots, devices, sites, jobs = (int(generator.integers(a, b)) for a, b in _SIZES)
@@ -118,7 +113,7 @@ def short_jobs(jobs: int) -> OincInstance:
 def sequence(
     arrival: ArrayLike, work: ArrayLike, *, weight: ArrayLike | None = None, slots: int = 1
 ) -> OincInstance:
-    """Return one site of unit speed that nobody asks for inference, and jobs that nobody hurries.
+    """Return one site of unit speed without requests, and jobs with distant deadlines.
 
     Parameters
     ----------

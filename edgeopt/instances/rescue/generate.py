@@ -122,7 +122,7 @@ def generate(
     sla
         Mean deadline, slots (18-28); each device's own lies within 2 slots of it.
     distribution
-        Family of the retraining durations.
+        Distribution of the retraining durations.
     rng
         Seed or generator; equal seeds give equal instances.
     shortest, longest

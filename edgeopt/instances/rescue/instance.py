@@ -191,14 +191,8 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     def profit_block(self, slots: slice) -> NDArray[np.float64]:
         """Return the profits of a contiguous range of n slots, by duration.
 
-        Returns
-        -------
-        Broadcastable to [n, J, K, L, D], zero for runs beyond the horizon if ``beyond="drop"``.
-
-        Raises
-        ------
-        InstanceError
-            If a profit model yields a wrong shape, a negative or an infinite profit.
+        The shape is broadcastable to [n, J, K, L, D]; with ``beyond="drop"``, runs that end beyond
+        the horizon earn 0.
         """
         first, stop = slot_range(slots, self.horizon)
         if isinstance(self.profit, ProfitModel):
@@ -242,21 +236,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     def load(
         cls, path: str | os.PathLike[str], *, profit_models: tuple[type[ProfitModel], ...] = ()
     ) -> Self:
-        """Read what `save` has written.
-
-        Parameters
-        ----------
-        path
-            The file.
-        profit_models
-            Profit models of your own that the file may refer to by name.
-
-        Raises
-        ------
-        InstanceError
-            If the file is missing, unreadable, truncated, of another kind, newer than this
-            version of the package, changed since it was written, or its data break a rule.
-        """
+        """Read a saved instance, which may name profit models of the user's own."""
         data = read(path, cls._kind, cls._version)
         known = "profit_model" in data.attributes
         profit = _profit_model(data, profit_models) if known else data.array("profit")

@@ -46,33 +46,21 @@ RECORDS_PER_SLOT: Final = 5
 """Measured steps that fill a slot at average speed. The trace records every tenth iteration, so a
 slot holds 50 iterations; as its unit of time is arbitrary, this number is assumed."""
 
-TIME_LIMIT: Final = 3
-"""A run is stopped after this many times its nominal length (assumed)."""
+TIME_LIMIT: Final = 3  # a run is stopped after this many times its nominal length (assumed)
 
 
 _JOBS: Final = 4  # production jobs on record
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    windows
-        How many stretches of each job's trace that hold w slots of work took d slots, shape
-        [w, d, job]; entry 0 of the first two axes stands for 1.
-    sites
-        Latitude and longitude of base stations, degrees, shape [S, 2].
-    users
-        Latitude and longitude of users, degrees, shape [U, 2].
-    drift
-        Accuracy of classifiers under kinds and severities of drift.
-    """
-
+    # how many stretches of each job's trace that hold w slots of work took d slots, shape [w, d,
+    # job]; entry 0 of the first two axes stands for 1
     windows: NDArray[np.int64]
-    sites: NDArray[np.float64]
-    users: NDArray[np.float64]
-    drift: Accuracy
+    sites: NDArray[np.float64]  # latitude and longitude of base stations, degrees, shape [S, 2]
+    users: NDArray[np.float64]  # latitude and longitude of users, degrees, shape [U, 2]
+    drift: Accuracy  # accuracy of classifiers under kinds and severities of drift
 
 
 def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
@@ -190,19 +178,8 @@ NEAREST_KM: Final = 0.035
 def from_bundled(**options: Any) -> RescueInstance:
     """Build an instance from the small tables that come with the package.
 
-    Parameters
-    ----------
-    **options
-        Sizes and settings of `build`; without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. It
+    equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 

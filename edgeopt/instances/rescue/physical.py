@@ -20,17 +20,10 @@ from edgeopt.options import check_choice
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-BANDWIDTH: Final = 3e6
-"""Bandwidth of a link, Hz."""
-
-TRANSMIT_DBM: Final = 20.0
-"""Transmission power of a device, dBm (100 mW)."""
-
-THERMAL_DBM: Final = -109.2
-"""Thermal noise within `BANDWIDTH`, dBm."""
-
-LITERAL_NOISE_DBM: Final = -40.0
-"""Noise power that the paper prints, dBm."""
+BANDWIDTH: Final = 3e6  # bandwidth of a link, Hz
+TRANSMIT_DBM: Final = 20.0  # transmission power of a device, dBm (100 mW)
+THERMAL_DBM: Final = -109.2  # thermal noise within `BANDWIDTH`, dBm
+LITERAL_NOISE_DBM: Final = -40.0  # noise power that the paper prints, dBm
 
 
 def link_rate(

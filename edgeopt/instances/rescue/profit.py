@@ -117,7 +117,7 @@ class ProfitModel(ABC):
         -------
         Profit of a run of device j on server k with profile l that lasts d slots, shape
         [n, J, K, L, D], axes of size 1 as in `shape`. Runs may last beyond the horizon here:
-        the instance cuts them off where it is told to.
+        the instance cuts them off if it is set to.
         """
 
     def expected(

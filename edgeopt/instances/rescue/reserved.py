@@ -94,7 +94,7 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     def _raise_conflict(self, k: int, capacity: NDArray[np.float64]) -> None:
         mine = self.of_server(k)
         load = self.start[mine], self.end[mine], self.demand[mine], capacity
-        # A task that is small beside its neighbours may fail by their rounding alone.
+        # A task much smaller than its neighbours may fail by their rounding alone.
         conflict = demand_criterion(*load) or max(
             interval_loads(*load), key=lambda one: one.demand / one.offer
         )

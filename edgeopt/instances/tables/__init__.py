@@ -14,22 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLDER", "write_table"]
 
-FOLDER: Final = Path(__file__).parent
-"""The folder that holds the tables."""
+FOLDER: Final = Path(__file__).parent  # the folder that holds the tables
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a CSV table with a header, the same bytes on every machine.
-
-    Parameters
-    ----------
-    path
-        The file, replaced if it exists.
-    header
-        Names of the columns.
-    rows
-        Entries, as long as the header.
-    """
+    """Write a CSV table with a header, the same bytes on every machine."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

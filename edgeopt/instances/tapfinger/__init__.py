@@ -1,4 +1,4 @@
-"""Tasks that ask for CPU cores and GPUs of edge clusters: the data of TapFinger.
+"""Tasks that need CPU cores and GPUs of edge clusters: the data of TapFinger.
 
 Source: Li, Zeng, Zhang, Duan, Wu: TapFinger: Task Placement and Fine-Grained Resource Allocation
 for Edge Machine Learning.

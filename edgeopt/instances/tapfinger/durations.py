@@ -1,13 +1,12 @@
-"""How long tasks take under noise: on average, and at the very least."""
+"""Laws of progress, and the durations that follow from them."""
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.instances.validate import frozen
 from edgeopt.kernels import compiled
 
@@ -17,6 +16,57 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
+
+
+COMPLETE: Final = 1.0 - 1e-9
+"""Progress at which a task is complete: 1, less what rounding may take from a sum of gains."""
+
+SLOWING: Final = 1.2
+"""Constant of the law of slowing progress, whose gain would vanish at this progress."""
+
+_NEVER: Final = 1_000_000
+"""Slots after which a task that is still not complete is taken for one that never will be."""
+
+
+@compiled(both=True)
+def progress_gain(speed: float, slowing: bool, progress: float) -> float:
+    """Return the progress of a slot without noise."""
+    if slowing:
+        return speed * sqrt(max(0.0, SLOWING - progress))
+    return speed
+
+
+@compiled
+def _solo(speed: float, slowing: bool, progress: float) -> int:
+    for slots in range(1, _NEVER + 1):
+        progress += progress_gain(speed, slowing, progress)
+        if progress >= COMPLETE:
+            return slots
+    return 0
+
+
+@compiled(writes="slots")
+def _fill(speed: NDArray[np.float64], slowing: NDArray[np.bool_], slots: NDArray[np.int64]) -> None:
+    clusters, kinds, cpus, gpus = speed.shape
+    for n in range(clusters):
+        for k in range(kinds):
+            known_speed, known = -1.0, 0
+            for cpu in range(cpus):
+                for gpu in range(gpus):
+                    if speed[n, k, cpu, gpu] <= 0.0:
+                        continue
+                    if speed[n, k, cpu, gpu] != known_speed:
+                        known_speed = speed[n, k, cpu, gpu]
+                        known = _solo(known_speed, slowing[k], 0.0)
+                    slots[n, k, cpu, gpu] = known
+
+
+def solo_durations(speed: NDArray[np.float64], slowing: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many slots a task takes with one bundle from beginning to end, without noise."""
+    slots = np.zeros(speed.shape, dtype=np.int64)
+    _fill(speed, slowing, slots)
+    return slots
+
 
 _POINTS: Final = (2048, 262_144)  # fewest and most points of progress
 _PER_NOISE: Final = 64  # points within the noise
@@ -33,11 +83,6 @@ def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
               \text{ for } p \ge 1 .
 
     It is solved from p = 1 down on an even grid, integrating h as linear between the points.
-
-    Parameters
-    ----------
-    instance
-        The instance.
 
     Returns
     -------
@@ -65,11 +110,6 @@ def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:
     They are those of the largest noise in every slot. For with progress p a slot leads to
     :math:`p + g(p)` but for the noise, which is concave in p and above 1 for p = 1: wherever it is
     below 1 it grows with p, so that less progress never leads to more.
-
-    Parameters
-    ----------
-    instance
-        The instance.
 
     Returns
     -------

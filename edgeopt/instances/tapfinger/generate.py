@@ -24,11 +24,8 @@ READINGS: Final[dict[Eligibility, str]] = {
 }
 """How it is drawn on which clusters a task may run."""
 
-BANDWIDTH: Final = 10.0
-"""Most bandwidth of a link between a device and a cluster, Mbit/s."""
-
-ENOUGH: Final = 5.0
-"""Bandwidth from which on a cluster can be reached, Mbit/s."""
+BANDWIDTH: Final = 10.0  # most bandwidth of a link between a device and a cluster, Mbit/s
+ENOUGH: Final = 5.0  # bandwidth from which on a cluster can be reached, Mbit/s
 
 
 def draw_tasks(
@@ -83,18 +80,12 @@ def draw_eligibility(
     return eligible[:tasks]
 
 
-TASKS: Final = 64
-"""Tasks per cluster."""
-
-CAPACITY: Final = (16, 16)
-"""CPU cores and GPUs of a cluster."""
-
+TASKS: Final = 64  # tasks per cluster
+CAPACITY: Final = (16, 16)  # CPU cores and GPUs of a cluster
 MIXED: Final = ((4, 4), (8, 8), (12, 12), (16, 16), (24, 24), (32, 32))
 """CPU cores and GPUs of clusters of different sizes."""
 
-NOISE: Final = 0.1
-"""Most by which progress differs from the law, in the single-task experiments."""
-
+NOISE: Final = 0.1  # most by which progress differs from the law, in the single-task experiments
 _LAWS: Final = {
     "sqrt": "speed tanh(GPUs / 16) that falls with the progress made, as in the authors' program",
     "constant": "constant speed tanh(GPUs / 16), as the durations in the paper",

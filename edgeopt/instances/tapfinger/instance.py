@@ -1,4 +1,4 @@
-"""The instance of TapFinger: tasks that ask for CPU cores and GPUs of edge clusters."""
+"""The instance of TapFinger: tasks that need CPU cores and GPUs of edge clusters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.records import Instance, Size, rule
-from edgeopt.instances.tapfinger.laws import solo_durations
+from edgeopt.instances.tapfinger.durations import solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
 
 if TYPE_CHECKING:

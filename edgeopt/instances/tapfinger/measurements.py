@@ -30,26 +30,17 @@ KINDS: Final = ("audio", "lm", "mnist")
 LARGEST: Final = (16, 8)
 """CPU cores and GPUs of the largest bundle on record; the smallest is (1, 1)."""
 
-CORES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
-"""Numbers of CPU cores that the tables hold."""
-
+CORES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)  # numbers of CPU cores that the tables hold
 _PLACES: Final = ("container", "testbed")
 _POSITIVE: Final[Rule] = (lambda x: x > 0, "must be positive")
 
 
 class Measured(NamedTuple):
-    """Running times, s, of each of `KINDS` with 1 to 16 CPU cores and 1 to 8 GPUs.
+    """Running times, s, of each of `KINDS` with 1 to 16 CPU cores and 1 to 8 GPUs."""
 
-    Attributes
-    ----------
-    container
-        In a container on a server with eight RTX 4090, shape [3, 16, 8].
-    testbed
-        On a server with eight RTX 3090, shape [3, 16, 8].
-    """
-
+    # in a container on a server with eight RTX 4090, shape [3, 16, 8]
     container: NDArray[np.float64]
-    testbed: NDArray[np.float64]
+    testbed: NDArray[np.float64]  # on a server with eight RTX 3090, shape [3, 16, 8]
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
@@ -78,7 +69,7 @@ def _read_seconds(path: Path) -> NDArray[np.float64]:
         seconds[place] = read_number(path, "mean_seconds", line, text, _POSITIVE)
     for k, cpu, gpu in np.argwhere(np.isnan(seconds)).tolist():
         missing = f"{KINDS[k]} with {cpu + 1} CPU cores and {gpu + 1} GPUs"
-        raise InstanceError(str(path), f"must tell the seconds of {missing}", value="no such line")
+        raise InstanceError(str(path), f"must hold the seconds of {missing}", value="no such line")
     return seconds
 
 
@@ -142,22 +133,9 @@ _TOLD: Final = {
 def from_bundled(**options: Any) -> TapFingerInstance:
     """Build an instance from the small tables that come with the package.
 
-    They hold whole seconds for some numbers of CPU cores; those in between are interpolated.
-
-    Parameters
-    ----------
-    **options
-        Settings of `build`. Without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance like that of `from_raw`; about nine out of ten durations are the same number of
-    slots, and the others differ by one.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. The
+    tables hold whole seconds for some numbers of CPU cores, and those in between are interpolated:
+    about nine out of ten durations are those of `from_raw`, and the others differ by a slot.
     """
     return build(read_tables(FOLDER), reduced=True, **options)
 

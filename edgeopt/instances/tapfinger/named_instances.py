@@ -1,4 +1,4 @@
-"""Named special cases: tiny random instances, and what breaks naive reasoning."""
+"""Named instances: random small ones, and counterexamples to naive reasoning."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ def small(rng: int | np.random.Generator) -> TapFingerInstance:
     At most 3 clusters of up to 4 CPU cores and 4 GPUs, 2 kinds and 4 tasks, no bundle above (3, 3),
     no noise. Speeds are drawn for every bundle, so that a larger one may be slower; half of the
     kinds slow down, and half of the instances allow one start per cluster and slot only.
-
-    Parameters
-    ----------
-    rng
-        Seed or generator.
     """
     generator = source(rng)
     clusters, kinds, tasks = (int(generator.integers(a, b)) for a, b in _SIZES)
@@ -96,7 +91,7 @@ def contested() -> TapFingerInstance:
 
     Notes
     -----
-    Li et al., equation (11), settles such conflicts; the reward of an agent counts its own queue.
+    Li et al., equation (11), resolves such conflicts; the reward of an agent counts its own queue.
     """
     slots = np.array([4.0, 2.0])[:, None, None, None]
     return from_durations(

@@ -14,15 +14,11 @@ if TYPE_CHECKING:
 
 Law = Literal["sqrt", "constant"]
 
-LARGEST: Final = (16, 16)
-"""CPU cores and GPUs that a made-up task is given at most."""
-
+LARGEST: Final = (16, 16)  # CPU cores and GPUs that a made-up task is given at most
 INSENSITIVE: Final = 0.25
 """Progress per slot of a task that more than the smallest bundle does not help."""
 
-SATURATION: Final = 16.0
-"""GPUs g of a sensitive task enter its speed as tanh(g / 16)."""
-
+SATURATION: Final = 16.0  # GPUs g of a sensitive task enter its speed as tanh(g / 16)
 _SMALLEST: Final = (2, 1)
 _POINTER: Final = (3, 3)
 _POINTER_SLOTS: Final = (1, 10)

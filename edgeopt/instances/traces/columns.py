@@ -292,8 +292,7 @@ def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
     )
 
 
-EARTH_RADIUS_KM: Final = 6371.0088
-"""Mean radius of the Earth (IUGG), km."""
+EARTH_RADIUS_KM: Final = 6371.0088  # mean radius of the Earth (IUGG), km
 
 
 def great_circle_kilometres(

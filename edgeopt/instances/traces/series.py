@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.traces.columns import Rule
 
-WEEK_HOURS: Final = 168
-"""Hours of a week in which no clock changes."""
-
-KILO: Final = 1e3
-"""Wh in a kWh."""
-
+WEEK_HOURS: Final = 168  # hours of a week in which no clock changes
+KILO: Final = 1e3  # Wh in a kWh
 _HOUR: Final = timedelta(hours=1)
 
 
@@ -220,9 +216,7 @@ def _numbers(
     )
 
 
-QUARTERS: Final = 84
-"""Quarters of an hour in an operating day of 21 hours."""
-
+QUARTERS: Final = 84  # quarters of an hour in an operating day of 21 hours
 FIRST_QUARTER: Final = 20
 """Quarter of an hour after midnight in which the operating day begins, at 5 h."""
 

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError
+from edgeopt.instances.validate import require
 from edgeopt.models.edr.penalties import check_cap
 from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.solvers import LinearProgram, solve
@@ -27,10 +28,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12
 """Share of a limit by which rounded sums may exceed it."""
-GAP = 1e-9
-"""Share of the terms of a cost by which it may lie above its bound."""
-MOST = 500
-"""Cuts of one frame; a handful is usual."""
+GAP = 1e-9  # share of the terms of a cost by which it may lie above its bound
+MOST = 500  # cuts of one frame; a handful is usual
 
 
 class FrameComparator(NamedTuple):
@@ -48,7 +47,7 @@ class FrameComparator(NamedTuple):
     feasible
         Whether the minimum fits under the cap and into the sites, without a request.
     unserved
-        Requests of each type that are not served beside it, shape [N].
+        Requests of each type that are not served, shape [N].
     """
 
     rounds: NDArray[np.float64]
@@ -119,7 +118,7 @@ def frame_comparator(
     served = recourse.at(start)
     value, bound, rounds = float(cost @ start) + served.value, -np.inf, start
     if (cost[active] >= 0.0).all():
-        # More training costs more, by itself and beside requests.
+        # More training costs more, by itself and through requests.
         bound = float(cost @ start) + served.cut.at(start)
         return FrameComparator(start, value, min(bound, value), True, served.unserved)
     cuts = [recourse.alone, served]
@@ -151,9 +150,7 @@ def _limits(
         ("minimum", least, (least >= 0) & (least < np.inf), "must be finite and not negative"),
         ("upper", most, (most >= least) & (most < np.inf), "must be finite, at least the minimum"),
     ):
-        if not sound.all():
-            first = int(np.argmin(sound))
-            raise InputError(name, rule, index=(first,), value=float(array[first]))
+        require(name, sound, array, rule)
     return least, most
 
 

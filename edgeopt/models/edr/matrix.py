@@ -23,76 +23,44 @@ if TYPE_CHECKING:
 
 
 class _Block(NamedTuple):
-    """Rows of one equation.
+    """Rows of one equation."""
 
-    Parameters
-    ----------
-    labels
-        Their labels.
-    lower, upper
-        Their sides.
-    entries
-        Rows counted within the block, columns, and coefficients.
-    """
-
-    labels: LabelBlock
+    labels: LabelBlock  # their labels
+    # lower, upper: their sides
     lower: Floats | float
     upper: Floats | float
+    # rows counted within the block, columns, and coefficients
     entries: list[tuple[Integers, Integers, Floats]]
 
 
 class _Columns(NamedTuple):
-    """Which columns a program over all frames has, in the order of the program.
+    """Which columns a program over all frames has, in the order of the program."""
 
-    Parameters
-    ----------
-    rounds
-        Frame and task of each x, shape [X, 2]; then one column per task for missing rounds.
-    route
-        Frame, slot, origin, site and type of each y, shape [A, 5].
-    seconds
-        Delay of each route, s, shape [A].
-    asked
-        Frame, slot, origin and type of each number of unserved requests, shape [U, 4].
-    row
-        Place in `asked` of what each route serves, shape [A].
-    """
-
+    # frame and task of each x, shape [X, 2]; then one column per task for missing rounds
     rounds: Integers
-    route: Integers
-    seconds: Floats
+    route: Integers  # frame, slot, origin, site and type of each y, shape [A, 5]
+    seconds: Floats  # delay of each route, s, shape [A]
+    # frame, slot, origin and type of each number of unserved requests, shape [U, 4]
     asked: Integers
-    row: Integers
+    row: Integers  # place in `asked` of what each route serves, shape [A]
 
 
 class _Places(NamedTuple):
-    """Where columns are, and which frames, slots and sites training or requests use.
+    """Where columns are, and which frames, slots and sites training or requests use."""
 
-    Parameters
-    ----------
-    x, missing, y, unserved, z, z_slot
-        Numbers of the columns; no z where training is eliminated.
-    width
-        Number of all columns.
-    trains
-        Whether a frame may train on a site, shape [T, J].
-    held, spread
-        These frames and sites, shape [H, 2], and each with every slot, shape [H D, 3].
-    used
-        Whether requests, or z, may use a site in a slot, shape [T, D, J].
-    """
-
+    # x, missing, y, unserved, z, z_slot: numbers of the columns; no z where training is eliminated
     x: Integers
     missing: Integers
     y: Integers
     unserved: Integers
     z: Integers
     z_slot: Integers
-    width: int
-    trains: NDArray[np.bool_]
+    width: int  # number of all columns
+    trains: NDArray[np.bool_]  # whether a frame may train on a site, shape [T, J]
+    # held, spread: these frames and sites, shape [H, 2], and each with every slot, shape [H D, 3]
     held: Integers
     spread: Integers
-    used: NDArray[np.bool_]
+    used: NDArray[np.bool_]  # whether requests, or z, may use a site in a slot, shape [T, D, J]
 
     @classmethod
     def of(cls, instance: EdrInstance, columns: _Columns, *, eliminate: bool) -> _Places:
@@ -271,7 +239,7 @@ def colocation_matrix(
 
     Notes
     -----
-    Zhu et al., problem P; `colocation` is its twin in Pyomo, row by row without `eliminate`.
+    Zhu et al., problem P, declared in Pyomo by `colocation`, with equal rows without `eliminate`.
     Routes that (1c) or (1e) rule out have no columns. Rounds are done and requests are served once,
     neither less nor more: with negative prices more would pay.
     """

@@ -62,7 +62,7 @@ class OfflinePlan:
     seconds
         Time it took.
     target
-        The gap that was asked for.
+        The requested gap.
     """
 
     objective: float
@@ -84,7 +84,7 @@ class OfflinePlan:
     def gap(self) -> float:
         """Proven relative gap ``(objective - bound) / max(|objective|, |bound|)``.
 
-        It is 0 where the difference is rounding beside the terms that are added up.
+        It is 0 where the difference is within the rounding of the sums.
         """
         parts = np.abs(self.training_cost).sum() + np.abs(self.request_cost).sum()
         size = float(parts) + abs(self.objective - self.cost)
@@ -92,7 +92,7 @@ class OfflinePlan:
 
     @property
     def certified(self) -> bool:
-        """Whether the gap is as small as was asked for."""
+        """Whether the gap is at most the requested one."""
         return self.gap <= self.target
 
     @property
@@ -124,8 +124,8 @@ def solve_offline(
         Energy of each frame, Wh, infinity where there is no cap, shape [T]; by default
         `served_cap`, the instance's raised to what serving alone needs.
     method
-        ``"benders"``: plan rounds against lower bounds on what requests cost beside them, route the
-        requests of each frame, and let the prices of energy and computation improve the bounds.
+        ``"benders"``: plan rounds against lower bounds on the cost of requests, route the requests
+        of each frame, and let the prices of energy and computation improve the bounds.
         ``"highs"``: the whole program at once.
     gap
         Relative gap to be proven, 1e-6 by default, 1e-4 with whole rounds.
@@ -191,7 +191,7 @@ class _Search:
         self.forget()
 
     def forget(self) -> None:
-        """Go back to the plan without training; what requests cost beside it stays known."""
+        """Go back to the plan without training; keep the bounds on the cost of requests."""
         self.objective = np.inf
         self.rounds: Floats = np.zeros((self.instance.frames, self.instance.tasks))
         self.served: Sequence[Served] = []
@@ -201,7 +201,7 @@ class _Search:
         return relative_gap(self.objective, min(self.bound, self.objective))
 
     def consider(self, rounds: Floats) -> float:
-        """Route beside some rounds, learn from it, and return their cost."""
+        """Route given some rounds, add the cuts, and return the cost."""
         served = [frame.at(row) for frame, row in zip(self.frames, rounds, strict=True)]
         missing = np.maximum(self.instance.rounds - rounds.sum(axis=0), 0.0)
         objective = float((self.instance.round_cost * rounds).sum() + self.late @ missing)

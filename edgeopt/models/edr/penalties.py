@@ -1,8 +1,8 @@
-"""What late training and unserved requests count, and caps that leave room to serve all.
+"""Penalties of late training and unserved requests, and caps that allow serving all.
 
 The penalised cost of a plan is its cost plus these prices times the rounds missing at a deadline
 and the requests not served. Energy beyond a cap has no price: it is always reported by itself.
-Where a cap asks for serving less than all, it yields.
+A cap that does not allow serving all requests is raised.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.instances.validate import require
 from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
 from edgeopt.models.edr.routing.network import solve_by_network
 
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FACTOR = 2.0
-"""How much dearer than done it is not to do something."""
+FACTOR = 2.0  # price of not doing something, in terms of its cost
 
 
 def late_price(instance: EdrInstance) -> Floats:
@@ -31,11 +31,6 @@ def late_price(instance: EdrInstance) -> Floats:
 
     Twice the mean cost of a round in the frames of its window, at the true prices; 0 where that is
     negative.
-
-    Parameters
-    ----------
-    instance
-        What is given.
 
     Notes
     -----
@@ -52,11 +47,6 @@ def unserved_price(instance: EdrInstance) -> Floats:
     Twice what a request could cost at most: at the dearest capable site, the highest price, and
     with the longest delay allowed. No feasible route is as dear, unless it costs nothing.
 
-    Parameters
-    ----------
-    instance
-        What is given.
-
     Notes
     -----
     The paper does not say what becomes of requests that no site can serve in time.
@@ -70,17 +60,11 @@ def unserved_price(instance: EdrInstance) -> Floats:
     return price
 
 
-STEEP = 1e4
-"""Price of an unserved request, in units of the energy of the hungriest one."""
+STEEP = 1e4  # price of an unserved request, in units of the energy of the hungriest one
 
 
 def served_cap(instance: EdrInstance) -> Floats:
     """Return the cap of each frame, raised to what serving alone needs at least, Wh, shape [T].
-
-    Parameters
-    ----------
-    instance
-        What is given.
 
     Returns
     -------
@@ -122,8 +106,5 @@ def check_cap(instance: EdrInstance, cap: ArrayLike | None) -> Floats:
     if limit.shape != (instance.frames,):
         rule = f"must have {instance.frames} entries, one per frame"
         raise InputError("cap", rule, value=f"shape {limit.shape}")
-    sound = limit >= 0
-    if not sound.all():
-        first = int(np.argmin(sound))
-        raise InputError("cap", "must not be negative", index=(first,), value=float(limit[first]))
+    require("cap", limit >= 0, limit, "must not be negative")
     return limit

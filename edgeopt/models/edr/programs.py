@@ -2,8 +2,8 @@
 
 The Pyomo model of all frames is the specification and the door to every solver that Pyomo knows;
 `colocation_matrix` is its compiled form. Constraints carry the tags of the paper's equations. The
-step that `take_step` takes in closed form is a convex program, and a smooth one for Ipopt, with
-which the paper solves it.
+step that `take_step` takes in closed form is also a convex program, and a smooth one for Ipopt,
+which the paper uses.
 """
 
 from __future__ import annotations

@@ -36,18 +36,10 @@ DEAR = 10.0
 
 
 class _Cut(NamedTuple):
-    """A linear function of the rounds of a frame that bounds the cost of its requests from below.
+    """A lower bound on the cost of a frame's requests, linear in its rounds."""
 
-    Parameters
-    ----------
-    constant
-        Its value without training.
-    slope
-        What a round adds, shape [I].
-    """
-
-    constant: float
-    slope: NDArray[np.float64]
+    constant: float  # its value without training
+    slope: NDArray[np.float64]  # what a round adds, shape [I]
 
     def at(self, rounds: NDArray[np.float64]) -> float:
         """Return the bound for given rounds, shape [I]."""
@@ -55,44 +47,18 @@ class _Cut(NamedTuple):
 
 
 class Served(NamedTuple):
-    """How the requests of a frame fare beside its training.
+    """How the requests of a frame are served, given its training."""
 
-    Parameters
-    ----------
-    value
-        Cost of serving, unserved requests at their price.
-    energy
-        Energy of the requests, Wh.
-    delay
-        Delays of all requests together, s.
-    unserved
-        Requests of each type that are not served, shape [N].
-    load
-        Computation of requests on each site, GFLOP, shape [J].
-    cut
-        A bound on the cost for all other rounds, which meets the cost here.
-    """
-
-    value: float
-    energy: float
-    delay: float
-    unserved: NDArray[np.float64]
-    load: NDArray[np.float64]
-    cut: _Cut
+    value: float  # cost of serving, unserved requests at their price
+    energy: float  # energy of the requests, Wh
+    delay: float  # delays of all requests together, s
+    unserved: NDArray[np.float64]  # requests of each type that are not served, shape [N]
+    load: NDArray[np.float64]  # computation of requests on each site, GFLOP, shape [J]
+    cut: _Cut  # A bound on the cost for all other rounds, which meets the cost here
 
 
 class FrameRecourse:
-    """The cost of the requests of one frame as a function of its rounds.
-
-    Parameters
-    ----------
-    instance
-        What is given.
-    frame
-        The frame.
-    cap
-        Energy of the frame, Wh, infinity allowed; it is never exceeded.
-    """
+    """The cost of the requests of one frame as a function of its rounds, within its cap, Wh."""
 
     def __init__(self, instance: EdrInstance, frame: int, cap: float) -> None:
         self.instance, self.frame, self.cap = instance, frame, cap
@@ -112,11 +78,11 @@ class FrameRecourse:
         return float(asked @ self.price)
 
     def at(self, rounds: Floats) -> Served:
-        """Route the requests beside given rounds."""
+        """Route the requests, given the rounds."""
         alone = self.alone
         fits = float(self.energy @ rounds) + alone.energy <= self.cap
         if fits and (alone.load + rounds @ self.instance.round_work <= self.room).all():
-            # What is cheapest without training is possible beside it.
+            # The cheapest routing without training is still feasible.
             return alone
         return self._solve(rounds)
 
@@ -161,15 +127,8 @@ class FrameRecourse:
 class RoundsMaster:
     """A program over rounds, missing rounds, and one bound per frame that cuts push up.
 
-    Parameters
-    ----------
-    instance
-        What is given.
-    cap
-        Energy of each frame, Wh, infinity allowed, shape [T].
-    floor, ceiling
-        Cost of the requests of each frame without training, and with none of them served,
-        shape [T].
+    ``cap`` is the energy of each frame, Wh, shape [T], infinity allowed. ``floor`` and ``ceiling``
+    are the cost of its requests without training, and with none of them served, shape [T].
     """
 
     def __init__(self, instance: EdrInstance, cap: Floats, floor: Floats, ceiling: Floats) -> None:
@@ -275,7 +234,7 @@ class RoundsMaster:
         )  # fmt: skip
 
     def _held(self) -> NDArray[np.int64]:
-        """Return frames and sites where training alone could ask for more than there is."""
+        """Return frames and sites where training alone could exceed the capacity."""
         instance = self.instance
         most = (instance.active * instance.rounds) @ instance.round_work
         return np.argwhere(most > instance.slots * instance.capacity)

@@ -13,8 +13,7 @@ from edgeopt.models.idn.gain import (
 )
 from edgeopt.models.idn.matrix import cooperative_matrix, placement_matrix
 from edgeopt.models.idn.programs import cooperative_placement, placement, placement_concave
-from edgeopt.models.idn.solve import PlacementSolution, solve_placement
-from edgeopt.models.idn.submodular import greedy, marginal_gains
+from edgeopt.models.idn.solve import PlacementSolution, greedy, marginal_gains, solve_placement
 
 __all__ = [
     "Demand",

@@ -1,4 +1,4 @@
-r"""Demand over many slots: what was asked, and what could have been served, slot by slot."""
+r"""Demand over many slots: requests, and potential capacities, slot by slot."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Demand:
             The network and its requests.
         potential
             Potential capacity of each option in each slot, such as a simulation reported, shape
-            [T, P]; by default that of a model which nobody else uses.
+            [T, P]; by default that of a model with no other user.
         credit
             How a model is credited that several types share, while `potential` is not given:
             ``"own"`` to each as if alone, ``"shared"`` in proportion to their requests.
@@ -131,20 +131,13 @@ class Demand:
         np.add.at(merged, slot_of, weights)
         asked = requests[kept]
         for fresh in (asked, amounts, merged):
-            fresh.flags.writeable = False  # nobody else holds them: no copy is needed
+            fresh.flags.writeable = False  # there is no other reference: no copy is needed
         demand = cls(asked, amounts, merged)
         object.__setattr__(demand, "_fits", weakref.ref(instance))
         return demand
 
     def fitting(self, instance: IdnInstance) -> Demand:
-        """Return this demand if it belongs to an instance.
-
-        Raises
-        ------
-        InputError
-            If there are other numbers of types or options, or the potential capacity of a
-            repository model differs from the requests.
-        """
+        """Return this demand if it belongs to an instance, or raise an InputError."""
         known = getattr(self, "_fits", None)
         if known is not None and known() is instance:
             return self  # nothing has changed since: its arrays are read-only
@@ -165,9 +158,9 @@ class Demand:
 def _require_full_repositories(instance: IdnInstance, requests: Floats, potential: Floats) -> None:
     ranking = instance.ranking
     at = np.flatnonzero(ranking.permanent)
-    caveats = potential[:, at] != requests[:, ranking.type[at]]
-    if caveats.any():
-        slot, option = (int(i) for i in np.argwhere(caveats)[0])
+    differs = potential[:, at] != requests[:, ranking.type[at]]
+    if differs.any():
+        slot, option = (int(i) for i in np.argwhere(differs)[0])
         raise InputError(
             "potential",
             "must equal the requests of its type at a repository model",

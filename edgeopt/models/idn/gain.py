@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.instances.validate import require
 from edgeopt.models.idn import kernels
 from edgeopt.models.idn.kernels import supergradient_kernel
 
@@ -249,7 +250,7 @@ class _Local(NamedTuple):
 def supergradient_by_messages(
     instance: IdnInstance, requests: ArrayLike, potential: ArrayLike, allocation: ArrayLike
 ) -> Messages:
-    r"""Compute the supergradient as the nodes would, each from what it knows and is told.
+    r"""Compute the supergradient as the nodes would, each from its own data and its messages.
 
     A message travels up the path with the requests, what is served so far and the offers not yet
     ranked; a node ranks all offers that no node further up can undercut. Where the demand closes,
@@ -335,10 +336,7 @@ def checked_amounts(field: str, values: ArrayLike, shape: tuple[int, ...]) -> ND
     array = np.ascontiguousarray(values, dtype=np.float64)
     if array.shape != shape:
         raise InputError(field, f"must have shape {shape}", value=f"shape {array.shape}")
-    bad = ~(np.isfinite(array) & (array >= 0.0))
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise InputError(field, "must be finite and >= 0", index=index, value=array[index])
+    require(field, np.isfinite(array) & (array >= 0.0), array, "must be finite and >= 0")
     return array
 
 
@@ -352,17 +350,7 @@ def checked_allocation(instance: IdnInstance, allocation: ArrayLike) -> NDArray[
             "allocation", f"must have shape {instance.size.shape}", value=f"shape {array.shape}"
         )
     if array.dtype != np.bool_:
-        bad = ~((array >= 0.0) & (array <= 1.0))
-        if bad.any():
-            index = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise InputError("allocation", "must lie in [0, 1]", index=index, value=array[index])
-    changed = (array != instance.repository) & instance.pinned[:, np.newaxis]
-    if changed.any():
-        index = tuple(int(i) for i in np.argwhere(changed)[0])
-        raise InputError(
-            "allocation",
-            "must equal `repository` at a pinned node",
-            index=index,
-            value=array[index],
-        )
+        require("allocation", (array >= 0.0) & (array <= 1.0), array, "must lie in [0, 1]")
+    kept = (array == instance.repository) | ~instance.pinned[:, np.newaxis]
+    require("allocation", kept, array, "must equal `repository` at a pinned node")
     return array

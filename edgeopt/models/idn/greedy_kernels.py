@@ -26,44 +26,21 @@ if TYPE_CHECKING:
 
 
 class _Service(NamedTuple):
-    """Who serves what while an allocation grows.
+    """Who serves what while an allocation grows."""
 
-    Attributes
-    ----------
-    cost
-        Of each option, ms per request, shape [P].
-    type
-        Of each option, shape [P].
-    cell_first
-        Where the options of each cell begin in `cell_option`, shape [V * M + 1].
-    cell_option
-        Options by cell, shape [P].
-    weight
-        Of each slot, shape [S].
-    potential
-        Potential capacity of each option in each slot, requests, shape [P, S].
-    served
-        Requests that each option serves in each slot, shape [P, S].
-    before
-        The hosted option before each hosted one in its type, -1 if there is none, shape [P].
-    tail
-        The last hosted option of each type, shape [R].
-    dearest
-        The last option that serves any request of a type in a slot, -1 if none does, shape [R, S].
-    highest
-        What the dearest request of a type costs in a slot, 0 if there is none, ms, shape [R, S].
-    """
-
-    cost: Floats
-    type: Ints
-    cell_first: Ints
-    cell_option: Ints
-    weight: Floats
-    potential: Floats
-    served: Floats
+    cost: Floats  # of each option, ms per request, shape [P]
+    type: Ints  # of each option, shape [P]
+    cell_first: Ints  # where the options of each cell begin in `cell_option`, shape [V * M + 1]
+    cell_option: Ints  # options by cell, shape [P]
+    weight: Floats  # of each slot, shape [S]
+    potential: Floats  # potential capacity of each option in each slot, requests, shape [P, S]
+    served: Floats  # requests that each option serves in each slot, shape [P, S]
+    # the hosted option before each hosted one in its type, -1 if there is none, shape [P]
     before: Ints
-    tail: Ints
+    tail: Ints  # the last hosted option of each type, shape [R]
+    # the last option that serves any request of a type in a slot, -1 if none does, shape [R, S]
     dearest: Ints
+    # what the dearest request of a type costs in a slot, 0 if there is none, ms, shape [R, S]
     highest: Floats
 
 

@@ -28,35 +28,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Offers:
-    """Columns of a placement program.
+    """Columns of a placement program."""
 
-    Parameters
-    ----------
-    cells
-        What each offer stands for: indices (node, model) in a flattened allocation, ascending.
-    node, model
-        Of each offer; the smallest of its models, shape [C].
-    size
-        Of one copy, MB, shape [C].
-    copies
-        How many models an offer stands for, shape [C].
-    option
-        Options of the ranking that can serve, by type and cost, shape [O]. The last one of each
-        type is its repository.
-    type
-        Request type of each of them, shape [O].
-    offer
-        Offer that each of them needs, -1 for the repository, shape [O].
-    """
-
+    # what each offer stands for: indices (node, model) in a flattened allocation, ascending
     cells: tuple[tuple[int, ...], ...] = field(repr=False)
+    # node, model: of each offer; the smallest of its models, shape [C]
     node: Ints
     model: Ints
-    size: Floats
-    copies: Ints
+    size: Floats  # of one copy, MB, shape [C]
+    copies: Ints  # how many models an offer stands for, shape [C]
+    # options of the ranking that can serve, by type and cost, shape [O]. The last one of each type
+    # is its repository
     option: Ints
-    type: Ints
-    offer: Ints
+    type: Ints  # request type of each of them, shape [O]
+    offer: Ints  # offer that each of them needs, -1 for the repository, shape [O]
 
     def allocation(self, instance: IdnInstance, hosted: Floats) -> Floats:
         """Spread copies of each offer over its models, the first model first, shape [V, M]."""
@@ -149,8 +134,8 @@ def placement_matrix(
 
     Notes
     -----
-    Si Salem et al., Toward inference delivery networks, problem (14); `placement` is its twin in
-    Pyomo, row by row without `aggregate`.
+    Si Salem et al., Toward inference delivery networks, problem (14), declared in Pyomo by
+    `placement`, with equal rows without `aggregate`.
     """
     demand = demand.fitting(instance)
     chosen = offers(instance, demand, aggregate=aggregate)
@@ -190,7 +175,7 @@ def cooperative_matrix(
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, problem (14) with potential capacities that
-    cooperate; `cooperative_placement` is its twin in Pyomo, row by row without `aggregate`.
+    cooperate, declared by `cooperative_placement`, with equal rows without `aggregate`.
     """
     demand = demand.fitting(instance)
     chosen = offers(instance, demand, aggregate=aggregate, cooperative=True)

@@ -47,13 +47,11 @@ class WeightedSumBound:
     @property
     def completion(self) -> float:
         """Least weighted sum of completion times, s."""
-        assert self.instance.weight is not None
         return self.flow.value + float(self.instance.weight @ self.instance.arrival)
 
     @property
     def inference(self) -> float:
         """Bound on the part of the weighted sum that latencies make up."""
-        assert self.instance.request_weight is not None
         return float(self.instance.request_weight @ self.latency) / self.instance.latency_scale
 
     @property
@@ -128,7 +126,6 @@ def least_latency(problem: SlotProblem, refusal: float, *, gap: float = 1e-3) ->
 
     if not problem.requests:
         return 0.0
-    assert problem.weight is not None
     refused = problem.weight * refusal
     alone = (problem.transmission + problem.computation / problem.room).min(axis=1)
     each = np.minimum(problem.weight * alone, refused)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def at_once(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
     """Let all jobs arrive in slot 0."""
     time = np.asarray(duration, dtype=float)
-    weights = None if weight is None else np.asarray(weight, dtype=float)
+    weights = np.ones(len(time)) if weight is None else np.asarray(weight, dtype=float)
     return RetrainingProblem(np.zeros(len(time), dtype=np.int64), time, weights)
 
 
@@ -101,7 +101,7 @@ def elsewhere(scale: float = 1.0) -> RetrainingProblem:
 
 
 def one_site_each() -> RetrainingProblem:
-    """Set a light job of 2 s, for site 0 alone, beside a heavy one of 1 s there and 2 s at site 1.
+    """Return a light job for site 0 alone, of 2 s, and a heavy one of 1 s there, 2 s at site 1.
 
     The heavy one first at site 0, they flow for 4 + 3 and are complete after 3 slots; within two
     slots site 0 is taken.

@@ -1,7 +1,7 @@
 """OINC in mathematical notation: all slots at once as a Pyomo model, inference as CVXPY problems.
 
-These programs are the specification and the door to the solvers that Pyomo and CVXPY know; what is
-compiled beside the slot is their twin. Constraints carry the tags of the paper's equations, or the
+These programs are the specification and the door to the solvers that Pyomo and CVXPY know; the
+compiled forms stand with the slot. Constraints carry the tags of the paper's equations, or the
 name of what they say where the paper has nothing like it.
 """
 
@@ -61,7 +61,7 @@ def joint(
        \text{(completion)}\ & b_k \ge (t + 1) \textstyle\sum_j r_{kj}^t \\
        \text{(1g), (1h)}\ & y, x, r \in \{0, 1\}, \qquad v, z, u \ge 0
 
-    A job is complete at the end of the last slot in which it runs. Deadlines are wishes and no
+    A job is complete at the end of the last slot in which it runs. Deadlines are not
     constraints.
 
     Parameters
@@ -105,8 +105,6 @@ def joint(
     sends = _seconds(pairs, instance.transmission_seconds)
     computes = _seconds(pairs, instance.computation_seconds)
     runs = [(k, j, t) for k in jobs for j in sites for t in range(int(instance.arrival[k]), last)]
-    assert instance.weight is not None
-    assert instance.request_weight is not None
     whole = pyo.UnitInterval if relax else pyo.Binary
 
     model = pyo.ConcreteModel("OINC")
@@ -315,7 +313,6 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
         raise InputError("problem", "must have requests: there is nothing to decide")
     shape = (problem.requests, problem.sites)
     weight, room = problem.weight, problem.room
-    assert weight is not None
     domain = {"bounds": [0, 1]} if relax else {"boolean": True}
     y = cp.Variable(shape, name="y", **domain)
     band = cp.Variable(shape, nonneg=True, name="band")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-# A relative lift of the diagonal: small enough to leave 12 digits, large enough to survive
+# A relative lift of the diagonal: small enough to leave 12 digits, large enough to outlast
 # columns whose weight has vanished.
 LIFT = 1e-13
 
@@ -52,24 +52,12 @@ class Sizes:
 
 @dataclass(frozen=True)
 class ReservedColumns:
-    """The x columns: one per (reserved task, slot of its window).
+    """The x columns: one per (reserved task, slot of its window)."""
 
-    Parameters
-    ----------
-    task
-        `[n]`, reserved task of each column, nondecreasing.
-    row
-        `[n]`, occupancy row `slot * servers + server`.
-    share
-        `[n]`, part of the task's demand that a whole slot serves, `c[k, t] / demand`.
-    tasks
-        Number of reserved tasks with positive demand.
-    """
-
-    task: Ints
-    row: Ints
-    share: Floats
-    tasks: int
+    task: Ints  # `[n]`, reserved task of each column, nondecreasing
+    row: Ints  # `[n]`, occupancy row `slot * servers + server`
+    share: Floats  # `[n]`, part of the task's demand that a whole slot serves, `c[k, t] / demand`
+    tasks: int  # number of reserved tasks with positive demand
 
 
 class _Rows(NamedTuple):
@@ -86,17 +74,6 @@ class _Normal:
     Eliminating the (3a) multipliers, then those of the reserved tasks whose window is no longer
     than a run, leaves a band over (slot, server). Tasks with longer windows would widen the band,
     so they stay outside as a border and are solved by their Schur complement.
-
-    Parameters
-    ----------
-    columns
-        Retraining columns.
-    survival
-        Shape [L, D].
-    sizes
-        T, J and K.
-    reserved
-        The x columns.
     """
 
     def __init__(
@@ -213,18 +190,8 @@ class _Normal:
 class BandForm:
     """One P1-LP on a fixed set of retraining columns; its normal equations are a band.
 
-    Parameters
-    ----------
-    columns
-        Retraining columns, with profits scaled to at most 1.
-    arrival
-        Right-hand side of (3a), shape [T * J].
-    survival
-        Shape [L, D].
-    sizes
-        T, J and K.
-    reserved
-        The x columns.
+    Profits of the columns are scaled to at most 1; ``arrival`` is the right-hand side of (3a),
+    shape [T * J], ``survival`` has shape [L, D], and ``sizes`` are T, J and K.
     """
 
     def __init__(

@@ -21,21 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnSet:
-    """Columns sorted by row and, within a row, by cell (see `maps` for both numberings).
+    """Columns sorted by row and, within a row, by cell (see `maps` for both numberings)."""
 
-    Parameters
-    ----------
-    indptr
-        Columns of row r are ``indptr[r]:indptr[r + 1]``, shape [T * J + 1].
-    cell
-        Where each column runs, shape [n].
-    profit
-        Expected profit of each column, shape [n].
-    """
-
-    indptr: Ints
-    cell: Cells
-    profit: Floats
+    indptr: Ints  # columns of row r are ``indptr[r]:indptr[r + 1]``, shape [T * J + 1]
+    cell: Cells  # where each column runs, shape [n]
+    profit: Floats  # expected profit of each column, shape [n]
 
     @property
     def size(self) -> int:

@@ -23,8 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
-from edgeopt.models.rescue.matrix import reserved_pairs
-from edgeopt.models.rescue.unsafe import critical_slots, touching, unsafe_cells
+from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touching, unsafe_cells
 from edgeopt.options import check_fields
 from edgeopt.solvers.tolerance import Sum
 
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-DENSE_COLUMNS = 10_000_000
-"""Up to this many columns T*J*K*L an allocation is a dense array."""
-
+DENSE_COLUMNS = 10_000_000  # up to this many columns T*J*K*L an allocation is a dense array
 Allocation: TypeAlias = Any
 """y as an array of shape [T, J, K, L], or as a `scipy.sparse.csr_array` of shape [T*J, K*L]."""
 
@@ -226,13 +223,7 @@ class P1Relaxation:
         return np.ascontiguousarray(shaped.transpose(0, 2, 1))
 
     def bound(self, occupancy_price: Floats) -> PricedBound:
-        """Return the bound that prices of busy slots prove.
-
-        Parameters
-        ----------
-        occupancy_price
-            Any numbers, shape [K, T]; negative ones are taken as 0.
-        """
+        """Return the bound that prices of busy slots [K, T] prove; negative ones count as 0."""
         instance = self.instance
         price = np.maximum(occupancy_price, 0.0)
         run = self.run_price(price)
@@ -250,12 +241,8 @@ class P1Relaxation:
     def bound_from(self, occupancy_price: Floats, arrival_price: Floats) -> PricedBound:
         """Assemble the bound from nonnegative prices that are known to be dual feasible.
 
-        Parameters
-        ----------
-        occupancy_price
-            Shape [K, T].
-        arrival_price
-            Largest reduced profit of each arrival under these prices, at least 0, shape [T, J].
+        ``arrival_price`` is the largest reduced profit of each arrival under the prices of busy
+        slots, at least 0, shape [T, J].
         """
         instance = self.instance
         reserved = self.reserved_price(occupancy_price)
@@ -330,7 +317,7 @@ class P1Relaxation:
             total += float(flat[part.row, part.col] @ part.data)
         return total
 
-    # --- what a Solution asks of its problem ----------------------------------------------------
+    # --- the interface of problems for `Solution` --------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
         """Return the largest violation of a row or a bound.

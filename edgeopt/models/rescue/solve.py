@@ -14,11 +14,12 @@ from edgeopt.errors import OptionError
 from edgeopt.models.rescue.columns import every_column, promising_columns
 from edgeopt.models.rescue.matrix import p1_lp_matrix
 from edgeopt.models.rescue.relaxation import P1Duals, P1Relaxation, P1Solution
-from edgeopt.models.rescue.repair import feasible_point, serve_alone
 from edgeopt.models.rescue.structured import (
     StructuredMaster,
     compile_kernels,
+    feasible_point,
     price_columns,
+    serve_alone,
 )
 from edgeopt.options import check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
 
 Method = Literal["auto", "direct", "structured", "columns"]
 
-SMALL = 2_000
-"""Up to this many columns a simplex vertex takes milliseconds and is exact."""
-
+SMALL = 2_000  # up to this many columns a simplex vertex takes milliseconds and is exact
 LARGE = 1_000_000
 """Beyond this many columns generating them beats holding all (3.8 million: four times faster)."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from edgeopt.models.tapfinger.bound import FlowBound, flow_bound
 from edgeopt.models.tapfinger.exact import OptimalSchedule, optimal_schedule
 from edgeopt.models.tapfinger.listing import best_list, list_schedule
-from edgeopt.models.tapfinger.matrix import start_matrix
 from edgeopt.models.tapfinger.pooled import (
     PooledBound,
     pooled_bound,
@@ -22,7 +21,7 @@ from edgeopt.models.tapfinger.problem import (
     usage,
     verify,
 )
-from edgeopt.models.tapfinger.programs import start_program
+from edgeopt.models.tapfinger.programs import start_matrix, start_program
 from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
 from edgeopt.models.tapfinger.starts import Bundles, allowed, efficient, horizon
 from edgeopt.models.tapfinger.volume import (

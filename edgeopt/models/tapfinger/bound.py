@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 Method = Literal["trivial", "volume", "pooled", "relaxation"]
 METHODS: Final[tuple[Method, ...]] = ("trivial", "volume", "pooled", "relaxation")
 
-GAP: Final = 1e-3
-"""Relative gap to the optima of relaxations."""
-
+GAP: Final = 1e-3  # relative gap to the optima of relaxations
 POOLED: Final = 40_000
 """Flow time of a known plan, all tasks together, up to which all clusters as one are affordable."""
 
-APART: Final = 12_000
-"""Flow time times clusters up to which each cluster by itself is."""
+APART: Final = 12_000  # flow time times clusters up to which each cluster by itself is
 
 
 @dataclass(frozen=True, eq=False)

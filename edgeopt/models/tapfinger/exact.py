@@ -10,8 +10,8 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.models.tapfinger.listing import best_list, list_schedule
-from edgeopt.models.tapfinger.matrix import assembled
 from edgeopt.models.tapfinger.problem import Schedule, verify
+from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced, relaxation
 from edgeopt.models.tapfinger.starts import Starts, interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-WINDOW: Final = 24
-"""Tasks that are planned anew at a time."""
-
+WINDOW: Final = 24  # tasks that are planned anew at a time
 WHOLE: Final = 2.0**40
 """Largest multiple of a power of two as which a weight counts as a short number."""
 
@@ -61,7 +59,6 @@ def value_step(problem: SchedulingProblem) -> float:
     All weights are multiples of a power of two. Where these multiples are no more than `WHOLE`, as
     those of short numbers are in whatever unit, it is their greatest common divisor.
     """
-    assert problem.weight is not None
     heavy = problem.weight[problem.weight > 0]
     if not heavy.size:
         return 0.0
@@ -260,7 +257,6 @@ def promising(
     The priced cost of a start above the least one of its task adds to the bound of a plan that has
     it. No price is negative, so that the flow time itself is limited by it too.
     """
-    assert problem.weight is not None
     spare = value - relaxed.value + 1e-6 * value
     latest = latest_completion(problem, value)
     with np.errstate(divide="ignore", invalid="ignore"):

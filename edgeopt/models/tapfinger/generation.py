@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 BLENDS: Final = (1.0, 0.5, 0.2)
 """Parts of the way from the best prices to those of the program that are tried in a round."""
 
-COARSE: Final = 1e-3
-"""Relative gap at which to go on to smaller blocks of slots."""
-
+COARSE: Final = 1e-3  # relative gap at which to go on to smaller blocks of slots
 ROUNDING: Final = 1e-9
 """Relative reduced cost below which a column is worth adding."""
 
@@ -41,27 +39,13 @@ class Pricing(Protocol):
 
 
 class BestPrices(NamedTuple):
-    """Prices and what they prove.
+    """Prices and what they prove."""
 
-    Attributes
-    ----------
-    value
-        What all tasks pay at least, less what the limits are worth: a lower bound.
-    prices
-        Price of each limit, shape [rows].
-    objective
-        Value of a point of the relaxation; no prices prove more.
-    late
-        Tasks that this point starts after the last priced slot.
-    rounds
-        Rounds that it took.
-    """
-
-    value: float
-    prices: Floats
-    objective: float
-    late: float
-    rounds: int
+    value: float  # what all tasks pay at least, less what the limits are worth: a lower bound
+    prices: Floats  # price of each limit, shape [rows]
+    objective: float  # value of a point of the relaxation; no prices prove more
+    late: float  # tasks that this point starts after the last priced slot
+    rounds: int  # rounds that it took
 
 
 def best_prices(
@@ -101,7 +85,7 @@ class _Search:
         return self.time_limit is None or spent <= self.time_limit
 
     def attempt(self, several: list[Floats]) -> Columns:
-        """Keep the best of several prices, and return the columns that they ask for."""
+        """Keep the best of several prices, and return the columns to add for them."""
         found = []
         for prices in several:
             least, cheap = self.pricing(prices)

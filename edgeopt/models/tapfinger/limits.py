@@ -31,24 +31,12 @@ if TYPE_CHECKING:
 
 
 class Classes(NamedTuple):
-    """Tasks that arrive together, weigh the same and have the same profile.
+    """Tasks that arrive together, weigh the same and have the same profile."""
 
-    Attributes
-    ----------
-    arrival
-        Slot of arrival, ascending, shape [c].
-    weight
-        Weight of the flow time of each task, shape [c].
-    tasks
-        Number of tasks, shape [c].
-    profile
-        Profile of each, shape [c].
-    """
-
-    arrival: Ints
-    weight: Floats
-    tasks: Ints
-    profile: Ints
+    arrival: Ints  # slot of arrival, ascending, shape [c]
+    weight: Floats  # weight of the flow time of each task, shape [c]
+    tasks: Ints  # number of tasks, shape [c]
+    profile: Ints  # profile of each, shape [c]
 
 
 def classify(arrival: Ints, weight: Floats, profile: Ints) -> Classes:
@@ -95,21 +83,13 @@ def pooled_profiles(
 
 
 class Limits(NamedTuple):
-    """What the tasks that run in a slot, and those that start in it, may take together.
+    """What the tasks that run in a slot, and those that start in it, may take together."""
 
-    Attributes
-    ----------
-    size
-        How much of each shared thing a bundle takes, shape [I, G, A, B]: CPU cores and GPUs, and
-        superadditive functions of them.
-    room
-        How much of it a pool of clusters has in each slot, shape [I, G, T].
-    starts
-        How many tasks may start in a pool in each slot, shape [G, T]; [G, 0] if any number may.
-    """
-
+    # how much of each shared thing a bundle takes, shape [I, G, A, B]: CPU cores and GPUs, and
+    # superadditive functions of them
     size: Ints
-    room: Ints
+    room: Ints  # how much of it a pool of clusters has in each slot, shape [I, G, T]
+    # how many tasks may start in a pool in each slot, shape [G, T]; [G, 0] if any number may
     starts: Ints
 
     @property
@@ -139,18 +119,10 @@ class Limits(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """Prices of what is shared, none negative; after the last slot everything is free.
+    """Prices of what is shared, none negative; after the last slot everything is free."""
 
-    Attributes
-    ----------
-    resource
-        Price of a unit in a slot, shape [I, G, T].
-    start
-        Price of a start, shape [G, T], or [G, 0].
-    """
-
-    resource: Floats
-    start: Floats
+    resource: Floats  # price of a unit in a slot, shape [I, G, T]
+    start: Floats  # price of a start, shape [G, T], or [G, 0]
 
 
 def rounded_sizes(capacity: int, step: int) -> Ints:
@@ -173,8 +145,6 @@ def shared_limits(
     problem: SchedulingProblem, pool: Ints, slots: int, used: Flags | None = None
 ) -> Limits:
     """Return the limits of pools of clusters in the first slots."""
-    assert problem.occupied is not None
-    assert problem.started is not None
     pools = int(pool.max()) + 1
     free = np.repeat(problem.capacity[None], slots, axis=0)
     busy = min(slots, problem.occupied.shape[0])

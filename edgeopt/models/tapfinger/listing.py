@@ -26,15 +26,14 @@ if TYPE_CHECKING:
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pressures that `best_list` tries: the queue that a task holds up, in tasks."""
 
-REACH: Final = 16
-"""Places by which `best_list` moves a task, less one, at most."""
+REACH: Final = 16  # places by which `best_list` moves a task, less one, at most
 
 
 @checked(pressure="[0, inf)")
 def list_schedule(
     problem: SchedulingProblem, order: ArrayLike | None = None, *, pressure: float = 0.0
 ) -> Schedule:
-    r"""Place tasks one after the other, each where it is complete first, beside those before it.
+    r"""Place tasks one after the other, each where it is complete first, next to those before it.
 
     A task takes the cluster, bundle and start of least :math:`s + d + \kappa\, d \max_r x_r/C_{nr}`
     with what is left free, whatever the order; ties go to the least :math:`d \max_r x_r / C_{nr}`,
@@ -112,7 +111,6 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
 
 def _orders(problem: SchedulingProblem, bundles: Bundles) -> Ints:
     """Return orders to begin with, shape [o, J]."""
-    assert problem.weight is not None
     clusters, kinds = problem.duration.shape[:2]
     place = np.repeat(np.arange(clusters * kinds), np.diff(bundles.first))
     capacity = np.maximum(problem.capacity[place // kinds], 1)

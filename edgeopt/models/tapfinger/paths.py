@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 POINTS: Final = 256
-"""Values of progress that are told apart, beside those that fixed bundles come to."""
+"""Number of values of progress to distinguish, apart from those reached by fixed bundles."""
 
 
 class _Menu:
@@ -98,19 +98,10 @@ def _rest(points: int, keep: Ints) -> Ints:
 class PathPricing:
     """The cheapest way through slots and bundles of every class of tasks, pauses included.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    pool
-        Pool of each cluster, from 0, shape [N].
-    limits
-        What the tasks share.
+    ``pool`` is the pool of each cluster, from 0, shape [N].
     """
 
     def __init__(self, instance: TapFingerInstance, pool: Ints, limits: Limits) -> None:
-        assert instance.slowing is not None
-        assert instance.weight is not None
         speed = np.where(instance.duration > 0, instance.speed, 0.0)
         profiles, labels, profile = pooled_profiles(
             speed, instance.kind, instance.eligible, pool, _fastest,

@@ -38,17 +38,10 @@ if TYPE_CHECKING:
 GAP: Final = 1e-4
 """Relative gap to the optimum of the relaxation at which the search for prices stops."""
 
-WAIT: Final = 2
-"""Slots that tasks may wait in the columns that the search begins with."""
-
-FIRST: Final = 4
-"""How many times as long the first blocks are where slots share their prices."""
-
-LATE: Final = 1e-6
-"""Tasks after the last priced slot from which on more slots are given prices."""
-
-TRIES: Final = 4
-"""How often more slots are given prices."""
+WAIT: Final = 2  # slots that tasks may wait in the columns that the search begins with
+FIRST: Final = 4  # how many times as long the first blocks are where slots share their prices
+LATE: Final = 1e-6  # tasks after the last priced slot from which on more slots are given prices
+TRIES: Final = 4  # how often more slots are given prices
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +138,8 @@ def pooled_bound(
 
     Notes
     -----
-    Li et al., problem (1) to (8). Beside cores and GPUs themselves, r runs over superadditive
-    functions f of them, which account for bundles being whole. With each cluster a pool of its own
+    Li et al., problem (1) to (8). Besides cores and GPUs themselves, r runs over superadditive
+    functions f of them, which reflect that bundles are whole. With each cluster a pool of its own
     the bound is thus at least that of the linear relaxation, and often far better.
     """
     pool = _pools(problem, pools)
@@ -241,7 +234,6 @@ def _bound(
 ) -> PooledBound:
     """Search for prices, in more slots as long as tasks run after the last."""
     began = time.perf_counter()
-    assert problem.weight is not None
     if not problem.weight.any():
         limits = shared_limits(problem, pool, 0)
         found = BestPrices(0.0, np.zeros(limits.rows), 0.0, 0.0, 0)

@@ -22,24 +22,12 @@ if TYPE_CHECKING:
 
 
 class Columns(NamedTuple):
-    """Ways to run a task of a class.
+    """Ways to run a task of a class."""
 
-    Attributes
-    ----------
-    owner
-        Class of each, shape [n].
-    cost
-        Weighted flow time of it, shape [n].
-    use
-        What it takes of each limit, shape [rows, n].
-    key
-        A number that only equal columns share, shape [n].
-    """
-
-    owner: Ints
-    cost: Floats
-    use: sparse.csc_array
-    key: Ints
+    owner: Ints  # class of each, shape [n]
+    cost: Floats  # weighted flow time of it, shape [n]
+    use: sparse.csc_array  # what it takes of each limit, shape [rows, n]
+    key: Ints  # a number that only equal columns share, shape [n]
 
     def chosen(self, which: Ints) -> Columns:
         """Return some of them."""
@@ -65,18 +53,10 @@ def joined(several: list[Columns]) -> Columns:
 class StartPricing:
     """The cheapest bundle, pool and start of every class of tasks.
 
-    Parameters
-    ----------
-    problem
-        The tasks.
-    pool
-        Pool of each cluster, from 0, shape [N].
-    limits
-        What they share.
+    ``pool`` is the pool of each cluster, from 0, shape [N].
     """
 
     def __init__(self, problem: SchedulingProblem, pool: Ints, limits: Limits) -> None:
-        assert problem.weight is not None
         profiles, _, profile = pooled_profiles(
             problem.duration.astype(np.float64), problem.kind, problem.eligible, pool, _quickest
         )

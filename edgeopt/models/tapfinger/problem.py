@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
+from edgeopt.instances.fields import Flags, Floats, Integers, field
+from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.tapfinger.instance import MANY
-from edgeopt.instances.validate import (
-    frozen,
-    frozen_array,
-    frozen_flags,
-    frozen_integers,
-    require,
-)
+from edgeopt.instances.validate import frozen, require
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,42 +23,22 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class SchedulingProblem:
+def _ascending(name: str, arrival: Ints) -> None:
+    ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
+    require(name, ordered, arrival, "must ascend: list tasks as they arrive")
+
+
+_AXES: Final[dict[str, str | int]] = {
+    "cluster": "N", "kind": "K", "cpu": "A", "gpu": "B", "task": "J", "slot": "L", "resource": 2,
+}  # fmt: skip
+_COUNT: Final = f"must lie between 0 and {MANY}"
+
+
+class SchedulingProblem(Record, axes=_AXES, empty=("task", "slot")):
     r"""Minimise the weighted flow time of tasks that are started once and run to their end.
 
     A task started in slot s with a bundle that takes d slots holds the bundle in slots s to
     s + d - 1 and is complete at s + d; its flow time is s + d - a.
-
-    Parameters
-    ----------
-    capacity
-        CPU cores and GPUs of each cluster, shape [N, 2].
-    duration
-        Slots that a kind of task takes on a cluster with a bundle, shape [N, K, A, B]; 0 where the
-        bundle is not allowed.
-    arrival
-        First slot in which each task may start, ascending, shape [J].
-    kind
-        Kind of each task, shape [J].
-    eligible
-        Clusters on which each task may run, shape [J, N].
-    weight
-        Weight of the flow time of each task, shape [J]; 1 by default.
-    single_start
-        Whether a cluster may start at most one task per slot.
-    occupied
-        CPU cores and GPUs that tasks which already run hold in slots 0 to L - 1, shape [L, N, 2];
-        nothing after them. By default nothing runs.
-    started
-        Whether a cluster has started a task in slot 0 already, shape [N]: with `single_start` it
-        starts no other there. By default none has.
-
-    Raises
-    ------
-    InstanceError
-        If a shape or an entry breaks these rules, what is occupied exceeds a capacity, or some
-        task has no bundle with which it could run anywhere.
 
     Notes
     -----
@@ -70,75 +46,65 @@ class SchedulingProblem:
     task runs, once.
     """
 
-    capacity: Ints
-    duration: Ints
-    arrival: Ints
-    kind: Ints
-    eligible: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None = None
-    single_start: bool = False
-    occupied: Ints | None = None
-    started: NDArray[np.bool_] | None = None
+    capacity: Integers = field(
+        "cluster",
+        "resource",
+        least=0,
+        most=MANY,
+        says=_COUNT,
+        doc="CPU cores and GPUs of each cluster.",
+    )
+    duration: Integers = field(
+        "cluster", "kind", "cpu", "gpu", least=0, most=MANY, says=_COUNT,
+        doc="Slots that a kind of task takes on a cluster with a bundle. 0 where the bundle is not "
+        "allowed.",
+    )  # fmt: skip
+    arrival: Integers = field(
+        "task", least=0, most=MANY, says=_COUNT, check=_ascending,
+        doc="First slot in which each task may start. Ascending.",
+    )  # fmt: skip
+    kind: Integers = field("task", of="kind", doc="Kind of each task.")
+    eligible: Flags = field("task", "cluster", doc="Clusters on which each task may run.")
+    weight: Floats = field(
+        "task", least=0, default=None, fill=1.0, doc="Weight of the flow time of each task."
+    )
+    single_start: bool = field(
+        default=False, doc="Whether a cluster may start at most one task per slot."
+    )
+    occupied: Integers = field(
+        "slot", "cluster", "resource", default=None,
+        fill=lambda problem: np.zeros((0, *problem.capacity.shape), dtype=np.int64),
+        doc="CPU cores and GPUs that tasks which already run hold in slots 0 to L - 1. Nothing "
+        "after them; by default nothing runs.",
+    )  # fmt: skip
+    started: Flags = field(
+        "cluster", default=None, fill=0,
+        doc="Whether a cluster has started a task in slot 0 already. With `single_start` it starts "
+        "no other there; by default none has.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self._set_clusters()
-        arrival = frozen_integers("arrival", self.arrival, ("task",), empty=True)
-        sound = (arrival >= 0) & (arrival <= MANY)
-        require("arrival", sound, arrival, f"must lie between 0 and {MANY}")
-        ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
-        require("arrival", ordered, arrival, "must ascend: list tasks as they arrive")
-        sizes = {"task": arrival.size, "cluster": self.clusters}
-        kind = frozen_integers("kind", self.kind, ("task",), sizes, empty=True)
-        kinds = self.duration.shape[1]
-        require("kind", (kind >= 0) & (kind < kinds), kind, f"must be one of the {kinds} kinds")
-        eligible = frozen_flags("eligible", self.eligible, ("task", "cluster"), sizes, empty=True)
-        runs = np.asarray((eligible & self.runnable.T[kind]).any(axis=1))
+    clusters = Size("cluster", "Number of clusters N.")
+    tasks = Size("task", "Number of tasks J.")
+
+    @rule
+    def _check_durations(self) -> None:
+        """Check that no bundle with a duration exceeds the capacity."""
+        cpu, gpu = np.indices(self.duration.shape[2:])
+        cpus, gpus = self.capacity.T[:, :, None, None]
+        fits = ~((cpu > cpus) | (gpu > gpus))[:, None] | (self.duration == 0)
+        require("duration", fits, self.duration, "must be 0 where the bundle exceeds the capacity")
+
+    @rule
+    def _check_occupied(self) -> None:
+        """Check that what is occupied lies between 0 and the capacity."""
+        within = (self.occupied >= 0) & (self.occupied <= self.capacity)
+        require("occupied", within, self.occupied, "must lie between 0 and the capacity")
+
+    @rule
+    def _check_eligible(self) -> None:
+        """Check that each task has a bundle with which it could run somewhere."""
+        runs = np.asarray((self.eligible & self.runnable.T[self.kind]).any(axis=1))
         require("eligible", runs, runs, "must name a cluster where some bundle is allowed")
-        weight = np.ones(arrival.size) if self.weight is None else self.weight
-        weight = frozen_array("weight", weight, ("task",), sizes, empty=True)
-        require("weight", weight >= 0, weight, "must not be negative")
-        single = bool(frozen_flags("single_start", self.single_start, ()))
-        self._set(arrival=arrival, kind=kind, eligible=eligible, weight=weight, single_start=single)
-
-    def _set(self, **fields: object) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-
-    def _set_clusters(self) -> None:
-        sizes = {"resource": 2}
-        capacity = frozen_integers("capacity", self.capacity, ("cluster", "resource"), sizes)
-        sound = (capacity >= 0) & (capacity <= MANY)
-        require("capacity", sound, capacity, f"must lie between 0 and {MANY}")
-        sizes["cluster"] = capacity.shape[0]
-        duration = frozen_integers(
-            "duration", self.duration, ("cluster", "kind", "cpu", "gpu"), sizes
-        )
-        sound = (duration >= 0) & (duration <= MANY)
-        require("duration", sound, duration, f"must lie between 0 and {MANY}")
-        cpu, gpu = np.indices(duration.shape[2:])
-        large = (cpu > capacity[:, 0, None, None]) | (gpu > capacity[:, 1, None, None])
-        fits = ~large[:, None] | (duration == 0)
-        require("duration", fits, duration, "must be 0 where the bundle exceeds the capacity")
-        nothing = np.zeros((0, *capacity.shape), dtype=np.int64)
-        occupied = frozen_integers(
-            "occupied", nothing if self.occupied is None else self.occupied,
-            ("slot", "cluster", "resource"), sizes, empty=True,
-        )  # fmt: skip
-        within = (occupied >= 0) & (occupied <= capacity)
-        require("occupied", within, occupied, "must lie between 0 and the capacity")
-        begun = np.zeros(sizes["cluster"], dtype=bool) if self.started is None else self.started
-        started = frozen_flags("started", begun, ("cluster",), sizes)
-        self._set(capacity=capacity, duration=duration, occupied=occupied, started=started)
-
-    @property
-    def clusters(self) -> int:
-        """Number of clusters N."""
-        return int(self.capacity.shape[0])
-
-    @property
-    def tasks(self) -> int:
-        """Number of tasks J."""
-        return int(self.arrival.size)
 
     @cached_property
     def runnable(self) -> NDArray[np.bool_]:
@@ -165,7 +131,6 @@ def scheduling_problem(
         Other durations, slots, shape [N, K, A, B], such as the shortest or the expected ones under
         noise; by default those without noise.
     """
-    assert instance.weight is not None
     return SchedulingProblem(
         capacity=instance.capacity,
         duration=instance.duration if duration is None else duration,
@@ -203,7 +168,6 @@ class Schedule:
 
     def flow_time(self, problem: SchedulingProblem) -> float:
         """Return the weighted sum of the flow times, slots."""
-        assert problem.weight is not None
         return float(problem.weight @ (self.completion(problem) - problem.arrival))
 
 
@@ -217,7 +181,6 @@ def usage(problem: SchedulingProblem, schedule: Schedule) -> Ints:
     schedule
         A plan for them.
     """
-    assert problem.occupied is not None
     completion = schedule.completion(problem)
     slots = max(int(completion.max(initial=0)), problem.occupied.shape[0])
     change = np.zeros((slots + 1, *problem.capacity.shape), dtype=np.int64)
@@ -266,7 +229,6 @@ def verify(problem: SchedulingProblem, schedule: Schedule) -> None:
         what = ("CPU cores", "GPUs")[r]
         raise OptionError(f"slot {slot}: cluster {n} holds more {what} than it has")
     if problem.single_start:
-        assert problem.started is not None
         slots = int(schedule.start.max(initial=0)) + 1
         starts = np.zeros((slots, problem.clusters), dtype=np.int64)
         np.add.at(starts, (schedule.start, cluster), 1)

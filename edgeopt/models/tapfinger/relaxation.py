@@ -24,7 +24,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.tapfinger.listing import best_list
-from edgeopt.models.tapfinger.matrix import assembled, start_cost
+from edgeopt.models.tapfinger.programs import assembled, start_cost
 from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
@@ -107,7 +107,7 @@ def relaxation(
     known
         A known plan; `best_list` by default.
     time_limit
-        Seconds after which the solver stops; whatever prices it has then still prove something.
+        Seconds after which the solver stops; the prices that it has then still prove a bound.
     **solver
         Further options for `edgeopt.solve`, such as ``algorithm="ipm"``.
 
@@ -197,8 +197,6 @@ def price_bound(problem: SchedulingProblem, prices: SlotPrices) -> tuple[float, 
     listed = starts(problem, tasks=groups.first, last=last)
     least = np.full(groups.first.size, np.inf)
     np.minimum.at(least, groups.group[listed.task], priced(problem, listed, prices))
-    assert problem.occupied is not None
-    assert problem.started is not None
     free = np.repeat(problem.capacity[:, :, None], slots, axis=2).astype(np.float64)
     held = problem.occupied[:slots]
     free[:, :, : held.shape[0]] -= held.transpose(1, 2, 0)

@@ -94,17 +94,10 @@ def horizon(problem: SchedulingProblem) -> int:
     start a slot earlier; so the durations of all tasks together are enough. Where a cluster has
     started a task in slot 0 already, L is at least 1.
 
-    Parameters
-    ----------
-    problem
-        The tasks.
-
     Returns
     -------
     Slots; 0 where there is neither a task nor anything that runs.
     """
-    assert problem.occupied is not None
-    assert problem.started is not None
     released = int(problem.occupied.shape[0])
     if problem.single_start and problem.started.any():
         released = max(released, 1)
@@ -119,7 +112,6 @@ def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
 
     .. math:: F_j \le \Big(V - \sum_{i \ne j} w_i \min_{n,x} d_{nk_ix}\Big) / w_j .
     """
-    assert problem.weight is not None
     least, weight = _shortest(problem), problem.weight
     spare = value - float(weight @ least)
     # A relative part in a billion is left to rounding.
@@ -156,40 +148,22 @@ CHOICES = {"efficient": efficient, "allowed": allowed}
 
 
 class Starts(NamedTuple):
-    """Possible starts, by task, cluster, bundle and slot; each entry one column of a program.
+    """Possible starts, each one a column of a program; all of shape [n]."""
 
-    Attributes
-    ----------
-    task, cluster, cpu, gpu, start
-        Shape [n]; tasks that are interchangeable go by the first of them.
-    duration
-        Slots, shape [n].
-    """
-
-    task: Ints
+    task: Ints  # interchangeable tasks go by the first of them
     cluster: Ints
     cpu: Ints
     gpu: Ints
     start: Ints
-    duration: Ints
+    duration: Ints  # slots, shape [n]
 
 
 class Groups(NamedTuple):
-    """Tasks that may change places, in groups.
+    """Tasks that may change places, in groups."""
 
-    Attributes
-    ----------
-    group
-        Group of each task, shape [J].
-    first
-        First task of each group, ascending, shape [G].
-    size
-        Number of tasks of each group, shape [G].
-    """
-
-    group: Ints
-    first: Ints
-    size: Ints
+    group: Ints  # group of each task, shape [J]
+    first: Ints  # first task of each group, ascending, shape [G]
+    size: Ints  # number of tasks of each group, shape [G]
 
 
 def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Groups:
@@ -197,15 +171,14 @@ def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Grou
     tasks = np.arange(problem.tasks)
     if not grouped or tasks.size == 0:
         return Groups(tasks, tasks, np.ones(tasks.size, dtype=np.int64))
-    assert problem.weight is not None
     traits = [problem.kind, problem.arrival, problem.weight, *problem.eligible.T]
     order = np.lexsort([tasks, *traits])  # the sort is stable: tasks ascend within a group
-    caveats = np.zeros(tasks.size, dtype=bool)
+    differs = np.zeros(tasks.size, dtype=bool)
     for trait in traits:
-        caveats[1:] |= trait[order][1:] != trait[order][:-1]
-    first = order[np.flatnonzero(caveats | (np.arange(tasks.size) == 0))]
+        differs[1:] |= trait[order][1:] != trait[order][:-1]
+    first = order[np.flatnonzero(differs | (np.arange(tasks.size) == 0))]
     leader = np.empty(tasks.size, dtype=np.int64)
-    leader[order] = first[np.cumsum(caveats)]
+    leader[order] = first[np.cumsum(differs)]
     first, group, size = np.unique(leader, return_inverse=True, return_counts=True)
     return Groups(group.astype(np.int64), first, size.astype(np.int64))
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain, shortest_durations
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.problem import scheduling_problem
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-LEVELS: Final = 64
-"""Most levels of weights that are looked at one by one."""
+LEVELS: Final = 64  # most levels of weights that are examined one by one
 
 
 def fastest(problem: SchedulingProblem) -> Ints:
@@ -56,14 +54,7 @@ def _least(problem: SchedulingProblem, value: Ints) -> Ints:
 
 
 def trivial_bound(problem: SchedulingProblem) -> float:
-    """Bound the weighted sum of flow times by what every task takes when it is alone.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    """
-    assert problem.weight is not None
+    """Bound the weighted sum of flow times by what every task takes when it is alone."""
     return float(problem.weight @ fastest(problem))
 
 
@@ -73,18 +64,11 @@ def volume_bound(problem: SchedulingProblem) -> float:
     Of one resource, all clusters are put together, and every task takes as little of it as it can,
     as fast as it likes: then the task with the least work left goes first. See `fluid_bound`.
 
-    Parameters
-    ----------
-    problem
-        The tasks.
-
     Notes
     -----
     Policies that change the bundles of running tasks can fall below this: a mix of bundles may
     take less than any one of them.
     """
-    assert problem.occupied is not None
-    assert problem.weight is not None
     rate = problem.capacity.sum(axis=0) - problem.occupied.sum(axis=1)
     volumes, quickest = least_volumes(problem), fastest(problem)
     total = problem.capacity.sum(axis=0)
@@ -147,7 +131,7 @@ def _fluid_flow(arrival: Ints, work: Ints, ready: Ints, rate: Ints, full: int) -
 
 
 ENOUGH = COMPLETE - 1e-9
-"""Progress that passes for complete in bounds: less than the environment asks for."""
+"""Progress that counts as complete in bounds: less than the environment requires."""
 
 
 @compiled
@@ -201,11 +185,6 @@ def mixed_volumes(instance: TapFingerInstance) -> Ints:
 
     since more progress is never worse; :math:`\sigma` is what switching leaves of a slot.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-
     Returns
     -------
     Volumes, shape [N, K, 2]; the two need not be attained together. A large number where a cluster
@@ -216,7 +195,6 @@ def mixed_volumes(instance: TapFingerInstance) -> Ints:
     With ``speed = tanh(g / 16)`` that slows down, bundles of 5, 7 and 7 GPUs take 19 GPU-slots, and
     every fixed bundle takes at least 20, if switching costs nothing.
     """
-    assert instance.slowing is not None
     never = np.iinfo(np.int64).max
     allowed = instance.duration > 0
     volumes = np.full((instance.clusters, instance.task_kinds, 2), never)
@@ -241,13 +219,7 @@ def mixed_volume_bound(instance: TapFingerInstance) -> float:
     """Bound the weighted sum of flow times of every run, preemption and noise included.
 
     As `volume_bound`, with the least volumes of tasks whose bundles may change.
-
-    Parameters
-    ----------
-    instance
-        The instance.
     """
-    assert instance.weight is not None
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     volumes = mixed_volumes(instance)[:, instance.kind]
     never = np.iinfo(np.int64).max

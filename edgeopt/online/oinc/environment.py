@@ -130,7 +130,6 @@ class OincEpisode:
         instance = self._instance
         known = (instance.arrival <= self._slot) & np.isinf(self.completion)
         job = np.flatnonzero(known)
-        assert instance.weight is not None
         columns = (
             self.job_site, self._started, self._remaining, instance.work, instance.arrival,
             instance.deadline, instance.weight,
@@ -172,8 +171,6 @@ class OincEpisode:
     def reward(self) -> Floats:
         """Return the weighted sum of what arrived in each slot, shape [T]."""
         instance = self._instance
-        assert instance.weight is not None
-        assert instance.request_weight is not None
         counted = np.where(self.site < 0, instance.refusal_latency, self.latency)
         slot = np.nonzero(instance.active)[0]
         latency = np.bincount(slot, counted, instance.slots) / instance.latency_scale

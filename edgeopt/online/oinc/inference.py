@@ -84,7 +84,6 @@ class NearOptimalInference(Titled):
         from edgeopt.models.oinc.slot.columns import slot_bound
 
         whole, here = plan.problem, plan.site >= 0
-        assert whole.weight is not None
         assert whole.device is not None
         # What is met but for rounding can be met, so that the bound is finite.
         slo = np.where(plan.met, whole.slo * (1.0 + 2.0 * TIGHT), np.inf)
@@ -128,7 +127,6 @@ class GreedyConvex(Titled):
 
     def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
         """Place the requests of a slot and share out band and CPU."""
-        assert problem.weight is not None
         order = np.argsort(problem.slo, kind="stable")
         site = _place(
             order, problem.transmission, problem.computation, problem.room, problem.weight
@@ -143,7 +141,6 @@ class GreedyConvex(Titled):
 def _share(problem: SlotProblem, site: int, here: Ints) -> tuple[Floats, Floats]:
     """Return band and CPU of the requests of a site, late ones included if it must be."""
     A, E = problem.transmission[here, site], problem.computation[here, site]
-    assert problem.weight is not None
     room, weight = float(problem.room[site]), problem.weight[here]
     shares = allocate(A, E, problem.slo[here], room=room, weight=weight)
     if not shares.feasible:
@@ -220,7 +217,6 @@ class Liu(Titled):
     def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
         """Place the requests of a slot and share out band and CPU."""
         weight = problem.weight
-        assert weight is not None
         A, E, room = problem.transmission, problem.computation, problem.room
         site = _assign(A, E, room, weight, self.step)
         request = np.arange(problem.requests)

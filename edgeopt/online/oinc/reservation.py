@@ -77,7 +77,7 @@ class Forecast:
         """Return the sum of latencies, and what of it the CPU of the chosen sites takes, whole."""
         if self.requests.requests == 0:
             return 0.0, np.zeros(self.chosen.size)
-        problem = self.requests.beside(share)
+        problem = self.requests.with_reserved(share)
         site = assign(problem, kicks=0)
         request = np.arange(site.size)
         root = np.sqrt(problem.computation[request, site])
@@ -158,7 +158,6 @@ class StaticShares(Titled):
 
     def start(self, instance: OincInstance) -> tuple[float, float, bool]:
         """Remember the weight of requests and of jobs, and whether a job has been seen."""
-        assert instance.request_weight is not None
         return float(instance.request_weight.mean()), 1.0, False
 
     def reserve(

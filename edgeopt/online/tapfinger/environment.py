@@ -96,7 +96,6 @@ class TapFingerTrajectory(Trajectory):
 
     def weighted_flow_time(self) -> Floats:
         """Return the weighted sum of the flow times, slots, shape [runs]."""
-        assert self.instance.weight is not None
         heavy = self.instance.weight > 0  # the others may never be complete
         return np.asarray(self.flow_time[:, heavy] @ self.instance.weight[heavy])
 
@@ -178,7 +177,6 @@ class TapFingerEnvironment:
     def episode(self, scenario: int, *, record: bool = False) -> TapFingerEpisode:
         """Open a scenario at its first slot."""
         truth = self.truth
-        assert truth.weight is not None
         waits = np.ones(truth.tasks, dtype=bool)
         tasks = Tasks(truth.arrival, truth.kind, truth.eligible, truth.weight, waits)
         return TapFingerEpisode(

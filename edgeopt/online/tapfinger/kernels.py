@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.state import (
     ACTIVE,

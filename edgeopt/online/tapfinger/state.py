@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     noise, switching
         As in the instance.
     by_ratio, pass_on
-        How conflicts are settled.
+        How conflicts are resolved.
     preemption
         Whether bundles of running tasks may change.
     single_start, each_round

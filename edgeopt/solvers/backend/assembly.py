@@ -128,13 +128,7 @@ def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Resu
 
 @dataclass(frozen=True, eq=False)
 class RowSides:
-    """Equations, upper sides and lower sides of the rows of a program.
-
-    Parameters
-    ----------
-    program
-        The program whose rows are split.
-    """
+    """Equations, upper sides and lower sides of the rows of a program."""
 
     program: LinearProgram
 

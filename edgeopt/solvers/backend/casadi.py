@@ -58,31 +58,17 @@ _INFEASIBLE: Final = "Infeasible_Problem_Detected"
 
 @dataclass(frozen=True)
 class _Stop:
-    """Where and why a nonlinear solver stopped.
-
-    Parameters
-    ----------
-    status
-        Why.
-    infeasible_point
-        Whether it ended at a point that is locally the least infeasible.
-    values
-        The last point, shape [n]; None if there is none.
-    multipliers
-        Derivative of the minimum by the right-hand sides, shape [m]; None if there are none.
-    build, solve
-        Seconds.
-    settings
-        What was passed on, under the solver's own names.
-    """
+    """Where and why a nonlinear solver stopped."""
 
     status: Status
-    infeasible_point: bool
-    values: NDArray[np.float64] | None
+    infeasible_point: bool  # whether it ended at a point that is locally the least infeasible
+    values: NDArray[np.float64] | None  # the last point, shape [n]; None if there is none
+    # derivative of the minimum by the right-hand sides, shape [m]; None if there are none
     multipliers: NDArray[np.float64] | None
+    # build, solve: seconds
     build: float
     solve: float
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # what was passed on, under the solver's own names
 
 
 def solve(problem: CasadiNlp, request: Request) -> Solution:
@@ -223,17 +209,7 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
 
 
 class _IterationWatch(casadi.Callback):
-    """Keeps the last iterate, and reports progress.
-
-    Parameters
-    ----------
-    columns, rows
-        Size of the problem.
-    progress
-        The caller's callback, or None.
-    sign
-        1 when minimising, -1 when maximising.
-    """
+    """Keeps the last iterate, and reports progress; ``sign`` is -1 when maximising."""
 
     def __init__(
         self, columns: int, rows: int, progress: ProgressCallback | None, sign: float
@@ -269,7 +245,7 @@ class _IterationWatch(casadi.Callback):
         return casadi.Sparsity.dense(size, 1) if size else casadi.Sparsity(0, 0)
 
     def eval(self, results: Sequence[Any]) -> list[int]:
-        """Note the iterate and ask the caller whether to go on."""
+        """Keep the iterate and let the caller stop the solver."""
         self._iterations += 1
         self.values = np.array(results[0]).reshape(-1)
         if self._progress is None:

@@ -162,34 +162,18 @@ OBJECTIVE: Final = ("c", "q", "P")
 
 @dataclass(frozen=True)
 class _Run:
-    """What one call of a solver through CVXPY left behind, apart from values in the problem.
-
-    Parameters
-    ----------
-    status
-        Why it stopped.
-    name
-        The solver's name in CVXPY.
-    has_point
-        Whether the variables of the problem hold values.
-    pair
-        The cone program and its primal-dual pair, where the solver's form is known.
-    bound
-        Bound of a branch-and-bound solver on CVXPY's minimisation; nan if it has none.
-    build, solve
-        Seconds.
-    settings
-        What was passed on, under the solver's own names.
-    """
+    """What one call of a solver through CVXPY left behind, apart from values in the problem."""
 
     status: Status
-    name: str
-    has_point: bool
+    name: str  # in CVXPY
+    has_point: bool  # whether the variables of the problem hold values
+    # the cone program and its primal-dual pair, where the solver's form is known
     pair: ConePair | None
-    bound: float
+    bound: float  # bound of a branch-and-bound solver on CVXPY's minimisation; nan if it has none
+    # build, solve: seconds
     build: float
     solve: float
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # what was passed on, under the solver's own names
 
     @property
     def version(self) -> str:

@@ -55,9 +55,7 @@ _SECONDS_BETWEEN_REPORTS: Final = 0.1
 
 HighsCallbackType = highspy.cb.HighsCallbackType
 
-SMALLEST_TOLERANCE: Final = 1e-10
-"""The smallest tolerance that HiGHS takes."""
-
+SMALLEST_TOLERANCE: Final = 1e-10  # the smallest tolerance that HiGHS takes
 logger = logging.getLogger("edgeopt.solvers")
 
 

@@ -1,4 +1,4 @@
-"""Recomputing from the data of a problem what a solver says about its own answer.
+"""Recomputing what a solver claims of its answer from the data of the problem.
 
 One module per kind of problem, each with the same four functions `primal_residual`,
 `dual_residual`, `dual_bound` and `objective`.

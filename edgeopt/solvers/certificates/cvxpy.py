@@ -50,7 +50,7 @@ def _violation(constraint: Any, reach: float) -> float:
     from cvxpy.constraints.nonpos import Inequality
     from cvxpy.constraints.zero import Equality
 
-    # CVXPY divides by the norms of a cone's vectors before it looks which of them it needs.
+    # CVXPY divides by the norms of a cone's vectors before it selects those that it needs.
     with np.errstate(divide="ignore", invalid="ignore"):
         broken = np.abs(np.asarray(constraint.violation(), dtype=float))
     if isinstance(constraint, Equality | Inequality):

@@ -136,7 +136,7 @@ def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
     infinite bound, however small, must be rested on a bound which the rows imply (a lower bound 0
     and a row :math:`\sum_j x_j \le 1` imply :math:`x_j \le 1`), or removed by a change of the
     duals: towards 0, or by the smallest change that will do. Of what these prove, the best counts.
-    A reduced cost is 0 if the rounding of the sum that it comes from says no more.
+    A reduced cost within the rounding of the sum that it comes from counts as 0.
     """
     if not program.cost.any():
         return Sum(program.offset, abs(program.offset))

@@ -1,1 +1,1 @@
-"""Claims as people read them: rows of a study's page, and all of them checked, with their page."""
+"""Claims, checked on named and drawn instances, with their page."""

@@ -1,4 +1,4 @@
-"""What a check of many claims found: verdicts with the tightest instance, and what is refuted."""
+"""Results of a check of many claims: verdicts with the tightest instance, and refutations."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import Finding, Relation, in_json, worst_verdict
-from edgeopt.studies.claims.refutation import refutation
+from edgeopt.studies.claims.written_out import refutation
 from edgeopt.studies.files import plain
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from edgeopt.bounds import Claim, Verdict
-    from edgeopt.studies.claims.refutation import Refutation
+    from edgeopt.studies.claims.written_out import Refutation
 
 ROUNDING: Final = 1e-12
 """Slack below this share of the numbers is not shown."""
@@ -36,11 +37,11 @@ class CheckedClaim:
     claim
         The claim.
     named
-        Verdicts about the instances of its own family, in their order.
+        Verdicts on its named instances, in their order.
     drawn
-        Verdicts about drawn instances, in the order of their seeds.
+        Verdicts on drawn instances, in the order of their seeds.
     undrawn
-        Why there are none of those; empty if none were asked for.
+        Why there are none of those; empty if none were to be drawn.
     """
 
     claim: Claim
@@ -50,7 +51,7 @@ class CheckedClaim:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The verdict about the instance that leaves least room."""
+        """The verdict on the instance with the least slack."""
         return worst_verdict((*self.named, *self.drawn))
 
     @property
@@ -63,7 +64,7 @@ class CheckedClaim:
 
     @property
     def relation(self) -> str:
-        """How measured should stand to guaranteed: ``"at least"``, ``"at most"``, ``"exactly"``."""
+        """Relation of measured to guaranteed: ``"at least"``, ``"at most"``, ``"exactly"``."""
         equal = self.claim.relation is Relation.EQUAL
         return "exactly" if equal else self.claim.relation.value
 
@@ -74,7 +75,7 @@ class CheckedClaim:
 
     @property
     def published(self) -> bool:
-        """Whether it stands in its paper as it is stated here, although it is false."""
+        """Whether the paper states it like this, although it is false."""
         return self.claim.id.endswith(".published")
 
     @property
@@ -89,19 +90,19 @@ class CheckedClaim:
 
     @property
     def decided(self) -> bool:
-        """Whether it says anything about any instance."""
+        """Whether it applies to any instance."""
         return self.verdict.verdict is not Finding.VACUOUS
 
     @property
     def tone(self) -> str:
-        """How good the news is: ``"good"``, ``"expected"``, ``"bad"`` or ``"soft"``."""
+        """How to colour the verdict: ``"good"``, ``"expected"``, ``"bad"`` or ``"soft"``."""
         if self.verdict.verdict is Finding.VIOLATED:
             return "expected" if self.known_false else "bad"
         return "good" if self.decided and not self.known_false else "soft"
 
     @property
     def drawn_in_words(self) -> str:
-        """What became of the drawn instances: ``"18 hold, 2 vacuous"``, or why there are none."""
+        """Verdicts on the drawn instances: ``"18 hold, 2 vacuous"``, or why there are none."""
         if not self.drawn:
             return self.undrawn
         counts = {finding: count for finding, count in _tally(self.drawn).items() if count}
@@ -145,12 +146,12 @@ class CheckedClaim:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """What a check of claims found.
+    """Results of a check of claims.
 
     Parameters
     ----------
     claims
-        The claims with their verdicts, in the order asked for.
+        The claims with their verdicts, in the requested order.
     instances
         Instances that were drawn for each system.
     seed
@@ -203,7 +204,7 @@ class Checked:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims came out how; every claim is counted once."""
+        """Numbers of claims by outcome; every claim is counted once."""
         true = [one for one in self.claims if not one.known_false]
         false = [one for one in self.claims if one.known_false]
         refuted = [one for one in false if one.refuted]
@@ -217,40 +218,40 @@ class Checked:
         }
 
     def sentences(self) -> list[str]:
-        """Sum up in words what was found."""
+        """Sum up the results in words."""
         counts = self.counts
         held = plural(counts["hold"], "claim")
-        said = [f"{held} {'holds' if counts['hold'] == 1 else 'hold'}{self._looked_at()}."]
+        said = [f"{held} {'holds' if counts['hold'] == 1 else 'hold'}{self._scope()}."]
         if counts["published_refuted"]:
             said.append(
                 f"{plural(counts['published_refuted'], 'statement')} of the papers "
-                f"{'fails' if counts['published_refuted'] == 1 else 'fail'} as printed."
+                f"{'fails' if counts['published_refuted'] == 1 else 'fail'} as published."
             )
         if counts["readings_refuted"]:
             said.append(
-                f"{plural(counts['readings_refuted'], 'other reading')} or strengthening"
-                f"{'' if counts['readings_refuted'] == 1 else 's'} that may tempt "
+                f"{plural(counts['readings_refuted'], 'other plausible form')} "
                 f"{'fails' if counts['readings_refuted'] == 1 else 'fail'} too."
             )
         if counts["vacuous"]:
-            said.append(f"{plural(counts['vacuous'], 'claim')} said nothing of any instance.")
+            said.append(f"{plural(counts['vacuous'], 'claim')} applied to no instance.")
         if counts["not_refuted"]:
-            said.append(f"{plural(counts['not_refuted'], 'claim')} known to be false came through.")
+            count = plural(counts["not_refuted"], "claim")
+            said.append(f"{count} known to be false could not be refuted.")
         if counts["violated"]:
             names = ", ".join(one.claim.id for one in self.broken)
-            said.append(f"Violated although it should hold: {names}.")
+            said.append(f"Violated, but should hold: {names}.")
         elif counts["hold"]:
             said.append("No claim that should hold is violated.")
         return said
 
-    def _looked_at(self) -> str:
+    def _scope(self) -> str:
         named = sum(len(one.named) for one in self.claims)
-        text = f" on all instances looked at: {named} checks of named ones"
+        text = f" on every instance checked: {named} checks on named ones"
         drawn = sum(len(one.drawn) for one in self.claims)
-        return f"{text} and {drawn} of drawn ones" if self.instances else text
+        return f"{text} and {drawn} on drawn ones" if self.instances else text
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything in plain types; what depends on the machine is left out."""
+        """Return everything in plain types, except what depends on the machine."""
         import edgeopt
 
         content = {
@@ -264,7 +265,7 @@ class Checked:
         return found
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """Write one JSON document; infinite figures are text, those that do not exist are null.
+        """Write one JSON document; infinite numbers are text, missing ones null.
 
         Parameters
         ----------
@@ -274,7 +275,7 @@ class Checked:
         return json.dumps(self.as_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def page(self, out: str | Path, *, force: bool = False) -> Path:
-        """Write one self-contained HTML page and the JSON document beside it.
+        """Write one self-contained HTML page, and the JSON document.
 
         Parameters
         ----------
@@ -282,7 +283,7 @@ class Checked:
             Directory to write to; made if it does not exist.
         force
             Whether to write to one that is not empty and that no check has made; files of the same
-            names are replaced, others left alone.
+            names are replaced, others kept.
 
         Returns
         -------
@@ -292,7 +293,7 @@ class Checked:
         Raises
         ------
         OutputError
-            If the directory is another's, or cannot be written to.
+            If the directory was made by another command, or cannot be written to.
         """
         from edgeopt.studies.claims import page
 
@@ -302,3 +303,10 @@ class Checked:
 def _tally(verdicts: Sequence[Verdict]) -> dict[str, int]:
     counted = Counter(verdict.verdict.value for verdict in verdicts)
     return {finding.value: counted[finding.value] for finding in Finding}
+
+
+def with_claims(verdicts: Iterable[Verdict]) -> list[CheckedClaim]:
+    """Return the claims of verdicts on one instance each, in their order."""
+    found = list(verdicts)
+    known = claims({verdict.claim.partition(".")[0] for verdict in found})
+    return [CheckedClaim(known[verdict.claim], (verdict,)) for verdict in found]

@@ -1,4 +1,4 @@
-"""Checking many claims, each on its named instances and on instances that are drawn."""
+"""Checking many claims, on their named instances and on drawn ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from edgeopt.bounds import Verdict
-    from edgeopt.studies.system import System
 
 
 def check_all(
@@ -38,20 +37,20 @@ def check_all(
         Identifiers, glob patterns, names of systems or `Claim` objects; all known claims by
         default.
     instances
-        Instances to draw for each system, by the rule ``small`` of its record. They are named
+        Instances to draw for each system, by ``random_small`` of its record. They are named
         ``drawn(SEED)``; ``find_system("rescue").instances.random_small(SEED)`` draws one again.
     rng
         Seed of the first of them; the others follow.
     workers
-        Processes; -1 takes all cores. Only claims that are found by their identifiers can be
-        checked in others than this one.
+        Processes; -1 takes all cores. Claims that cannot be found by their identifiers are checked
+        in this process.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
 
     Returns
     -------
     Checked
-        Verdicts by claim, with the instance that leaves least room.
+        Verdicts by claim, with the instance that has the least slack.
 
     Raises
     ------
@@ -104,25 +103,24 @@ def check_all(
 
 
 def _drawing(chosen: Sequence[Claim]) -> dict[str, list[Claim]]:
-    """Return the systems whose drawn instances some of the claims speak about, and those."""
+    """Return the claims that apply to drawn instances of a system, by system."""
     found: dict[str, list[Claim]] = {}
     about_own = _systems_of(chosen).keys() <= set(registry.built_in(registry.SYSTEMS))
     for name in _systems_of(chosen) if about_own else systems():
         try:
             record = find_system(name)
-        except OptionError as broken:
-            plugins.leave_out(broken)
+        except OptionError as error:
+            plugins.leave_out(error)
             continue
         about = [
-            claim for claim in chosen if record.instances.random_small and _speaks_of(claim, record)
+            claim
+            for claim in chosen
+            if record.instances.random_small
+            and issubclass(record.instances.kind, claim.instance_type)
         ]
         if about:
             found[name] = about
     return found
-
-
-def _speaks_of(claim: Claim, record: System) -> bool:
-    return issubclass(record.instances.kind, claim.instance_type)
 
 
 def _undrawn(claim: Claim) -> str:
@@ -155,9 +153,9 @@ def _check_named(several: Sequence[tuple[Any, str]]) -> Mapping[str, Any]:
 
 
 def _check_drawn(system: str, seed: int, references: Sequence[Any]) -> Mapping[str, Any]:
-    small = find_system(system).instances.random_small
-    assert small is not None
-    instance, views, name = small(seed), Views(), f"drawn({seed})"
+    random_small = find_system(system).instances.random_small
+    assert random_small is not None
+    instance, views, name = random_small(seed), Views(), f"drawn({seed})"
     about = [_claim(reference) for reference in references]
     return {
         "found": [
@@ -186,5 +184,5 @@ def _known(system: str) -> Mapping[str, Claim]:
 
 @cache
 def _kept(system: str) -> Mapping[str, Claim]:
-    """Claims of this process: finding them takes longer than checking one."""
+    """Keep the claims of a system: finding them takes longer than checking one."""
     return claims(system)

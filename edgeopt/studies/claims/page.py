@@ -1,4 +1,4 @@
-"""The check of claims as one HTML page that needs nothing else, and the same as JSON."""
+"""The check of claims as one self-contained HTML page, and as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from edgeopt.bounds.verdict import Finding
 from edgeopt.errors import OptionError
 from edgeopt.studies.claims.written_out import digits
 from edgeopt.studies.pages import rendering
-from edgeopt.studies.pages.rendering import in_html
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
 from edgeopt.writing import Folder
@@ -39,44 +38,21 @@ def render(checked: Checked) -> str:
     )
 
 
-def title_of(system: str) -> str:
-    """Return the title of a system, or its name if no system is called so."""
-    try:
-        return find_system(system).title
-    except OptionError:
-        return system
-
-
 def _system(name: str, claims: list[CheckedClaim]) -> dict[str, Any]:
-    rows = [_row(one) for one in claims]
+    try:
+        title = find_system(name).title
+    except OptionError:
+        title = name
     true = [one for one in claims if not one.known_false]
     held = sum(one.verdict.verdict is Finding.HOLDS for one in true)
-    false = [row for row in rows if row["one"].refuted]
-    said = f"{plural(held, 'claim')} of {len(true)} {'holds' if held == 1 else 'hold'}"
-    papers = dict.fromkeys(one.claim.source.paper for one in claims)
+    false = [one for one in claims if one.refuted]
     return {
         "name": name,
-        "title": title_of(name),
-        "paper": "; ".join(papers),
-        "summary": f"{said}; {len(false)} known to be false are refuted.",
-        "rows": rows,
-        "published": [row for row in false if row["one"].published],
-        "readings": [row for row in false if not row["one"].published],
-    }
-
-
-def _row(one: CheckedClaim) -> dict[str, Any]:
-    verdict = one.verdict
-    return {
-        "one": one,
-        "id": verdict.claim,
-        "short": verdict.claim.partition(".")[2],
-        "source": verdict.source.number,
-        "statement": in_html(one.claim.statement),
-        "verdict": verdict,
-        "finding": verdict.verdict.value,
-        "tone": one.tone,
-        "relation": one.relation,
-        "slack": one.slack,
-        "refutation": one.refutation if one.refuted else None,
+        "title": title,
+        "paper": "; ".join(dict.fromkeys(one.claim.source.paper for one in claims)),
+        "summary": f"{held} of {plural(len(true), 'claim')} {'holds' if held == 1 else 'hold'}; "
+        f"{len(false)} known to be false are refuted.",
+        "claims": claims,
+        "published": [one for one in false if one.published],
+        "readings": [one for one in false if not one.published],
     }

@@ -1,20 +1,23 @@
-"""An instance written out: its size, its numbers, and what its builder says about it."""
+"""An instance written out: its size, its numbers, its description; and what refutes a claim."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.bounds.verdict import Finding
 from edgeopt.studies.pages.rendering import in_text
 from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from edgeopt.bounds import Claim, Verdict
 
 FEW: Final = 40
 """Most numbers of an array that are written one by one."""
@@ -121,3 +124,38 @@ def digits(value: float) -> str:
         value = int(value)
     text = number(value, 6)
     return text.rstrip("0").rstrip(".") if "." in text and "·" not in text else text
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """The smallest instance that refutes a claim.
+
+    The verdict, the description of the instance in paragraphs, its fields as :func:`numbers` writes
+    them, and how many numbers it has.
+    """
+
+    verdict: Verdict
+    words: str
+    numbers: tuple[tuple[str, str], ...]
+    size: int
+
+
+def refutation(
+    claim: Claim, named: Iterable[Verdict], drawn: Iterable[Verdict] = ()
+) -> Refutation | None:
+    """Return the smallest named instance that violates a claim."""
+    found = [one for one in named if one.verdict is Finding.VIOLATED]
+    if not found:
+        others = (one for one in drawn if one.verdict is Finding.VIOLATED)
+        return next((Refutation(one, "A drawn instance.", (), 0) for one in others), None)
+
+    def order(verdict: Verdict) -> tuple[int, bool]:
+        return size(
+            claim.test_instances[verdict.instance]()
+        ), verdict.instance != claim.counterexample
+
+    smallest = min(found, key=order)
+    build = claim.test_instances[smallest.instance]
+    instance = build()
+    said = words(build) or words(type(instance)).partition("\n\n")[0]
+    return Refutation(smallest, said, tuple(numbers(instance)), size(instance))

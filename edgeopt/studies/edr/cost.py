@@ -1,4 +1,4 @@
-"""Pictures of cost and energy: what policies pay for, and how they keep the caps."""
+"""Pictures of cost, energy and caps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows, lead, lead_and_best
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, lead_and_best
 from edgeopt.studies.wording import listed, number, percent, plural
 
 if TYPE_CHECKING:
@@ -43,25 +44,25 @@ def _parts(case: Case) -> dict[str, dict[str, float]]:
 def _cost_title(case: Case) -> str:
     best = case.best()
     if best is None:
-        return "What the policies pay for"
+        return "Parts of the cost"
     if not best["value"] > 0:
         name = case.title(best)
-        return f"{name} pays the least, {number(float(best['value']))}"
+        return f"{name} has the least cost, {number(float(best['value']))}"
     parts = _parts(case)
     first = parts[str(best["policy"])]
     total = sum(first.values())
     energy = first["inference energy"] + first["training energy"]
     delay = first["inference delay"] + first["training exchange"]
     said = (
-        f"{case.title(best)} pays the least, {number(total)}: "
+        f"{case.title(best)} has the least cost, {number(total)}: "
         f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay"
     )
-    fined = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
-    most = max(fined, key=lambda name: fined[name])
-    if not fined[most] > 0:
-        return f"{said}; no policy leaves anything undone"
-    share = percent(fined[most] / sum(parts[most].values()), 0)
-    return f"{said}; what {case.entries[most].title} leaves undone makes {share} of its cost"
+    penalty = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
+    most = max(penalty, key=lambda name: penalty[name])
+    if not penalty[most] > 0:
+        return f"{said}; no policy has penalties"
+    share = percent(penalty[most] / sum(parts[most].values()), 0)
+    return f"{said}; penalties are {share} of the cost of {case.entries[most].title}"
 
 
 def _cost_draw(case: Case) -> Figure:
@@ -72,7 +73,7 @@ def _cost_draw(case: Case) -> Figure:
     above, below = np.zeros(len(parts)), np.zeros(len(parts))
     for part, colour in _COST_COLOURS.items():
         width = np.array([of[part] for of in parts.values()])
-        # Where energy is paid for being used, its cost is negative and stands left of zero.
+        # At a negative price the cost of energy is negative, and is drawn left of zero.
         start = np.where(width >= 0, above, below)
         if width.any():
             axes.barh(
@@ -83,7 +84,7 @@ def _cost_draw(case: Case) -> Figure:
     axes.axvline(case.benchmark.bound, color=INK, linewidth=1.3, label=case.label)
     if (below < 0).any():
         axes.axvline(0, color=INK, linewidth=0.8)
-    in_rows(axes, [case.entries[name].title for name in parts])
+    canvas.in_rows(axes, [case.entries[name].title for name in parts])
     axes.set_xlabel(f"mean {case.objective.name} of a run (points)")
     figure.legend(loc="outside lower center", ncols=4)
     return figure
@@ -93,11 +94,11 @@ COST = Picture(
     "cost",
     _cost_title,
     _cost_draw,
-    "Mean over the runs. Dollars and seconds are made comparable by the two weights of the "
-    "instance. The energy of exchanging models is part of the training energy, the time it takes "
-    "is the training exchange. Hatched: penalties for rounds that miss their deadline and for "
-    "unserved requests, each dearer than doing it. Energy above a cap has no price; it is counted "
-    "in the table. The line is the bound that no policy within the caps can go below.",
+    "Mean over the runs; the two weights of the instance make dollars and seconds comparable. The "
+    "energy of exchanging models is part of the training energy, the time of it is the training "
+    "exchange. Hatched: penalties for rounds that miss their deadline and for unserved requests, "
+    "which cost more than doing the work. Energy above a cap has no price; the table counts it. "
+    "The line is a lower bound on the cost of every policy that keeps the caps.",
 )
 
 
@@ -112,16 +113,17 @@ def _energy_title(case: Case) -> str:
     frames = capped(instance)
     title = case.entries[name].title
     if not frames.size:
-        return f"No frame has a cap; {title} is free to follow the price"
+        return f"No frame has a cap; {title} can follow the price freely"
     trajectory = simulated(case)[name]
-    broken = float(np.asarray(trajectory.violations).sum(axis=1).mean())
-    if broken == 0:
+    exceeded = float(np.asarray(trajectory.violations).sum(axis=1).mean())
+    if exceeded == 0:
         used = trajectory.energy[:, frames].mean(axis=0).sum() / instance.cap[frames].sum()
-        said = f"using {percent(float(used), 0)} of what they allow" if np.isfinite(used) else ""
-        return f"{title} keeps the cap in all of {plural(frames.size, 'capped frame')}, {said}"
+        said = f" and uses {percent(float(used), 0)} of them" if np.isfinite(used) else ""
+        return f"{title} keeps the caps of all {plural(frames.size, 'capped frame')}{said}"
     over = percent(float(trajectory.excess_share().mean()))
+    count = plural(frames.size, "capped frame")
     return (
-        f"{title} exceeds the cap in {number(broken, 2)} of {plural(frames.size, 'capped frame')}, "
+        f"{title} exceeds the cap in {number(exceeded, 2)} of {count}, "
         f"by {over} of all capped energy"
     )
 
@@ -143,17 +145,14 @@ def _energy_draw(case: Case) -> Figure:
         axes.set_title(case.entries[name].title)
     panels[-1].set_xlabel("frame")
     panels[0].set_xlim(0, instance.frames)
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     handles = [
-        Patch(color=_INFERENCE, alpha=0.85, label="inference"),
-        Patch(color=_TRAINING, alpha=0.85, label="training"),
-        Patch(color=_EXCESS, label="above the cap"),
-        Line2D([], [], color=INK, linewidth=2, label="cap"),
-        Line2D([], [], color=MUTED, linewidth=1, label="price (right axis)"),
+        canvas.patch("inference", color=_INFERENCE, alpha=0.85),
+        canvas.patch("training", color=_TRAINING, alpha=0.85),
+        canvas.patch("above the cap", color=_EXCESS),
+        canvas.line("cap", linewidth=2),
+        canvas.line("price (right axis)", MUTED, linewidth=1),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5)
+    canvas.legend(figure, handles, columns=5)
     return figure
 
 
@@ -204,8 +203,8 @@ ENERGY = Picture(
     "energy",
     _energy_title,
     _energy_draw,
-    "The first run. Steps are the caps of the frames that have one; what stands above a cap is "
-    "orange. Behind: the price, which becomes known when a frame is over.",
+    "The first run. Black steps are caps; energy above a cap is orange. Grey: the price, which is "
+    "known only when a frame is over.",
 )
 
 
@@ -213,7 +212,7 @@ _OPEN, _KEPT, _EXCEEDED = range(3)
 _FRAMES_COLOURS = {_OPEN: "#b9c0c8", _KEPT: "#0072b2", _EXCEEDED: "#d55e00"}
 _NAMES = {_OPEN: "no cap", _KEPT: "cap kept", _EXCEEDED: "cap exceeded"}
 _LEAST = 1e-4
-"""The least share that is written out."""
+"""The least share that is written as a number."""
 
 _UNSERVED, _LATE = "#cc79a7", "#e69f00"
 
@@ -272,9 +271,6 @@ def _frames_title(case: Case) -> str:
 
 
 def _frames_draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     instance: EdrInstance = case.instance
     rows = simulated(case)
     figure = blank(height=1.25 + 0.3 * len(rows))
@@ -293,23 +289,20 @@ def _frames_draw(case: Case) -> Figure:
         late = np.flatnonzero(_late(instance, trajectory))
         axes.plot(late + 0.5, np.full(late.size, row + 0.2), "^", color=_LATE,
                   markeredgecolor="white", markeredgewidth=0.5, markersize=4.6)  # fmt: skip
-    in_rows(axes, [case.entries[name].title for name in rows])
+    canvas.in_rows(axes, [case.entries[name].title for name in rows])
     axes.set_xlim(0, instance.frames)
     axes.grid(visible=False)
     axes.set_xlabel("frame")
-    handles: list[Patch | Line2D] = [
-        Patch(color=_FRAMES_COLOURS[kind], alpha=0.45 if kind == _OPEN else 1.0, label=name)
+    states_drawn = [
+        canvas.patch(name, color=_FRAMES_COLOURS[kind], alpha=0.45 if kind == _OPEN else 1.0)
         for kind, name in _NAMES.items()
     ]
-    handles += [
-        Line2D([], [], linestyle="none", marker=mark, color=colour, label=label)
-        for mark, colour, label in (
-            ("o", _UNSERVED, "requests unserved"),
-            ("^", _LATE, "a task ends unfinished"),
-        )
+    marks = [
+        canvas.mark("requests unserved", "o", _UNSERVED),
+        canvas.mark("a task ends unfinished", "^", _LATE),
     ]
     axes.spines["left"].set_color(MUTED)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    canvas.legend(figure, [*states_drawn, *marks], columns=3)
     return figure
 
 
@@ -317,6 +310,6 @@ FRAMES = Picture(
     "frames",
     _frames_title,
     _frames_draw,
-    "Every frame of every policy, the worst of its runs. The table of frames gives the cap, the "
-    "energy, the excess, the unserved requests and the missing rounds of each in numbers.",
+    "Every frame under every policy, worst case over the runs. The log of frames has the cap, "
+    "energy, excess, unserved requests and missed rounds of each as numbers.",
 )

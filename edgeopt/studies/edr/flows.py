@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
-from edgeopt.studies.wording import percent
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead, legend, line, mark
+from edgeopt.studies.wording import called, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _LARGEST = 520.0
 """Area of the largest mark, square points."""
 
 _NAMED = 12
-"""Sites whose names a map has room for."""
+"""Most sites that are labelled."""
 
 _FLOW, _SERVED = "#0072b2", "#009e73"
 
@@ -55,14 +55,10 @@ def _title(case: Case) -> str:
     share = float(np.sort(served)[::-1][:most].sum()) / total
     return (
         f"{case.entries[lead(case)].title} serves {percent(float(np.trace(flows)) / total, 0)} of "
-        f"the requests where they arise; {_name(instance, busiest)} serves most, "
+        f"the requests where they arise; {called(instance.names, 'site', busiest)} serves most, "
         f"{percent(float(served[busiest]) / total, 0)}, and the busiest fifth of all sites "
         f"{percent(share, 0)}"
     )
-
-
-def _name(instance: EdrInstance, site: int) -> str:
-    return f"site {site}" if instance.names is None else instance.names[site]
 
 
 def _places(instance: EdrInstance) -> NDArray[np.float64]:
@@ -91,23 +87,15 @@ def _draw(case: Case) -> Figure:
     else:
         axes.set_ylabel("north (km)")
         axes.set_xlabel("east (km)")
-    part = f"\n{percent(shown / away, 0)} of what moves" if away > 0 else ""
-    from matplotlib.lines import Line2D
-
+    part = f",\n{percent(shown / away, 0)} of what moves" if away > 0 else ""
     handles = [
-        Line2D(
-            [], [], linestyle="none", marker="o", markersize=9, markeredgecolor=edge,
-            markerfacecolor=face, alpha=alpha, label=f"requests that\n{what}",
-        )
-        for edge, face, alpha, what in (
-            (INK, "none", 1.0, "arise at a site"),
-            ("none", _SERVED, 0.6, "a site serves"),
-        )
+        mark("requests that\narise at a site", "o", markersize=9, markerfacecolor="none"),
+        mark("requests that\na site serves", "o", _SERVED, markersize=9, alpha=0.6,
+             markeredgecolor="none"),
     ]  # fmt: skip
     if pairs:
-        label = f"largest flows,{part}"
-        handles.append(Line2D([], [], color=_FLOW, linewidth=2.5, alpha=0.7, label=label))
-    figure.legend(handles=handles, loc="outside right center", labelspacing=1.2)
+        handles.append(line(f"largest flows{part}", _FLOW, linewidth=2.5, alpha=0.7))
+    legend(figure, handles, labelspacing=1.2)
     return figure
 
 
@@ -122,7 +110,7 @@ def _arrows(
     largest = max((float(flows[pair]) for pair in pairs), default=1.0)
     for origin, site in pairs:
         share = float(flows[origin, site]) / largest
-        # Bent, so that flows in both directions stand side by side.
+        # Bent, so that flows in opposite directions do not overlap.
         axes.add_patch(
             FancyArrowPatch(
                 tuple(place[origin]), tuple(place[site]), connectionstyle="arc3,rad=0.14",
@@ -141,14 +129,9 @@ def _sites(
         place[:, 0], place[:, 1], s=scale * served, color=_SERVED, alpha=0.6, linewidth=0, zorder=3,
     )  # fmt: skip
     axes.scatter(
-        place[:, 0],
-        place[:, 1],
-        s=scale * arising,
-        facecolor="none",
-        edgecolor=INK,
-        linewidth=0.9,
-        zorder=4,
-    )
+        place[:, 0], place[:, 1], s=scale * arising, facecolor="none", edgecolor=INK,
+        linewidth=0.9, zorder=4,
+    )  # fmt: skip
     axes.scatter(place[:, 0], place[:, 1], s=6, color=MUTED, zorder=5)
     taken = np.empty((0, 2))
     near = 0.04 * float(np.ptp(place, axis=0).max())
@@ -167,7 +150,6 @@ FLOWS = Picture(
     _title,
     _draw,
     "All slots of the first run together. Rings: requests that arise at a site and are served "
-    "somewhere. Green: requests that the site serves. Arrows run from origin to serving site, as "
-    "wide as the flow; of each map the largest three per site are drawn. Numbers are those of the "
-    "busiest sites.",
+    "somewhere. Green: requests that a site serves. Arrows: flows from origin to serving site, "
+    "three times as many as sites, the largest ones. Numbers label the busiest sites.",
 )

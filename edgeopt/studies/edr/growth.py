@@ -14,7 +14,7 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.edr.log import simulated
 from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
+from edgeopt.studies.pictures.canvas import MUTED, blank, colours, lead, legend, line
 from edgeopt.studies.wording import interval, number
 
 if TYPE_CHECKING:
@@ -31,14 +31,10 @@ _SHARE = 8
 
 
 class Losses(NamedTuple):
-    """What a policy loses over each of several horizons.
+    """Losses of a policy over several horizons, shape [n] each.
 
-    Parameters
-    ----------
-    regret
-        Cost beyond that of the best plan of every frame for itself, shape [n].
-    fit
-        Norm of the rounds by which tasks lag behind their even rates at the end, shape [n].
+    Regret is the cost beyond that of the best plan of every frame by itself; fit, the norm of the
+    rounds by which tasks lag behind their even rates at the end.
     """
 
     regret: NDArray[np.float64]
@@ -46,7 +42,7 @@ class Losses(NamedTuple):
 
 
 def horizons(frames: int) -> NDArray[np.int64]:
-    """Return the horizons to look at: five at most, the longest all frames, the least an eighth."""
+    """Return up to five horizons, from an eighth of the frames to all of them."""
     points = np.geomspace(max(1.0, frames / _SHARE), frames, _POINTS)
     return np.unique(points.round().astype(np.int64))
 
@@ -95,24 +91,24 @@ def losses(case: Case) -> tuple[NDArray[np.int64], dict[str, Losses]]:
         solved = list(pool((framewise, (given,)) for given in shorter))
         ran = list(
             pool(
-                (_live, (record.policies.environment(given), policy, seed))
+                (_simulate, (record.policies.environment(given), policy, seed))
                 for given in shorter
                 for policy in case.policies.values()
             )
         )
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in case.trajectories}
-    live = iter(ran)
+    trajectories = iter(ran)
     for given, benchmark in zip(shorter, solved, strict=True):
         for rows in found.values():
-            rows.append(lost(given, next(live), benchmark.plan.cost))
+            rows.append(lost(given, next(trajectories), benchmark.plan.cost))
     best = case.benchmarks[FRAMEWISE].plan.cost
     for name, trajectory in simulated(case).items():
         found[name].append(lost(instance, trajectory, best))
     return lengths, {name: Losses(*np.array(rows).T) for name, rows in found.items()}
 
 
-def _live(environment: EdrEnvironment, policy: Any, seed: int) -> EdrTrajectory:
-    """Live through the first scenario; the horizons differ more than the runs do."""
+def _simulate(environment: EdrEnvironment, policy: Any, seed: int) -> EdrTrajectory:
+    """Simulate the first run; horizons differ more than runs do."""
     from edgeopt.online import simulate
 
     return simulate(environment, policy, rng=seed, runs=1)
@@ -146,46 +142,43 @@ def _title(case: Case) -> str:
                 f"({interval(growth.low, growth.high, digits=2)})"
             )
         elif abs(values[-1]) <= _NOTHING:
-            said.append(f"its {what} ends at nothing")
+            said.append(f"its {what} is zero in the end")
         else:
-            said.append(f"its {what} ends at {number(float(values[-1]), 3)}")
+            said.append(f"its {what} is {number(float(values[-1]), 3)} in the end")
     title = case.entries[name].title
     return f"{title} over up to {lengths[-1]} frames: {' and '.join(said)}"
 
 
 def _draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-
     lengths, found = case.once(losses)
     colour = colours(entry.group for entry in case.entries.values())
     figure = blank(height=3.5 + 0.1 * len(found))
     panels = figure.subplots(1, 2)
     handles = []
-    for name, lines in found.items():
+    for name, losses_of in found.items():
         entry = case.entries[name]
         shade = colour[entry.group]
         slopes = []
-        for axes, values in zip(panels, lines, strict=True):
+        for axes, values in zip(panels, losses_of, strict=True):
             _line(axes, lengths, values, shade)
             growth = exponent(lengths, values, case.settings.confidence)
             slopes.append(number(None if growth is None else growth.exponent, 2))
-        label = f"{entry.title} ({', '.join(slopes)})"
-        handles.append(Line2D([], [], color=shade, linewidth=3, label=label))
+        handles.append(line(f"{entry.title} ({', '.join(slopes)})", shade, linewidth=3))
     for axes, what in zip(panels, ("regret (points)", "fit (rounds)"), strict=True):
-        if not any(np.isfinite(line.get_ydata()).any() for line in axes.lines):
-            axes.set_ylim(0.1, 10)  # all is nothing: an axis without a curve
+        if not any(np.isfinite(drawn.get_ydata()).any() for drawn in axes.lines):
+            axes.set_ylim(0.1, 10)  # all are zero: an axis without a curve
         _frame(axes, lengths)
         axes.set_ylabel(what)
     handles += [
-        Line2D([], [], color=MUTED, linestyle=":", label="slope 1: linear"),
-        Line2D([], [], color=INK, linestyle=_DASHED, label="negative, its magnitude"),
+        line("slope 1: linear", MUTED, linestyle=":"),
+        line("negative, its magnitude", linestyle=_DASHED),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    legend(figure, handles, columns=2)
     return figure
 
 
 def _line(axes: Axes, lengths: NDArray[np.int64], values: NDArray[np.float64], shade: str) -> None:
-    """Draw magnitudes; a logarithmic axis has no other place for what lies below zero."""
+    """Draw magnitudes, since a logarithmic axis has no negative values."""
     for sign, style in ((1, "-"), (-1, _DASHED)):
         side = np.where(sign * values > _NOTHING, sign * values, np.nan)
         axes.plot(lengths, side, "o", color=shade, markersize=3.5)
@@ -214,11 +207,11 @@ GROWTH = Picture(
     "growth",
     _title,
     _draw,
-    "Every policy lives anew through the first T frames; a task whose window is cut keeps its even "
-    "rate. Regret: cost, late training aside, beyond that of the best plan of every frame for "
-    "itself which trains each task at its even rate, or as much of it as the cap leaves room for. "
-    "Fit: norm of the rounds that tasks lack at the end. In brackets the exponents of T, regret "
-    "first, fitted to the positive values where there are three; they speak about these horizons "
-    "alone. A fit of nothing has no place on the axis. A negative regret is that of a policy that "
-    "does less than the comparator, or does it at better times.",
+    "Every policy runs anew on the first T frames; a task whose window is cut keeps its even rate. "
+    "Regret: cost without late training, less that of the best plan of every frame by itself, "
+    "which trains each task at its even rate as far as the cap allows. Fit: norm of the rounds by "
+    "which tasks lag behind at the end. In brackets: the exponents of T for regret and fit, fitted "
+    "to positive values where there are at least three, and valid for these horizons only. A fit "
+    "of zero is not drawn. Regret is negative if a policy does less than the comparator, or does "
+    "it at better times.",
 )

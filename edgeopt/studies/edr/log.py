@@ -1,4 +1,4 @@
-"""What the runs of an EDR study leave: the parts of their costs, metrics and logs."""
+"""Parts of the cost of a run, metrics and logs of an EDR study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 PENALTIES = ("late training", "unserved requests")
-"""The parts of the penalised cost that nobody pays in money or waiting."""
+"""The parts of the penalised cost that are neither energy nor delay."""
 
 
 def simulated(case: Case) -> dict[str, EdrTrajectory]:
@@ -39,7 +39,7 @@ def cost_parts(instance: EdrInstance, trajectory: EdrTrajectory) -> dict[str, ND
 
 
 def capped(instance: EdrInstance) -> NDArray[np.int64]:
-    """Return the frames in which the grid asks for a cap."""
+    """Return the frames that have a cap."""
     return np.flatnonzero(np.isfinite(instance.cap))
 
 
@@ -61,7 +61,7 @@ METRICS = (
     Metric("late", "Late tasks", lambda _, runs: runs.late().sum(axis=1).astype(float)),
     Metric("unserved", "Unserved requests", lambda _, runs: runs.unserved.sum(axis=1)),
 )
-"""Costs at the true prices; what was broken, trained, missed and not served."""
+"""Costs at the true prices, energy above caps, training, and unserved requests."""
 
 
 _PER_MEGAWATT_HOUR = 1e6
@@ -117,8 +117,8 @@ FRAMES_LOG = Log(
     "Every frame",
     _frames,
     bad=(_EXCESS, _UNSERVED, _MISSING),
-    caption="Means over the runs. A cap of infinity is none. Rounds are missed in the frame in "
-    "which the window of their task ends.",
+    caption="Means over the runs. A cap of infinity means that there is none. Missed rounds are "
+    "counted in the frame in which the window of their task ends.",
 )
 """One row per frame: cap, energy, excess, price, requests, rounds, cost."""
 

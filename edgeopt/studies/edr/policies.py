@@ -1,4 +1,4 @@
-"""The policies that an EDR study compares, and the bounds that know everything."""
+"""The policies that an EDR study compares, and the bounds that know the future."""
 
 from __future__ import annotations
 
@@ -27,14 +27,9 @@ METHODS = ("benders", "highs")
 
 
 class Framewise(NamedTuple):
-    """The best plan of every frame for itself, training at the even rate at least.
+    """The best plan of every frame by itself, training at the even rate at least.
 
-    Parameters
-    ----------
-    cost
-        Its cost, unserved requests at their price, shape [T].
-    bound
-        Proven lower bound on it, shape [T].
+    The cost includes penalties for unserved requests; `bound` is a proven lower bound, shape [T].
     """
 
     cost: NDArray[np.float64]
@@ -46,23 +41,23 @@ def solve(instance: EdrInstance, **options: Any) -> Benchmark:
     from edgeopt.models.edr import solve_offline
 
     plan = solve_offline(instance, **options)
-    proven = "to what was asked for" if plan.certified else "less than was asked for"
+    proven = "to" if plan.certified else "short of"
     return Benchmark(
         value=plan.objective,
         bound=plan.bound,
         gap=abs(plan.gap),
         seconds=plan.seconds,
         solver="HiGHS" if plan.method == "highs" else "HiGHS and network simplex",
-        status=f"{plural(plan.iterations, 'plan')} of rounds, proven {proven}",
+        status=f"{plural(plan.iterations, 'plan')} of rounds, proven {proven} the requested gap",
         plan=plan,
     )
 
 
 def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
-    """Return the rounds that the best plan of a frame for itself has to train, shape [T, I].
+    """Return the rounds that the best plan of a frame by itself has to train, shape [T, I].
 
-    The even rate; where that does not fit beside serving all requests, all tasks get the same share
-    of it.
+    The even rate; where serving all requests leaves too little for that, all tasks get the same
+    share of it.
     """
     from edgeopt.models.edr.penalties import least_energy
 
@@ -72,14 +67,14 @@ def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
     for frame in np.flatnonzero(np.isfinite(instance.cap) & (needed > 0)).tolist():
         left = float(instance.cap[frame]) - least_energy(instance, frame)
         share[frame] = min(1.0, max(0.0, left) / needed[frame])
-    room = instance.slots * instance.capacity
+    most = instance.slots * instance.capacity
     load = rate @ instance.round_work
-    busiest = np.divide(room, load, out=np.ones_like(load), where=load > room).min(axis=1)
+    busiest = np.divide(most, load, out=np.ones_like(load), where=load > most).min(axis=1)
     return np.asarray(rate * np.minimum(share, busiest)[:, None])
 
 
 def _framewise(instance: EdrInstance) -> Benchmark:
-    """Solve every frame for itself."""
+    """Solve every frame by itself."""
     from edgeopt.models.edr.comparators import frame_comparator
     from edgeopt.models.edr.penalties import served_cap
 
@@ -129,14 +124,14 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     OFFLINE: BenchmarkEntry(
         "OPT(LP)",
-        "every plan that keeps the caps, or where serving alone needs more uses no more than that; "
-        "a policy that exceeds caps can get past it",
+        "every plan that keeps the caps, or uses no more than serving alone needs where that "
+        "exceeds a cap; a policy that exceeds caps can have a lower cost",
         solve,
     ),
     FRAMEWISE: BenchmarkEntry(
         "OPT(frame)",
-        "every plan within the caps that trains each task at its even rate or faster in every "
-        "frame, or as much of that as the cap leaves room for; regret compares with it",
+        "every plan within the caps that trains each task in every frame at its even rate or "
+        "faster, as far as the cap allows; regret is measured against it",
         _framewise,
     ),
 }
@@ -167,7 +162,7 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], bool], ...] = (
     ("even_rate", "Even rate", "EvenRate", "own", {}, True),
     ("even_rate+free", "Even rate without reserve", "EvenRate", "own", {"reserve": None}, False),
     ("greedy", "Greedy", "Greedy", "published", {}, True),
-    # These drop requests before they exceed a cap; the others do not route by an energy budget.
+    # These drop requests rather than exceed a cap; the others do not route by an energy budget.
     ("saddle_point+shed", "Shedding saddle point", "SaddlePoint", "improved",
      {"elastic": "shed"}, True),
     ("quantile+shed", "Shedding quantile", "QuantileThreshold", "own", {"elastic": "shed"}, True),

@@ -1,4 +1,4 @@
-"""The record of EDR: all that studies and the command line know of it."""
+"""The record of EDR."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.edr import EdrInstance, from_bundled, from_raw, generate
-from edgeopt.instances.edr.named_instances import small as tiny
+from edgeopt.instances.edr.named_instances import small as random_instance
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
@@ -18,12 +18,11 @@ from edgeopt.studies.edr.policies import BENCHMARKS, METHODS, export, solve
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
-    Constraint,
     Instances,
-    Objective,
     Offline,
     Paper,
     Policies,
@@ -45,7 +44,7 @@ def _random_small(seed: int) -> EdrInstance:
     draw = np.random.default_rng((seed, 1))
     kind = seed % 3
     if kind == 1:
-        return tiny(draw)
+        return random_instance(draw)
     if kind == 2:
         return steady(int(draw.integers(2**32)))
     return generate(
@@ -60,57 +59,56 @@ def _random_small(seed: int) -> EdrInstance:
 
 
 def _notes(case: Case) -> list[str]:
-    """Say what the data are, what is priced, what is not, and what each policy gets to see."""
+    """Explain the data, the cost, the bound, and what each policy knows."""
     instance: EdrInstance = case.instance
     said = [origin(instance)]
     said += [
-        "The penalised cost of a frame is its energy at the true price and the delay of its "
-        "requests and of its exchange of models, each with the weight that the instance gives it "
-        f"({number(instance.energy_weight, 3)} per dollar, {number(instance.delay_weight, 3)} per "
-        "second); beside that, twice its mean cost for every round that misses its deadline, and "
-        "for every unserved request more than any route could cost. Ratios of policies depend on "
-        "the two weights. Energy above a cap has no price at all: it is counted, as broken caps "
-        "and as a share of all capped energy, and stands in the account of every frame.",
-        f"{case.label} knows prices, requests and channels beforehand and may train fractions of "
+        "The penalised cost of a frame adds the cost of energy at the true price "
+        f"({number(instance.energy_weight, 3)} per dollar), the cost of the delays of requests and "
+        f"of the exchange of models ({number(instance.delay_weight, 3)} per second), and "
+        "penalties: for every round that misses its deadline, twice the mean cost of a round; for "
+        "every unserved request, more than any route could cost. Ratios of policies depend on the "
+        "two weights. Energy above a cap has no price: it is counted, as exceeded caps, as a share "
+        "of all capped energy, and in the log of frames.",
+        f"{case.label} knows prices, requests and channels in advance and may train fractions of "
         "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
-        "may use that much and no more. A policy that exceeds caps is not bound by it, so its "
-        "ratio to it only compares; the column “times own bound” is filled where it is a bound.",
+        "may use that much and no more. It does not bound a policy that exceeds caps, whose ratio "
+        "to it only serves comparison. The column “times own bound” has a ratio where the bound is "
+        "valid for the policy.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
-        "it ends, the requests of a slot when the slot begins. All policies see the same, "
-        "but they use it differently: the printed saddle point goes by costs and caps of the frame "
-        "before, the others by those of the frame itself at the last known price. No policy sees "
-        "the requests of a slot before it.",
-        *_accounted(case),
+        "it ends, and the requests of a slot when the slot begins. All policies have the same "
+        "information and use it differently: the saddle point as printed uses costs and caps of "
+        "the previous frame, the others those of the current frame at the last known price.",
+        _frames_of(case),
     ]
     if case.table["value_se"].eq(0).all():
-        said.append("Nothing random is left: all runs of a policy are the same.")
+        said.append("Nothing is random: all runs of a policy are the same.")
     else:
         said.append(
-            "The scenarios are all alike: what differs between runs is the rounding of the saddle "
-            "point alone. Policies without coins have no error."
+            "All runs have the same scenario and differ only in the random rounding of the saddle "
+            "point. Policies without randomness have no standard error."
         )
     return said
 
 
-def _accounted(case: Case) -> list[str]:
-    """Count frames with and without a cap, and what is wrong in how many of them."""
+def _frames_of(case: Case) -> str:
+    """Count the frames with and without a cap, and those in which requests stay unserved."""
     instance: EdrInstance = case.instance
-    frames = capped(instance)
-    free = instance.frames - frames.size
+    frames = capped(instance).size
     said = (
-        f"Every frame is accounted for: {plural(instance.frames, 'frame')}, "
-        f"{frames.size} with a cap and {free} without"
+        f"The instance has {plural(instance.frames, 'frame')}, {frames} with a cap and "
+        f"{instance.frames - frames} without"
     )
     short = np.zeros(instance.frames, dtype=bool)
     for trajectory in simulated(case).values():
         short |= (trajectory.unserved > 0).any(axis=0)
     if short.any():
         said += f"; in {int(short.sum())} of them some policy leaves requests unserved"
-    return [f"{said}. The accounts below list all of them for each policy."]
+    return f"{said}. The logs below list every frame for each policy."
 
 
 def _describe(instance: EdrInstance) -> Mapping[str, float | int | str]:
-    """Return the sizes of an instance and what characterises it."""
+    """Return the sizes and main figures of an instance."""
     frames = capped(instance)
     return {
         "sites": instance.sites,
@@ -149,7 +147,7 @@ SYSTEM = System(
             ),
             "tables": Source(
                 from_bundled,
-                "a composite week of public measurements that never met",
+                "a composite week of public measurements from different places",
                 seeded=True,
                 provenance=partial(licences, "Ontario", "EIA", "London", "EUA"),
             ),

@@ -1,4 +1,4 @@
-"""Pictures of training: how far tasks come, and the delay that requests have beside them."""
+"""Pictures of the progress of training, and of the delays of requests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.studies.edr.log import done, simulated
 from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import number, percent, plural
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 _SHOWN = 60
-"""Tasks that a picture has room for."""
+"""Most tasks in a picture."""
 
 _DONE, _MISSING = "#0072b2", "#d55e00"
 
@@ -53,8 +54,6 @@ def _progress_title(case: Case) -> str:
 
 
 def _progress_draw(case: Case) -> Figure:
-    from matplotlib.patches import Patch
-
     instance: EdrInstance = case.instance
     trajectory = simulated(case)[lead(case)]
     tasks = shown_tasks(instance, trajectory.missing[0])
@@ -64,21 +63,16 @@ def _progress_draw(case: Case) -> Figure:
     for row, task in enumerate(tasks.tolist()):
         _task(axes, instance, row, task, share[:, task])
     axes.set_xlim(0, instance.frames)
-    axes.set_ylim(max(1, tasks.size), 0)
-    step = -(-max(1, tasks.size) // 20)
-    axes.set_yticks(
-        np.arange(tasks.size)[::step] + 0.5, [f"task {task}" for task in tasks[::step]], fontsize=7
+    canvas.in_strips(
+        axes, [f"task {task}" for task in tasks], -(-max(1, tasks.size) // 20), fontsize=7
     )
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    more = f" ({tasks.size} of {instance.tasks} tasks shown)" if tasks.size < instance.tasks else ""
-    axes.set_xlabel(f"frame{more}")
+    axes.set_xlabel(f"frame{canvas.of_all(tasks.size, instance.tasks, 'task')}")
     handles = [
-        Patch(color=MUTED, alpha=0.25, label="window"),
-        Patch(color=_DONE, alpha=0.8, label="share of rounds done"),
-        Patch(color=_MISSING, label="missing at the deadline"),
+        canvas.patch("window", color=MUTED, alpha=0.25),
+        canvas.patch("share of rounds done", color=_DONE, alpha=0.8),
+        canvas.patch("missing at the deadline", color=_MISSING),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -113,9 +107,9 @@ PROGRESS = Picture(
     "progress",
     _progress_title,
     _progress_draw,
-    "The first run. Every strip is the window of a task, from its arrival to its deadline; it "
-    "fills from below with the share of its rounds that are done. Orange at the end of a window: "
-    "rounds missing at the deadline. Tasks are sorted by deadline.",
+    "The first run. Every strip is the window of a task, from arrival to deadline; it fills from "
+    "below with the share of the rounds that are done. Orange at the end: rounds missing at the "
+    "deadline. Tasks are sorted by deadline.",
 )
 
 
@@ -140,7 +134,7 @@ def _quality_title(case: Case) -> str:
         return "No request is served"
     fast, slow = min(found, key=lambda n: found[n]), max(found, key=lambda n: found[n])
     first = (
-        f"Every served request keeps its objective; half of them use at most "
+        f"Every served request meets its objective; half of them use at most "
         f"{percent(found[fast], 0)} of it with {case.entries[fast].title}"
     )
     if slow == fast:
@@ -176,8 +170,8 @@ QUALITY = Picture(
     "quality",
     _quality_title,
     _quality_draw,
-    "Served requests of all runs, by the share of their latency objective that their delay takes "
-    "up: one row per policy, the same scale for all; the vertical mark is the median. No bar is "
-    "beyond 100 % because routes that are too slow are never used; what cannot be served in time "
-    "is unserved, and counted in the table.",
+    "Served requests of all runs by the share of their latency objective that their delay takes, "
+    "one row per policy on the same scale; the vertical mark is the median. No bar is beyond 100 % "
+    "because routes that are too slow are never used: requests that cannot be served in time stay "
+    "unserved, and the table counts them.",
 )

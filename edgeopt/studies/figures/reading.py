@@ -179,7 +179,7 @@ def by(metric: str, key: str = "policy", **at: Any) -> Callable[[pd.DataFrame], 
     return read
 
 
-def beside(
+def ordered(
     metric: str,
     own: str,
     titles: Mapping[str, str],

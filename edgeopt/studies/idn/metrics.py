@@ -1,4 +1,4 @@
-"""What a deployment costs and what users notice of it: metrics and their pictures."""
+"""Latency, accuracy and model updates: metrics and their pictures."""
 
 from __future__ import annotations
 
@@ -31,25 +31,17 @@ def _per_request(instance: IdnInstance, slots: NDArray[np.float64]) -> NDArray[n
     return np.asarray(slots[:, served] @ weights / weights.sum())
 
 
-def _latency(instance: IdnInstance, trajectory: IdnTrajectory) -> NDArray[np.float64]:
-    return _per_request(instance, trajectory.latency)
-
-
-def _inaccuracy(instance: IdnInstance, trajectory: IdnTrajectory) -> NDArray[np.float64]:
-    return _per_request(instance, trajectory.inaccuracy)
-
-
-def _updates(_instance: IdnInstance, trajectory: IdnTrajectory) -> NDArray[np.float64]:
-    return trajectory.model_updates()
-
-
-LATENCY = Metric("latency", "Latency (ms)", _latency)
+LATENCY = Metric(
+    "latency", "Latency (ms)", lambda instance, runs: _per_request(instance, runs.latency)
+)
 """Network and inference delay of a request."""
 
-INACCURACY = Metric("inaccuracy", "Inaccuracy (%)", _inaccuracy)
+INACCURACY = Metric(
+    "inaccuracy", "Inaccuracy (%)", lambda instance, runs: _per_request(instance, runs.inaccuracy)
+)
 """100 less the accuracy of the model that serves a request."""
 
-UPDATES = Metric("updates", "Model updates (MB per slot)", _updates)
+UPDATES = Metric("updates", "Model updates (MB per slot)", lambda _, runs: runs.model_updates())
 """Size of the models that nodes fetch."""
 
 
@@ -140,13 +132,13 @@ TRADE_OFF = Picture(
     "trade_off",
     _trade_off_title,
     _trade_off_draw,
-    "Means over all requests and runs, with standard errors where they are visible. Along a dotted "
-    "line a request costs the same: latency plus alpha times inaccuracy; lower left is better.",
+    "Means over all requests and runs, with standard errors where they are visible. Dotted lines "
+    "are lines of equal cost: latency plus alpha times inaccuracy. Lower left is better.",
 )
 
 
 _LINEAR = 10.0
-"""MB per slot from which on the axis is logarithmic."""
+"""MB per slot above which the axis is logarithmic."""
 
 _GIGABYTE = 1024.0
 
@@ -203,7 +195,7 @@ MODEL_UPDATES = Picture(
     "model_updates",
     _updates_title,
     _updates_draw,
-    "Size of the models that all nodes together fetch per slot, averaged over the slots so far and "
-    "the runs, with confidence interval. Logarithmic above 10 MB. What is fetched for the first "
-    "slot does not count.",
+    "Size of the models that all nodes together fetch per slot: mean over the slots so far and the "
+    "runs, with confidence interval. The axis is logarithmic above 10 MB. Models fetched for the "
+    "first slot do not count.",
 )

@@ -46,8 +46,8 @@ def layer_name(instance: IdnInstance, layer: int) -> str:
 _ALPHAS = (3.0, 4.0, 5.0)
 """Weights of accuracy at which the paper draws this picture."""
 
-_SETTLED = 3
-"""The last slots, one in so many, are averaged."""
+_LAST = 3
+"""The last of so many parts of the run is averaged."""
 
 _COLOUR = (0.0, 0.447, 0.698)
 
@@ -66,11 +66,11 @@ def hosted_share(
     models = models[np.argsort(-instance.accuracy[models], kind="stable")]
     nodes = np.unique(instance.path[instance.request_task == task])
     nodes = nodes[nodes >= 0]
-    settled = hosted[-max(1, len(hosted) // _SETTLED) :]
+    late = hosted[-max(1, len(hosted) // _LAST) :]
     of_node = layers(instance)
     rows = sorted(set(of_node[nodes].tolist()))
     share = [
-        settled[:, nodes[of_node[nodes] == layer]][:, :, models].mean(axis=(0, 1)) for layer in rows
+        late[:, nodes[of_node[nodes] == layer]][:, :, models].mean(axis=(0, 1)) for layer in rows
     ]
     return rows, models, np.array(share)
 
@@ -152,20 +152,20 @@ ALLOCATION = Picture(
     _heat_map_title,
     _heat_map_draw,
     "Rows: layers of the network, cloud first. Columns: the models of the task with the most "
-    "requests, the most accurate first. The bluer, the more of the layer's nodes on a path of that "
-    "task host the model, averaged over the last third of the slots of the first run. The first "
-    "panel is the study's own instance; the others differ from it in the weight of accuracy alone.",
+    "requests, most accurate first. Colour: share of the layer's nodes on a path of that task that "
+    "host the model, averaged over the last third of the first run. The first panel is the "
+    "instance of the study; the others differ from it only in alpha, the weight of accuracy.",
 )
 
 
 _WIDEST = 45
-"""Nodes side by side that a picture has room for."""
+"""Most nodes in a row of a picture."""
 
 _GIGABYTE = 1024.0
 
 
 def layered(instance: IdnInstance) -> NDArray[np.float64]:
-    """Place nodes by layer, the cloud on top, each below the nodes it hangs on, shape [V, 2]."""
+    """Place nodes by layer, cloud on top, each below the nodes it is linked to, shape [V, 2]."""
     of_node = layers(instance)
     place = np.zeros((instance.nodes, 2))
     above: dict[int, float] = {}
@@ -193,7 +193,7 @@ def _spread(instance: IdnInstance) -> NDArray[np.float64]:
 
 
 def _apart(place: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Push nodes from each other that are too close to be told apart, shape [V, 2]."""
+    """Push nodes apart that are too close to be distinguished, shape [V, 2]."""
     least = 0.7 / np.sqrt(max(16, len(place)))
     for _ in range(100):
         away = place[:, None] - place
@@ -217,7 +217,7 @@ def _network_title(case: Case) -> str:
     chosen = instance.active & np.isfinite(instance.budget)
     name = case.entries[lead(case)].title
     if not chosen.any():
-        return f"No node of the network has a choice; {name} hosts what is permanent"
+        return f"No node has memory to allocate; {name} hosts the permanent models only"
     used = (hosted * instance.size).sum(axis=1)[chosen].sum() / instance.budget[chosen].sum()
     counts = hosted[chosen].sum(axis=1)
     return (
@@ -234,7 +234,7 @@ def _network_draw(case: Case) -> Figure:
     instance: IdnInstance = case.instance
     hosted = _last(case)
     rows, counts = np.unique(layers(instance), return_counts=True)
-    # A tree hangs in layers; the links of other networks would cross them.
+    # A tree is drawn in layers; in other networks, links would cross them.
     in_layers = len(instance.edges) < instance.nodes and counts.max() <= _WIDEST
     place = layered(instance) if in_layers else _spread(instance)
     height = 1.3 + 0.85 * len(rows) if in_layers else 4.6
@@ -285,10 +285,10 @@ def _bar(
     if instance.pinned[node]:
         axes.add_patch(Rectangle(*frame, facecolor=MUTED, alpha=0.35, edgecolor="none", zorder=3))
     elif instance.budget[node] > 0:
-        room = min(float(instance.budget[node]), float(instance.size[node].sum()))
+        memory = min(float(instance.budget[node]), float(instance.size[node].sum()))
         level = bottom
         for accuracy, size in _levels(instance.accuracy[hosted], instance.size[node, hosted]):
-            part = tall * size / room
+            part = tall * size / memory
             shade = scale.to_rgba(np.array(accuracy))
             axes.add_patch(Rectangle((left, level), width, part, facecolor=shade, zorder=3))
             level += part
@@ -314,38 +314,25 @@ def _name_layers(
         elif np.ptp(instance.budget[nodes]) == 0 and np.isfinite(instance.budget[nodes[0]]):
             text += f"\n{float(instance.budget[nodes[0]]) / _GIGABYTE:.3g} GB each"
         axes.annotate(
-            text,
-            xy=(0, place[nodes[0], 1]),
-            xycoords=("axes fraction", "data"),
-            xytext=(-6, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=8.5,
-            color=INK,
-        )
+            text, xy=(0, place[nodes[0], 1]), xycoords=("axes fraction", "data"), xytext=(-6, 0),
+            textcoords="offset points", ha="right", va="center", fontsize=8.5, color=INK,
+        )  # fmt: skip
 
 
 def _name_nodes(axes: Axes, names: tuple[str, ...], place: NDArray[np.float64]) -> None:
     """Write the name of each node below it."""
     for name, (x, y) in zip(names, place.tolist(), strict=True):
         axes.annotate(
-            name,
-            xy=(x, y),
-            xytext=(0, -2),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=7,
-            color=INK,
-        )
+            name, xy=(x, y), xytext=(0, -2), textcoords="offset points", ha="center", va="top",
+            fontsize=7, color=INK,
+        )  # fmt: skip
 
 
 NETWORK = Picture(
     "network",
     _network_title,
     _network_draw,
-    "Every frame is the memory of a node, filled by what it hosts in the last slot of the first "
-    "run, the least accurate models at the bottom, models of one accuracy together; what sticks "
-    "out of the frame exceeds the budget. Grey nodes are repositories. Lines are links.",
+    "Every frame is the memory of a node, filled by the models that it hosts in the last slot of "
+    "the first run, least accurate at the bottom, equally accurate ones together; what extends "
+    "beyond the frame exceeds the budget. Grey nodes are repositories. Lines are links.",
 )

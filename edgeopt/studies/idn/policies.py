@@ -1,4 +1,4 @@
-"""The policies that an IDN study compares, and the bound on placements that stay the same."""
+"""The policies that an IDN study compares, and the bound on static placements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATIC = "static"
 """Name of the benchmark."""
 
 METHODS = ("auto", "direct", "structured")
-"""Ways to solve the linear programme."""
+"""Ways to solve the linear program."""
 
 
 def solve(instance: IdnInstance, **options: Any) -> Benchmark:
@@ -50,18 +50,18 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     STATIC: BenchmarkEntry(
         "OPT(static)",
-        "every placement that stays the same in all slots and keeps every budget; a policy that "
-        "moves models, or one whose rounding may exceed a budget, can get past it",
+        "every placement that is the same in all slots and keeps every budget; a policy that moves "
+        "models, or whose rounding can exceed a budget, can have a larger gain",
         solve,
     )
 }
 
 
-_ROOM = "edgeopt.online.idn"
+_ONLINE = "edgeopt.online.idn"
 
 
 def _infida(name: str, title: str, *, default: bool = False, **options: Any) -> PolicyEntry:
-    make = made(_ROOM, "Infida", label=title, **options)
+    make = made(_ONLINE, "Infida", label=title, **options)
     published = name in ("infida", "infida+published")
     edition: Literal["published", "improved"] = "published" if published else "improved"
     return PolicyEntry(name, title, make, edition=edition, default=default)
@@ -86,7 +86,7 @@ def _greedy(instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
 
 
 def _olag(name: str, title: str, *, default: bool = False, **options: Any) -> PolicyEntry:
-    make = made(_ROOM, "Olag", **options)
+    make = made(_ONLINE, "Olag", **options)
     return PolicyEntry(name, title, make, edition="published", default=default)
 
 

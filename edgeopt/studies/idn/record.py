@@ -1,4 +1,4 @@
-"""The record of IDN: all that studies and the command line know of it."""
+"""The record of IDN."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.idn import IdnInstance, from_bundled, from_raw, generate
-from edgeopt.instances.idn.named_instances import small as tiny
+from edgeopt.instances.idn.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRADE_OFF, UPDATES
 from edgeopt.studies.idn.network import ALLOCATION, NETWORK
 from edgeopt.studies.idn.policies import BENCHMARKS, METHODS, export, solve
+from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
-    Constraint,
     Instances,
-    Objective,
     Offline,
     Paper,
     Policies,
     Reporting,
     System,
 )
-from edgeopt.studies.wording import listed
+from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,37 +50,37 @@ def _random_small(seed: int) -> IdnInstance:
             rate=float(draw.integers(1, 10)) / 60.0,
         )
     if kind == 1:
-        return tiny(draw)
+        return random_instance(draw)
     return (fitting if kind == 2 else one_node)(int(draw.integers(2**32)))
 
 
 def _notes(case: Case) -> list[str]:
-    """Say what the gain is, what the bound bounds, and what an exceeded budget is."""
+    """Explain the gain, the policies that the bound is valid for, and exceeded budgets."""
     said = [
-        "The gain of a slot is what its requests would cost more if the repositories alone served "
-        "them, in ms per request; the value of a run is its mean over the slots. Requests are the "
-        "same in every scenario; the order in which they arrive in a slot, and the coins of the "
-        "policies, are not.",
-        f"{case.label} is an upper bound: it knows all requests beforehand, lets request "
-        "types share the capacity of a model in the best way, and may host parts of models. It "
-        "bounds no policy that moves models from slot to slot, and none whose budget holds only "
-        "on average: for these the share of it only compares, and may exceed 100 %. The column "
-        "“share of own bound” is filled where the bound is valid for the row.",
+        "The gain of a slot is the cost that it saves compared with serving all requests from the "
+        "repositories, in ms per request; the value of a run is its mean over the slots. All runs "
+        "have the same requests; they differ in the order of arrivals within a slot and in the "
+        "random choices of the policies.",
+        f"{case.label} is an upper bound for static placements: it knows all requests in advance, "
+        "lets request types share the capacity of a model optimally, and may host parts of models. "
+        "It does not bound policies that move models between slots, nor policies that keep a "
+        "budget on average only: their ratio to it only serves comparison and can exceed 100 %. "
+        "The column “share of own bound” has a ratio where the bound is valid for the policy.",
     ]
     exceeding = case.table[case.table["violated"] > 0]
     if not exceeding.empty:
         names = [case.entries[name].title for name in exceeding["policy"]]
         said.append(
-            "A node budget counts once per slot. Rounding that keeps every expectation fills a "
-            "budget exactly, up to one last model, which is hosted with the probability that is "
-            f"left for it and may then exceed the budget: {listed(names)}. The other policies keep "
-            "every budget in every slot."
+            "Every node has a budget in every slot. Rounding that preserves expectations fills a "
+            "budget exactly, except for one last model, which it hosts with the remaining "
+            f"probability and which can then exceed the budget: {'; '.join(names)}. The other "
+            "policies keep every budget in every slot."
         )
     changes = _changes(case.instance)
     if changes > 1:
         said.append(
-            f"Requests change {changes - 1} times over the horizon, so the best static placement "
-            "is a compromise that a policy which moves models can beat."
+            f"Requests change {plural(changes - 1, 'time')} over the horizon, so a policy that "
+            "moves models can beat the best static placement."
         )
     return said
 
@@ -92,7 +91,7 @@ def _changes(instance: IdnInstance) -> int:
 
 
 def _describe(instance: IdnInstance) -> Mapping[str, float | int | str]:
-    """Return the sizes of an instance and what characterises it."""
+    """Return the sizes and main figures of an instance."""
     chosen = instance.active & np.isfinite(instance.budget)
     needed = float(instance.size[chosen].sum())
     return {
@@ -130,10 +129,10 @@ SYSTEM = System(
             "topology_1": _source(1, "fixed", "36 nodes, steady popularity"),
             "topology_2": _source(2, "fixed", "5 nodes, steady popularity"),
             "topology_1_sliding": _source(
-                1, "sliding", "36 nodes, popularity that moves every hour"
+                1, "sliding", "36 nodes, popularity that shifts every hour"
             ),
             "topology_2_sliding": _source(
-                2, "sliding", "5 nodes, popularity that moves every hour"
+                2, "sliding", "5 nodes, popularity that shifts every hour"
             ),
             "tables": Source(
                 from_bundled,

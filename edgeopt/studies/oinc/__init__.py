@@ -1,4 +1,4 @@
-"""OINC as studies see it, and the paper's Table I on drawn instances.
+"""OINC as studies see it.
 
 Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
 Edge Computing.
@@ -7,6 +7,5 @@ Edge Computing.
 from __future__ import annotations
 
 from edgeopt.studies.oinc.record import SYSTEM
-from edgeopt.studies.oinc.table_one import table_one
 
-__all__ = ["SYSTEM", "table_one"]
+__all__ = ["SYSTEM"]

@@ -12,7 +12,7 @@ from edgeopt.instances.oinc import generate
 from edgeopt.studies.figures import InstanceSpec, PaperFigure, Published, found, means, said, swept
 from edgeopt.studies.figures.cells import Sweep
 from edgeopt.studies.figures.drawing import bars, curves
-from edgeopt.studies.figures.reading import ahead, beside, extreme, largest, needed, span, trend
+from edgeopt.studies.figures.reading import ahead, extreme, largest, needed, ordered, span, trend
 from edgeopt.studies.oinc.log import simulated as trajectories
 from edgeopt.studies.oinc.table_one import PUBLISHED
 from edgeopt.studies.wording import uncapitalised
@@ -342,7 +342,7 @@ _FIGURE_11 = PaperFigure(
                 found("seconds", policy="oinc", seconds=max)),
         Published(
             "OINC", "slightly slower than Kalmia; faster than all others",
-            beside("seconds", "oinc", _ALL, {"slower than": lt, "faster than": gt}, devices=max),
+            ordered("seconds", "oinc", _ALL, {"slower than": lt, "faster than": gt}, devices=max),
             why="Computed at the largest number of devices.",
         ),
     ],

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.log import kind_name, site_name
+from edgeopt.studies.oinc.log import kind_name
+from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
-from edgeopt.studies.wording import number, plural
+from edgeopt.studies.wording import called, number, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 SHOWN: Final = 60
-"""Jobs that a picture has room for."""
+"""Most jobs in a picture."""
 
 _LATE = "#d55e00"
 _ONE: Final = "retraining"
-"""What jobs without kinds are called."""
+"""Name of jobs without kinds."""
 
 _TOUCHING: Final = 1e-9
 _OTHERS: Final = 8
@@ -80,7 +81,7 @@ def _title(case: Case) -> str:
     title = case.entries[name].title
     jobs = case.instance.jobs
     if not jobs:
-        return "There is nothing to retrain"
+        return "There are no jobs"
     late = int((~trajectory.on_time[0]).sum())
     open_ones = int((~trajectory.complete[0]).sum())
     count = plural(jobs, "job")
@@ -94,14 +95,11 @@ def _title(case: Case) -> str:
     by = number(float(trajectory.completion[0, worst] - case.instance.deadline[worst]), 3)
     return (
         f"{said}, {late} of them after {'its' if late == 1 else 'their'} deadline; job {worst} "
-        + (f"is latest, by {by} s")
+        f"is latest, by {by} s"
     )
 
 
 def _draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     instance: OincInstance = case.instance
     trajectory: OincTrajectory = case.replay(lead(case))
     order = lanes(trajectory)
@@ -127,20 +125,18 @@ def _draw(case: Case) -> Figure:
     axes.set_ylim(max(1, order.size), 0)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    more = f" ({order.size} of {instance.jobs} jobs shown)" if order.size < instance.jobs else ""
-    axes.set_xlabel(f"time (s){more}")
-    handles: list[Patch | Line2D] = [
-        Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=kind)
+    axes.set_xlabel(f"time (s){canvas.of_all(order.size, instance.jobs, 'job')}")
+    kinds = [
+        canvas.patch(kind, facecolor=colour, edgecolor=INK, linewidth=0.4)
         for kind, colour in shade.items()
     ]
-    handles += [
-        Line2D([], [], color=MUTED, linewidth=1.2, label="in the system"),
-        Line2D([], [], color=INK, marker="|", linestyle="none", markersize=8,
-               markeredgewidth=1.3, label="deadline"),
-    ]  # fmt: skip
+    lines = [
+        canvas.line("in the system", MUTED, linewidth=1.2),
+        canvas.mark("deadline", "|", markersize=8, markeredgewidth=1.3),
+    ]
     if not trajectory.on_time[0].all():
-        handles.append(Line2D([], [], color=_LATE, linewidth=2.2, label="past the deadline"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        lines.append(canvas.line("past the deadline", _LATE, linewidth=2.2))
+    canvas.legend(figure, [*kinds, *lines], columns=4)
     return figure
 
 
@@ -166,7 +162,7 @@ def _bands(
     order: NDArray[np.int64],
     span: float,
 ) -> None:
-    """Shade every other site, and write its name beside its jobs."""
+    """Shade every other site, and label its jobs with its name."""
     if not order.size:
         axes.set_yticks([])
         return
@@ -181,7 +177,9 @@ def _bands(
                 zorder=0,
             )  # fmt: skip
         middles.append((first + stop) / 2)
-    named = ["no site" if site[s] < 0 else site_name(instance, int(site[s])) for s in starts]
+    named = [
+        "no site" if site[s] < 0 else called(instance.names, "site", int(site[s])) for s in starts
+    ]
     axes.set_yticks(middles, named, fontsize=8)
 
 
@@ -202,7 +200,7 @@ GANTT = Picture(
     "gantt",
     _title,
     _draw,
-    "The first run, a line per job from its arrival to its completion, jobs of a site together. "
-    "Bars: when it is served, as tall as the share of the site's CPU that it gets. Deadlines "
-    "beyond the last second are not drawn.",
+    "The first run, one line per job from arrival to completion, grouped by site. Bars: when the "
+    "job is served, as tall as its share of the site's CPU. Deadlines after the last second are "
+    "not drawn.",
 )

@@ -1,4 +1,4 @@
-"""What the runs of an OINC study leave: the parts of their costs, metrics and logs."""
+"""Parts of the cost of a run, metrics and logs of an OINC study."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
+from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """A figure of inference and one of retraining.
-
-    Parameters
-    ----------
-    inference, retraining
-        The two figures.
-    """
+    """A figure of inference and one of retraining."""
 
     inference: Floats
     retraining: Floats
@@ -42,32 +37,24 @@ def simulated(case: Case) -> dict[str, OincTrajectory]:
     return {name: cast("OincTrajectory", runs) for name, runs in case.trajectories.items()}
 
 
-def site_name(instance: OincInstance, site: int) -> str:
-    """Return what a site is called."""
-    return f"site {site}" if instance.names is None else instance.names[site]
-
-
 def request_count(instance: OincInstance) -> int:
     """Return how many requests there are in all slots together."""
     return int(instance.active.sum())
 
 
-def promises(instance: OincInstance) -> int:
+def constraint_count(instance: OincInstance) -> int:
     """Return how many objectives and deadlines a run can miss."""
     return request_count(instance) + instance.jobs
 
 
 def parts(instance: OincInstance, trajectory: OincTrajectory) -> Parts:
     """Split the weighted sum of every run; the parts add up to it, each of shape [runs]."""
-    assert instance.weight is not None
     jobs = trajectory.counted_completion @ instance.weight / instance.completion_scale
     return Parts(trajectory.total - jobs, jobs)
 
 
 def average_parts(instance: OincInstance, found: Parts) -> Parts:
     """Turn the parts of a weighted sum into weighted means, each over its own scale."""
-    assert instance.weight is not None
-    assert instance.request_weight is not None
     requests = float(instance.request_weight @ instance.active.sum(axis=1))
     jobs = float(instance.weight.sum())
     return Parts(
@@ -87,7 +74,7 @@ METRICS = (
     Metric("success", "Both in time", lambda _, runs: runs.success(), percent=True),
     Metric("refused", "Refused requests", lambda _, runs: runs.refused.sum(axis=1).astype(float)),
 )
-"""Mean times as the paper's Table I has them, scaled ones, and shares in time by kind."""
+"""Mean times as in the paper's Table I, scaled times, and shares in time."""
 
 
 _MISSED, _REFUSED, _LATE = "objectives missed", "refused", "late by (s)"
@@ -133,7 +120,7 @@ def _logs_jobs(case: Case, policy: str) -> pd.DataFrame:
             "weight": instance.weight,
             "arrival (s)": instance.arrival,
             "deadline (s)": instance.deadline,
-            "site": ["none" if j < 0 else site_name(instance, j) for j in site.tolist()],
+            "site": ["none" if j < 0 else called(instance.names, "site", j) for j in site.tolist()],
             "completion (s)": completion,
             "flow time (s)": completion - instance.arrival,
             _LATE: np.maximum(completion - instance.deadline, 0.0),
@@ -142,11 +129,11 @@ def _logs_jobs(case: Case, policy: str) -> pd.DataFrame:
 
 
 def kind_name(instance: OincInstance, job: int) -> str:
-    """Return what the kind of a job is called; jobs that have none get ""."""
+    """Return the name of the kind of a job, "" if it has none."""
     if instance.job_kind is None:
         return ""
     kind = int(instance.job_kind[job])
-    return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
+    return called(instance.kinds, "kind", kind)
 
 
 def _sites(case: Case, policy: str) -> pd.DataFrame:
@@ -162,7 +149,7 @@ def _sites(case: Case, policy: str) -> pd.DataFrame:
     job_site = trajectory.job_site[0]
     return pd.DataFrame(
         {
-            "site": [site_name(instance, j) for j in range(sites)],
+            "site": [called(instance.names, "site", j) for j in range(sites)],
             "CPU (Gcycle/s)": instance.speed,
             "requests": count,
             "mean latency (s)": np.divide(
@@ -183,7 +170,7 @@ SLOTS_LOG = Log(
     _slots,
     bad=(_MISSED, _REFUSED),
     caption="The first run. Missed objectives include refused requests. The weighted sum of a slot "
-    "is that of the requests and jobs which arrive in it.",
+    "is that of the requests and jobs that arrive in it.",
 )
 """One row per slot: requests, latency, what was missed, what was kept and used."""
 
@@ -192,7 +179,7 @@ JOBS_LOG = Log(
     "Every job",
     _logs_jobs,
     bad=(_LATE,),
-    caption="The first run. A completion of infinity: never complete.",
+    caption="The first run. A completion time of infinity means that the job is never complete.",
 )
 """One row per job: what it asks for, where it went, when it was complete."""
 
@@ -201,7 +188,7 @@ SITES_LOG = Log(
     "Every site",
     _sites,
     bad=(_MISSED,),
-    caption="The first run. Shares kept are means over the slots; a second in which jobs ran at "
-    "all counts as busy, those after the last slot included.",
+    caption="The first run. Shares kept are means over the slots. A second counts as busy if any "
+    "job ran in it, also after the last slot.",
 )
 """One row per site: requests and their latency, jobs, shares kept."""

@@ -1,4 +1,4 @@
-"""The policies that an OINC study compares, and the bound with inference and retraining apart."""
+"""The policies that an OINC study compares, and the bound on inference and retraining apart."""
 
 from __future__ import annotations
 
@@ -36,16 +36,9 @@ GAP: Final = 1e-3
 class Apart(NamedTuple):
     """Inference as if there were no jobs, and retraining as if there were no requests.
 
-    Parameters
-    ----------
-    value
-        Weighted sum of the two plans, which cannot be carried out together.
-    bound
-        Lower bound on that of any two plans.
-    plans
-        Plan of every slot, all CPU at its disposal.
-    job_site, completion
-        Site of every job and when it is complete, s, shape [K].
+    The weighted sum of the two plans, which cannot both be carried out, and a lower bound on that
+    of any two plans; the plan of every slot with all CPUs; and site and completion time (s) of
+    every job, shape [K].
     """
 
     value: Parts
@@ -69,8 +62,6 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
     from edgeopt.online.oinc.retraining import run_density
 
     began = time.perf_counter()
-    assert instance.request_weight is not None
-    assert instance.weight is not None
     least = weighted_sum_bound(instance, gap=gap)
     plans = tuple(
         solve_slot(slot_problem(instance, slot), objectives=False) for slot in range(instance.slots)
@@ -129,14 +120,14 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     APART: BenchmarkEntry(
         "BOUND(apart)",
-        "every policy that completes all its jobs, each at one site: it gives all CPUs to the "
-        "requests and all of them to the jobs as well, so that no policy reaches it",
+        "every policy that completes all its jobs, each at one site; it gives all CPUs to the "
+        "requests and all of them to the jobs, so that no policy reaches it",
         solve,
     ),
 }
 
 
-_ROOM = "edgeopt.online.oinc"
+_ONLINE = "edgeopt.online.oinc"
 
 _INFERENCE = {
     "near": ("Near-optimal", "NearOptimalInference"),
@@ -180,7 +171,7 @@ COMBINATIONS = {
     for inference in _INFERENCE
     for retraining in _RETRAINING
 }
-"""Names and titles of all pairs of a way to infer and a way to retrain, beside fixed shares."""
+"""Names and titles of all pairs of a way to infer and a way to retrain, with fixed shares."""
 
 
 def _oinc(
@@ -198,13 +189,13 @@ def _oinc(
 
 
 def _combined(name: str, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
-    import edgeopt.online.oinc as room
+    from edgeopt.online import oinc
 
     inference, retraining = name.split("+")
-    return room.Oinc(
-        inference=getattr(room, _INFERENCE[inference][1])(),
-        retraining=getattr(room, _RETRAINING[retraining][1])(),
-        reservation=room.StaticShares(),
+    return oinc.Oinc(
+        inference=getattr(oinc, _INFERENCE[inference][1])(),
+        retraining=getattr(oinc, _RETRAINING[retraining][1])(),
+        reservation=oinc.StaticShares(),
     )
 
 
@@ -221,7 +212,7 @@ POLICIES = (
         for name, title, options, default in _OINC
     ),
     *(
-        PolicyEntry(name, title, made(_ROOM, title), edition="published", bound=APART)
+        PolicyEntry(name, title, made(_ONLINE, title), edition="published", bound=APART)
         for name, title in (("ekya", "Ekya"), ("kalmia", "Kalmia"))
     ),
     *(

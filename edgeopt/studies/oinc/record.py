@@ -1,4 +1,4 @@
-"""The record of OINC: all that studies and the command line know of it."""
+"""The record of OINC."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.oinc import OincInstance, from_bundled, from_raw, generate
-from edgeopt.instances.oinc.named_instances import small as tiny
+from edgeopt.instances.oinc.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.oinc.gantt import GANTT
 from edgeopt.studies.oinc.log import (
     JOBS_LOG,
     METRICS,
     SITES_LOG,
     SLOTS_LOG,
+    constraint_count,
     parts,
-    promises,
     request_count,
     simulated,
 )
@@ -30,9 +31,7 @@ from edgeopt.studies.oinc.table_one import TABLE_ONE
 from edgeopt.studies.pictures.canvas import lead
 from edgeopt.studies.system import (
     Claims,
-    Constraint,
     Instances,
-    Objective,
     Offline,
     Paper,
     Policies,
@@ -48,10 +47,10 @@ if TYPE_CHECKING:
 
 
 def _random_small(seed: int) -> OincInstance:
-    """Draw a small instance: in the paper's setting, or in numbers of order one."""
+    """Draw a random small instance: in the paper's setting, or in numbers of order one."""
     draw = np.random.default_rng((seed, 1))
     if seed % 2:
-        return tiny(draw)
+        return random_instance(draw)
     return generate(
         rng=draw,
         sites=int(draw.integers(1, 4)),
@@ -62,41 +61,40 @@ def _random_small(seed: int) -> OincInstance:
 
 
 def _notes(case: Case) -> list[str]:
-    """Say what the data are, what the weighted sum weighs, and what each policy gets to see."""
+    """Explain the data, the weighted sum, the bound, and what each policy knows."""
     instance: OincInstance = case.instance
     return [
         origin(instance),
         _weighing(case),
-        "Objectives of requests and deadlines of jobs are wishes: nothing forbids to miss them, "
-        "and every miss is counted. A refused request counts with a latency of "
-        f"{number(instance.refusal_latency, 3)} s, a job that is never complete with the time at "
-        "which the run ends. After the last slot no requests arrive; jobs are served until all are "
-        "complete, or until a policy has served none for as long as the run was.",
-        f"{case.label} is proven: no policy that serves each job at one site can have a smaller "
-        "weighted sum, for it gives all CPUs to the requests and, at the same time, all CPUs to "
-        "the jobs, of which it knows every arrival beforehand. No policy reaches it; the picture "
-        "of the gaps says how much of the distance is the price of sharing, proven too, and how "
-        "much may still be gained.",
-        "A slot shows its requests, its channel and the jobs that have arrived, with their work; "
-        "no policy sees what comes later. Shares that are kept for jobs are set when a job arrives "
-        "and given back when a site has no job left.",
-        "Ekya, Kalmia, Liu, Dedas and Zhang are readings of one line each in the paper, and the "
-        "paper does not give its deadlines, objectives, weights or number of jobs: the figures "
-        "printed in its Table I stand beside ours, and cannot be expected to agree with them.",
-        "Nothing random is left once an instance is drawn: all runs of a policy are the same, and "
-        "have no error. What holds beyond one instance is seen by drawing several, with the option "
-        "--draws.",
+        "Policies may miss the objectives of requests and the deadlines of jobs; every miss is "
+        "counted. A refused request counts with a latency of "
+        f"{number(instance.refusal_latency, 3)} s, a job that is never complete with the end of "
+        "the run. No requests arrive after the last slot; jobs are served until all are complete, "
+        "or until a policy has served none for as long as the instance lasts.",
+        f"{case.label} is a proven lower bound on the weighted sum of every policy that serves "
+        "each job at one site: it gives all CPUs to the requests and, at the same time, all CPUs "
+        "to the jobs, whose arrivals it knows in advance. No policy reaches it. The picture of the "
+        "gaps shows how much of the distance is the proven cost of sharing CPUs, and how much "
+        "could still be gained.",
+        "In each slot, policies see its requests, its channel and the jobs that have arrived, with "
+        "their work, but not the future. CPU shares for jobs are reserved when a job arrives and "
+        "released when its site has no job left.",
+        "The paper describes Ekya, Kalmia, Liu, Dedas and Zhang in one line each, and does not "
+        "give its deadlines, objectives, weights or number of jobs. The figures of its Table I are "
+        "shown next to ours but cannot be expected to agree with them.",
+        "Nothing is random once an instance is drawn: all runs of a policy are the same and have "
+        "no standard error. The option --draws compares policies over several instances.",
     ]
 
 
 def _weighing(case: Case) -> str:
-    """Say how much of the weighted sum is retraining, and what that means."""
+    """Define the weighted sum, and say how much of it is retraining."""
     instance: OincInstance = case.instance
     said = (
-        "The weighted sum adds the latency of every request, a latency of "
-        f"{number(instance.latency_scale, 3)} s counting as 1, and the completion time of every "
-        f"job, {number(instance.completion_scale, 3)} s counting as 1, each times its weight: "
-        f"{plural(request_count(instance), 'request')} and {plural(instance.jobs, 'job')}."
+        f"The weighted sum adds the latencies of {plural(request_count(instance), 'request')}, in "
+        f"units of {number(instance.latency_scale, 3)} s, and the completion times of "
+        f"{plural(instance.jobs, 'job')}, in units of {number(instance.completion_scale, 3)} s, "
+        "each times its weight."
     )
     name = lead(case)
     found = parts(instance, simulated(case)[name])
@@ -105,17 +103,17 @@ def _weighing(case: Case) -> str:
         return said
     share = percent(float(found.retraining.mean()) / total)
     return (
-        f"{said} With {case.entries[name].title}, jobs are {share} of it, so that its ranking is "
-        "nearly that of the latencies; the scaled sum, that of both means over their scales, and "
-        "the picture of it count both kinds alike. Rankings depend on this choice."
+        f"{said} With {case.entries[name].title}, jobs are {share} of it, so that it ranks "
+        "policies nearly by latency. The scaled sum, of the two means in these units, gives both "
+        "the same weight. Rankings depend on this choice."
     )
 
 
 def _describe(instance: OincInstance) -> Mapping[str, float | int | str]:
-    """Return the sizes of an instance and what characterises it."""
+    """Return the sizes and main figures of an instance."""
     requests = request_count(instance)
     speed = float(instance.speed.sum())
-    asked = float((instance.request_work * instance.active).sum()) / instance.slots
+    needed = float((instance.request_work * instance.active).sum()) / instance.slots
     found: dict[str, float | int | str] = {
         "sites": instance.sites,
         "devices": instance.devices,
@@ -124,7 +122,7 @@ def _describe(instance: OincInstance) -> Mapping[str, float | int | str]:
         "requests": requests,
         "requests_per_slot": requests / instance.slots,
         "CPU_Gcycle_per_s": speed,
-        "CPU_share_asked_by_requests": asked / speed,
+        "CPU_share_asked_by_requests": needed / speed,
         "CPU_share_asked_by_jobs": float(instance.work.sum()) / instance.slots / speed,
         "latency_that_counts_as_1_s": instance.latency_scale,
         "completion_that_counts_as_1_s": instance.completion_scale,
@@ -137,7 +135,7 @@ def _describe(instance: OincInstance) -> Mapping[str, float | int | str]:
 
 SYSTEM = System(
     name="oinc",
-    title="OINC: inference each second, retraining beside it",
+    title="OINC: inference every second and retraining on shared CPUs",
     paper=Paper(
         "Zeng, Zhou, Jiao, Han, Yu, Ma",
         "Efficient Online DNN Inference with Continuous Learning in Edge Computing",
@@ -147,13 +145,13 @@ SYSTEM = System(
         sources={
             "drawn": Source(
                 generate,
-                "drawn in the setting of the paper, under the reading of its radio that gives its "
-                "latencies",
+                "drawn in the setting of the paper, with the reading of its radio model that gives "
+                "its latencies",
                 seeded=True,
             ),
             "swinging": Source(
                 partial(generate, stationary=False),
-                "drawn in the setting of the paper, with requests that swing over the run",
+                "drawn in the setting of the paper, with request rates that vary over the run",
                 seeded=True,
             ),
             "physical": Source(
@@ -164,8 +162,7 @@ SYSTEM = System(
             ),
             "tables": Source(
                 from_bundled,
-                "requests, training times and drift of public measurements, on sites that are "
-                "drawn",
+                "requests, training times and drift of public measurements, on drawn sites",
                 seeded=True,
                 provenance=partial(licences, "Azure", "Alibaba", "RobustBench"),
             ),
@@ -177,7 +174,7 @@ SYSTEM = System(
         describe=_describe,
     ),
     objective=Objective("weighted sum", sense="min"),
-    constraint=Constraint("objective", count=promises, verb=("misses", "missed")),
+    constraint=Constraint("objective", count=constraint_count, verb=("misses", "missed")),
     offline=Offline(BENCHMARKS, solve=solve, export=export, suffixes=SUFFIXES),
     policies=Policies(
         Named(registry.POLICIES, "oinc"),

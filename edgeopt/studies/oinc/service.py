@@ -1,4 +1,4 @@
-"""Pictures of the service: latencies, what was in time, and what sites do with their CPU."""
+"""Pictures of the service: latencies, shares in time, and use of CPUs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.log import request_count, simulated, site_name
+from edgeopt.studies.oinc.log import request_count, simulated
+from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
-from edgeopt.studies.wording import percent, plural
+from edgeopt.studies.wording import called, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,7 @@ def quotients(trajectory: OincTrajectory) -> Floats:
 
 def _latency_title(case: Case) -> str:
     if not request_count(case.instance):
-        return "No device asks for anything"
+        return "There are no requests"
     name = lead(case)
     trajectory = simulated(case)[name]
     title = case.entries[name].title
@@ -84,22 +85,19 @@ def _latency_draw(case: Case) -> Figure:
             fontsize=8, color=INK,
         )  # fmt: skip
     _frame(rows[-1], np.concatenate([quotients(one) for one in found.values()]))
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     handles = [
-        Patch(color=_MET, alpha=0.85, label="in time"),
-        Patch(color=_LATENCY_MISSED, alpha=0.85, label="late"),
-        Line2D([], [], color=INK, linewidth=1.4, label="median"),
-        Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (3, 2)), label="objective"),
+        canvas.patch("in time", color=_MET, alpha=0.85),
+        canvas.patch("late", color=_LATENCY_MISSED, alpha=0.85),
+        canvas.line("median", linewidth=1.4),
+        canvas.line("objective", linewidth=0.9, linestyle=(0, (3, 2))),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 
 def _row(axes: Axes, trajectory: OincTrajectory, every: int) -> float:
     """Draw the histogram of a policy; return the height of its tallest bar."""
-    # What lies beyond the last bin is in it; what just keeps the objective is before that end.
+    # The last bins take what lies beyond them; a latency equal to the objective is in time.
     inside = np.clip(quotients(trajectory), EDGES[0], EDGES[-1])
     inside[inside == 1.0] = np.nextafter(1.0, 0.0)
     share = np.histogram(inside, EDGES)[0] / every
@@ -112,7 +110,7 @@ def _row(axes: Axes, trajectory: OincTrajectory, every: int) -> float:
 
 
 def _frame(axes: Axes, every: Floats) -> None:
-    """Show as many doublings as have anything in them, one on each side of 1 at least."""
+    """Show the doublings that occur, at least one on each side of 1."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     first, last = np.log2(EDGES[[0, -1]])
@@ -131,9 +129,9 @@ LATENCY = Picture(
     "latency",
     _latency_title,
     _latency_draw,
-    "The first run, one row per policy, each as tall as its tallest bar. What lies beyond the ends "
-    "is in the last bars. In the right margin: the share of all requests that is answered in time; "
-    "refused requests have no bar and count as not in time.",
+    "The first run, one row per policy, scaled to its tallest bar. The outermost bars include "
+    "everything beyond them. Right margin: share of all requests that are answered in time; "
+    "refused requests have no bar and are not in time.",
 )
 
 
@@ -169,13 +167,10 @@ def _success_title(case: Case) -> str:
             found[best][1]
         )
     share = percent(case.instance.jobs / (count + case.instance.jobs))
-    return f"{said}; in one figure, {percent(both)}, jobs are {share} of what counts"
+    return f"{said}; of both together, {percent(both)} are in time, but only {share} are jobs"
 
 
 def _success_draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     found = _shares(case)
     figure = blank(height=1.25 + 0.24 * len(found))
     left, right = figure.subplots(1, 2, sharey=True)
@@ -184,28 +179,21 @@ def _success_draw(case: Case) -> Figure:
         values = 100 * np.array([shares[column] for shares in found.values()])
         axes.barh(places, values, 0.66, color=colour, alpha=0.85, linewidth=0)
         for place, value in zip(places, values, strict=True):
-            axes.annotate(
-                f"{value:.1f}", xy=(100, place), xytext=(7, 0), textcoords="offset points",
-                va="center", fontsize=8, color=INK, annotation_clip=False,
-            )  # fmt: skip
+            canvas.in_margin(axes, float(place), f"{value:.1f}", away=7)
         axes.set_xlim(0, 100)
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
+        canvas.in_rows(axes, [case.entries[name].title for name in found])
     both = 100 * np.array([shares[2] for shares in found.values()])
     left.plot(both, places, "D", color=INK, markerfacecolor=PAPER, markersize=4.5, clip_on=False)
-    left.set_yticks(places, [case.entries[name].title for name in found])
-    left.set_ylim(len(found) - 0.5, -0.5)
     left.set_xlabel(f"of {plural(request_count(case.instance), 'request')} (%)")
     right.set_xlabel(f"of {plural(case.instance.jobs, 'job')} (%)")
     handles = [
-        Patch(color=_SUCCESS_REQUESTS, alpha=0.85, label="requests within their objective"),
-        Patch(color=_SUCCESS_JOBS, alpha=0.85, label="jobs complete by their deadline"),
-        Line2D([], [], linestyle="none", marker="D", color=INK, markerfacecolor=PAPER,
-               markersize=4.5, label="both together"),
-    ]  # fmt: skip
+        canvas.patch("requests within their objective", color=_SUCCESS_REQUESTS, alpha=0.85),
+        canvas.patch("jobs complete by their deadline", color=_SUCCESS_JOBS, alpha=0.85),
+        canvas.mark("both together", "D", markerfacecolor=PAPER, markersize=4.5),
+    ]
     for axes in (left, right):
         axes.spines["left"].set_color(MUTED)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -213,17 +201,17 @@ SUCCESS = Picture(
     "success",
     _success_title,
     _success_draw,
-    "The first run. The share of both together, which the paper reports, is that of requests but "
-    "for a few jobs. Refused requests and jobs that are never complete are not in time.",
+    "The first run. The paper reports the share of both together, which is nearly that of requests "
+    "since jobs are few. Refused requests and jobs that are never complete are not in time.",
 )
 
 
 _EQUAL: Final = 1e-9
 _VISIBLE: Final = 0.01
-"""Share of a CPU that is kept without being used below which nothing is drawn of it."""
+"""Least share of a CPU, kept and not used, that is drawn."""
 
 SHOWN: Final = 16
-"""Sites that a picture has room for."""
+"""Most sites in a picture."""
 
 _LOAD_REQUESTS, _LOAD_JOBS, _LOAD_MISSED = "#56b4e9", "#e69f00", "#9e1b32"
 
@@ -246,15 +234,12 @@ def _load_title(case: Case) -> str:
     missed = int((~trajectory.met[0]).sum())
     if not missed:
         return f"{said}, and no request is late"
-    beside = (kept[trajectory.slot] > 0).any(axis=1)[~trajectory.met[0]]
-    where = percent(float(beside.mean()), 0)
-    return f"{said}; {plural(missed, 'request')} are not in time, {where} of them beside jobs"
+    during = (kept[trajectory.slot] > 0).any(axis=1)[~trajectory.met[0]]
+    where = percent(float(during.mean()), 0)
+    return f"{said}; {plural(missed, 'request')} are late, {where} of them while CPU is kept"
 
 
 def _load_draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     instance: OincInstance = case.instance
     trajectory = simulated(case)[lead(case)]
     shown = min(SHOWN, instance.sites)
@@ -264,23 +249,19 @@ def _load_draw(case: Case) -> Figure:
         _strip(axes, trajectory, site)
     slots = trajectory.reserved.shape[1]
     axes.set_xlim(0, slots)
-    axes.set_ylim(shown, 0)
-    axes.set_yticks(np.arange(shown) + 0.5, [site_name(instance, j) for j in range(shown)])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
+    canvas.in_strips(axes, [called(instance.names, "site", j) for j in range(shown)])
     if slots > instance.slots:
         axes.axvline(instance.slots, color=INK, linewidth=1, linestyle=(0, (3, 2)))
-    more = f" ({shown} of {instance.sites} sites shown)" if shown < instance.sites else ""
-    axes.set_xlabel(f"time (s){more}")
-    handles: list[Patch | Line2D] = [
-        Patch(color=_LOAD_JOBS, label="jobs"),
-        Patch(facecolor="none", edgecolor=_LOAD_JOBS, hatch="//////", linewidth=0,
-              label="kept, unused"),
-        Patch(color=_LOAD_REQUESTS, label="requests"),
-        Line2D([], [], color=_LOAD_MISSED, marker="|", linestyle="none", markersize=7,
-               markeredgewidth=1.4, label="missed objective"),
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    axes.set_xlabel(f"time (s){canvas.of_all(shown, instance.sites, 'site')}")
+    handles = [
+        canvas.patch("jobs", color=_LOAD_JOBS),
+        canvas.patch(
+            "kept, unused", facecolor="none", edgecolor=_LOAD_JOBS, hatch="//////", linewidth=0
+        ),
+        canvas.patch("requests", color=_LOAD_REQUESTS),
+        canvas.mark("missed objective", "|", _LOAD_MISSED, markersize=7, markeredgewidth=1.4),
+    ]
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 
@@ -297,15 +278,15 @@ def _strip(axes: Axes, trajectory: OincTrajectory, site: int) -> None:
     slots = trajectory.reserved.shape[1]
     axes.broken_barh([(0, slots)], (floor - tall, tall), facecolor=MUTED, alpha=0.16, linewidth=0)
     jobs, kept = trajectory.job_load[0, :, site], trajectory.reserved[0, :, site]
-    asked = np.zeros(slots)
-    asked[: trajectory.cpu_load.shape[1]] = trajectory.cpu_load[0, :, site]
+    answered = np.zeros(slots)
+    answered[: trajectory.cpu_load.shape[1]] = trajectory.cpu_load[0, :, site]
     unused = np.where(kept > jobs + _VISIBLE, kept, jobs)
-    looks: tuple[tuple[Floats, Floats, dict[str, Any]], ...] = (
+    layers: tuple[tuple[Floats, Floats, dict[str, Any]], ...] = (
         (np.zeros(slots), jobs, {"color": _LOAD_JOBS}),
         (jobs, unused, {"facecolor": "none", "edgecolor": _LOAD_JOBS, "hatch": "//////"}),
-        (kept, kept + asked, {"color": _LOAD_REQUESTS}),
+        (kept, kept + answered, {"color": _LOAD_REQUESTS}),
     )
-    for low, high, look in looks:
+    for low, high, look in layers:
         keep = changes(low, high)
         edges = np.append(keep, slots)
         if (high > low).any():
@@ -325,9 +306,8 @@ LOAD = Picture(
     "load",
     _load_title,
     _load_draw,
-    "The first run. Every strip is the CPU of a site: from below what jobs use, what is kept for "
-    "them without being used, and what requests are given; grey is idle. Requests are given all "
-    "that is not kept wherever there are any. Red marks: slots in which a request of that site "
-    "misses its objective. After the dashed line no requests arrive; jobs are served until all are "
-    "complete.",
+    "The first run. Every strip is the CPU of a site, from below: used by jobs, kept for jobs but "
+    "not used, given to requests; grey is idle. Requests get all CPU that is not kept. Red marks: "
+    "slots in which a request of the site misses its objective. After the dashed line no requests "
+    "arrive; jobs are served until all are complete.",
 )

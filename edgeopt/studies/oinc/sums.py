@@ -1,4 +1,4 @@
-"""The weighted sum of an OINC study: what it is made of, and what is proven about it."""
+"""The weighted sum of an OINC study: its parts, and the bounds on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import Parts, average_parts, parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, in_rows, lead
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
@@ -27,32 +28,24 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """The first run of a policy between what it came to and what it must have come to.
+    """The weighted sum of the first run of a policy, and bounds on it.
 
-    Parameters
-    ----------
-    value
-        Weighted sum of the run.
-    beside
-        Bound on it beside the shares that the run kept.
-    alone
-        Bound on it with all CPUs for either kind.
-    slots
-        By how much the latencies of each slot lie above their bound beside what was kept,
-        relative, shape [T]; NaN where there are no requests.
+    One with the shares that the run kept for jobs, and one with all CPUs for either kind. `slots`
+    has the relative gap of the latencies of each slot to their bound with the shares kept,
+    shape [T]; NaN where there are no requests.
     """
 
     value: Parts
-    beside: Parts
+    shared: Parts
     alone: Parts
     slots: Floats
 
 
 def slot_bounds(instance: OincInstance, trajectory: OincTrajectory) -> Floats:
-    """Bound the latencies of every slot of the first run beside what was kept for jobs.
+    """Bound the latencies of every slot of the first run, given the shares kept for jobs.
 
-    Of all plans that answer the requests which were answered, and meet the objectives which were
-    met, with a little room for rounding.
+    The bound is over all plans that answer the requests that were answered and meet the objectives
+    that were met, up to rounding.
     """
     from edgeopt.models.oinc.slot import slot_problem
     from edgeopt.models.oinc.slot.columns import slot_bound
@@ -71,8 +64,8 @@ def slot_bounds(instance: OincInstance, trajectory: OincTrajectory) -> Floats:
             transmission=whole.transmission[here],
             computation=whole.computation[here],
             slo=np.where(met[mine], (1.0 + LOOSE) * whole.slo, np.inf)[here],
-            weight=None,
-            device=None,
+            weight=whole.weight[here],
+            device=whole.device[here],
         )
         bounds[slot] = slot_bound(problem, objectives=True, gap=GAP).value
     return bounds
@@ -84,7 +77,6 @@ def retraining_at(instance: OincInstance, share: Floats) -> float:
 
     if not instance.jobs:
         return 0.0
-    assert instance.weight is not None
     least = flow_bound(retraining_problem(instance, share)).value
     return least + float(instance.weight @ instance.arrival)
 
@@ -93,28 +85,25 @@ def proof(case: Case) -> Proof:
     """Return what is proven about the policy that a study shows in detail."""
     instance: OincInstance = case.instance
     trajectory = simulated(case)[lead(case)]
-    assert instance.request_weight is not None
     value = parts(instance, trajectory)
     value = Parts(value.inference[:1], value.retraining[:1])
     alone = apart(case)
     bounds = slot_bounds(instance, trajectory)
     latency = np.bincount(trajectory.slot, trajectory.counted_latency[0], instance.slots)
     refused = np.bincount(trajectory.slot[trajectory.refused[0]], minlength=instance.slots)
-    # Those which were refused are taken as such.
+    # Refused requests count as in the run.
     bounds = bounds + refused * instance.refusal_latency
-    gaps = np.divide(
-        latency, bounds, out=np.full(instance.slots, np.nan), where=bounds > 0
-    )  # fmt: skip
+    gaps = np.divide(latency, bounds, out=np.full(instance.slots, np.nan), where=bounds > 0)
     inference = float(bounds @ instance.request_weight) / instance.latency_scale
     retraining = 0.0
-    # What was never complete counts with the end of the run, of which nothing is proven.
+    # Jobs that are never complete count with the end of the run, which has no bound.
     if instance.jobs and trajectory.complete[0].all():
         largest = trajectory.reserved[0].max(axis=0)
         retraining = retraining_at(instance, largest) / instance.completion_scale
     else:
         alone = Parts(alone.inference, np.zeros(()))
-    beside = Parts(np.maximum(inference, alone.inference), np.maximum(retraining, alone.retraining))
-    return Proof(value, beside, alone, np.maximum(gaps - 1.0, 0.0))
+    shared = Parts(np.maximum(inference, alone.inference), np.maximum(retraining, alone.retraining))
+    return Proof(value, shared, alone, np.maximum(gaps - 1.0, 0.0))
 
 
 _ALONE, _SHARING, _OPEN = "#009e73", "#b9c0c8", "#d55e00"
@@ -123,14 +112,14 @@ _ON_GREY = "#1a1a1a"
 
 
 def _segments(found: Proof) -> dict[str, tuple[float, float, float]]:
-    """Split what each kind came to, as shares of it: needed alone, by sharing, not proven."""
+    """Split the sum of each kind into shares: needed alone, needed by sharing, not proven."""
     split = {}
     for place, kind in enumerate(("latencies", "completion times")):
         value = float(found.value[place][0])
         if value > 0:
             alone = float(found.alone[place]) / value
-            beside = float(found.beside[place]) / value
-            split[kind] = (alone, beside - alone, 1.0 - beside)
+            shared = float(found.shared[place]) / value
+            split[kind] = (alone, shared - alone, 1.0 - shared)
     return split
 
 
@@ -139,14 +128,14 @@ def _gaps_title(case: Case) -> str:
     title = case.entries[lead(case)].title
     split = _segments(found)
     if not split:
-        return "There is nothing to answer and nothing to retrain"
+        return "There are no requests and no jobs"
     said = [
         f"nothing is proven about its {kind}"
         if alone == 0.0 and left == 1.0
         else f"at most {percent(left)} of its {kind} could be saved"
         for kind, (alone, _, left) in split.items()
     ]
-    return f"Beside the CPU that {title} keeps for jobs, {' and '.join(said)}"
+    return f"Given the CPU that {title} keeps for jobs, {' and '.join(said)}"
 
 
 def _gaps_draw(case: Case) -> Figure:
@@ -155,14 +144,12 @@ def _gaps_draw(case: Case) -> Figure:
     above, below = figure.subplots(2, 1, height_ratios=(1.5, 1))
     _slots(above, found.slots)
     _bars(below, _segments(found))
-    from matplotlib.patches import Patch
-
     handles = [
-        Patch(color=_ALONE, alpha=0.85, label="needed with all CPUs"),
-        Patch(color=_SHARING, label="needed beside what was kept"),
-        Patch(color=_OPEN, label="may be saved"),
+        canvas.patch("needed with all CPUs", color=_ALONE, alpha=0.85),
+        canvas.patch("needed with the shares kept", color=_SHARING),
+        canvas.patch("may be saved", color=_OPEN),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -174,7 +161,7 @@ def _slots(axes: Axes, gaps: NDArray[np.float64]) -> None:
     if some.size:
         mean = float(some.mean())
         axes.axhline(mean, color=INK, linewidth=1, linestyle=(0, (3, 2)))
-        in_margin(axes, mean, f"mean {number(mean, 2)} %", away=4)
+        canvas.in_margin(axes, mean, f"mean {number(mean, 2)} %", away=4)
     axes.set_xlim(0, gaps.size)
     axes.set_ylim(0, 1.1 * float(shown.max(initial=0.0)) or 1.0)
     axes.set_xlabel("slot (s)")
@@ -197,21 +184,21 @@ def _bars(axes: Axes, split: dict[str, tuple[float, float, float]]) -> None:
                     fontsize=8, color="white" if place != 1 else _ON_GREY,
                 )  # fmt: skip
         start = start + width
-    in_rows(axes, list(split))
+    canvas.in_rows(axes, list(split))
     axes.set_xlim(0, 100)
     axes.spines["left"].set_color(MUTED)
-    axes.set_xlabel("share of what they came to (%)")
+    axes.set_xlabel("share of the sum (%)")
 
 
 GAPS = Picture(
     "gaps",
     _gaps_title,
     _gaps_draw,
-    "The first run. Above: the latencies of every slot against a certified bound on all plans that "
-    "answer and meet what was answered and met, beside the CPU kept for jobs in that slot. Below: "
-    "what is proven to be needed if either kind had all CPUs; what is proven beside the shares "
-    "kept (for jobs: the largest share that a site ever kept, all the time); and the rest, which "
-    "is all that another plan could save at these shares.",
+    "The first run. Above: gap of the latencies of every slot to a certified bound, over all plans "
+    "that answer the same requests, meet the same objectives and keep the same CPU for jobs. "
+    "Below: what either kind needs with all CPUs, what it needs in addition with the shares kept "
+    "(for jobs: with the largest share that a site ever kept, all the time), and the rest, which "
+    "is the most that another plan could save at these shares.",
 )
 
 
@@ -233,8 +220,7 @@ def _weighted_title(case: Case) -> str:
     said = f"{case.entries[best].title} has the least sum of scaled means, {number(found[best])}"
     least = float(average_parts(case.instance, apart(case)).total)
     if least > 0:
-        said += f", {percent(found[best] / least - 1, 0)} above what inference and retraining need "
-        said += "apart"
+        said += f", {percent(found[best] / least - 1, 0)} above the bound"
     name = lead(case)
     if name in found and name != best and found[best] > 0:
         said += f"; {case.entries[name].title} is {percent(found[name] / found[best] - 1)} above it"
@@ -242,9 +228,6 @@ def _weighted_title(case: Case) -> str:
 
 
 def _weighted_draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     found = scaled(case)
     least = average_parts(case.instance, apart(case))
     figure = blank(height=1.25 + 0.25 * (len(found) + 1))
@@ -267,22 +250,22 @@ def _weighted_draw(case: Case) -> Figure:
     axes.axvline(float(total[0]), color=INK, linewidth=1.2)
     axes.axvline(float(inference[0]), color=INK, linewidth=1.0, linestyle=_DASHED)
     for place, value in zip(places, total, strict=True):
-        in_margin(axes, float(place), number(float(value), 4))
+        canvas.in_margin(axes, float(place), number(float(value), 4))
     labels = ["bound, each apart", *(case.entries[name].title for name in found)]
-    in_rows(axes, labels)
+    canvas.in_rows(axes, labels)
     axes.spines["left"].set_color(MUTED)
     instance = case.instance
     axes.set_xlabel(
         f"sum of mean latency / {instance.latency_scale:g} s and mean completion time / "
         f"{instance.completion_scale:g} s"
     )
-    handles: list[Patch | Line2D] = [
-        Patch(color=_INFERENCE, alpha=0.9, label="mean latency"),
-        Patch(color=_RETRAINING, alpha=0.9, label="mean completion time"),
-        Line2D([], [], color=INK, linewidth=1.0, linestyle=_DASHED, label="bound on latency"),
-        Line2D([], [], color=INK, linewidth=1.2, label="bound on both"),
+    handles = [
+        canvas.patch("mean latency", color=_INFERENCE, alpha=0.9),
+        canvas.patch("mean completion time", color=_RETRAINING, alpha=0.9),
+        canvas.line("bound on latency", linewidth=1.0, linestyle=_DASHED),
+        canvas.line("bound on both", linewidth=1.2),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 
@@ -290,8 +273,8 @@ WEIGHTED = Picture(
     "weighted",
     _weighted_title,
     _weighted_draw,
-    "Weighted means over the requests and over the jobs, each over the scale that counts as 1, so "
-    "that both kinds count alike; the value of the table sums over all requests and all jobs "
-    "instead. The top row is proven: no policy has less latency or completes jobs earlier than "
-    "when each has all CPUs to itself; no policy can have both at once.",
+    "Weighted means over the requests and over the jobs, each divided by its scale so that both "
+    "have the same weight; the weighted sum in the table adds up all requests and all jobs "
+    "instead. The top row is a proven bound: latencies and completion times if each kind had all "
+    "CPUs to itself, which no policy can give to both.",
 )

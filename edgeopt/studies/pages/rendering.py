@@ -1,5 +1,5 @@
-"""How every page is made: templates, and formulas in LaTeX as MathML or as text."""
-# ruff: noqa: RUF001 - signs are meant although they look like letters.
+"""Templates of pages, and LaTeX formulas as MathML or text."""
+# ruff: noqa: RUF001 - some signs look like letters.
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPERATORS: Final = {
 """Relations, brackets and the like."""
 
 LARGE: Final = {"sum": "∑", "prod": "∏", "int": "∫"}
-"""Signs that take limits."""
+"""Signs with limits."""
 
 FUNCTIONS: Final = ("max", "min", "log", "exp", "Pr", "arg", "tanh", "sup", "inf", "lim")
 """Functions that are written upright."""
@@ -50,10 +50,10 @@ ACCENTS: Final = {
 PRIME: Final = "′"
 
 SIGNS: Final = {"-": "−", "*": "∗"}
-"""What stands for signs of the keyboard."""
+"""Signs that replace those of the keyboard."""
 
 SPACED: Final = frozenset("=<>≤≥+−∈∋⊆∝→·≈≠")
-"""Signs that have room on both sides in plain text."""
+"""Signs with a space on both sides in plain text."""
 
 BREAKING: Final = ("=", "<", ">", "≤", "≥", "+", "−", "·", "∝", "→", "⊆")
 """Signs that a line may be broken before."""
@@ -187,7 +187,7 @@ def _argument(tokens: list[str]) -> Node:
 
 
 def _letters(tokens: list[str]) -> Iterator[str]:
-    """Yield what stands in the braces that follow, or the token that does."""
+    """Yield the tokens in the braces that follow, or the next token."""
     token = tokens.pop()
     if token != "{":
         yield token
@@ -217,7 +217,7 @@ def _mathml(node: Node) -> str:
 
 
 def _sign(text: str) -> str:
-    # At the beginning of a piece it still stands between two things.
+    # An infix sign, also at the beginning of a piece.
     return f'<mo form="infix" stretchy="false">{escape(text)}</mo>'
 
 
@@ -301,7 +301,7 @@ def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:
 
 
 def render(template: str, **context: Any) -> str:
-    """Write a page that needs nothing else: no network, no file beside it."""
+    """Write a self-contained page: no network, no other file."""
     return printable(_environment().get_template(template).render(**context))
 
 

@@ -1,10 +1,10 @@
-"""The study as one HTML page that needs nothing else: no network, no file beside it."""
+"""The study as one self-contained HTML page: no network, no other file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies.claims.rows import claim_rows
+from edgeopt.studies.claims.checked import with_claims
 from edgeopt.studies.files import csv_text
 from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.summary import findings, headlines, lead
@@ -84,7 +84,7 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
             (comparison, study.comparison(comparison.name).to_dict("records"))
             for comparison in study.system.reporting.comparisons
         ],
-        elsewhere={verdict.claim: verdict for verdict in study.named_verdicts},
+        elsewhere={one.claim.id: one for one in with_claims(study.named_verdicts)},
         stored=study.stored_verdicts,
     )
 
@@ -102,10 +102,10 @@ def _shown(
         "lead": lead(case),
         "findings": findings(case),
         "exact": bool(case.exact),
-        "promises": case.constraints > 0,
+        "constrained": case.constraints > 0,
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
-        "claims": claim_rows(case.verdicts),
+        "claims": with_claims(case.verdicts),
         "notes": case.system.reporting.notes(case),
         "sizes": case.system.instances.describe(case.instance),
         "rows": [{**row, "title": case.title(row)} for row in case.table.to_dict("records")],

@@ -1,4 +1,4 @@
-"""The study in words: its headlines, what was measured, against what, and how sure it is."""
+"""The study in words: headlines, findings, and their certainty."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.ratio import paired_difference
-from edgeopt.studies.claims.rows import known_false
+from edgeopt.studies.claims.checked import with_claims
 from edgeopt.studies.wording import duration, interval, listed, number, percent, plural, power
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def confidence(case: Case) -> str:
-    """Write the probability that intervals are for."""
+    """Write the confidence of the intervals."""
     return percent(case.settings.confidence, 0)
 
 
 def portion(share: float, decimals: int = 1) -> str:
-    """Write a share so that what happens never reads as 0 %."""
+    """Write a share so that a positive one never reads as 0 %."""
     least = 10.0 ** -(decimals + 2)
     if 0 < share < least / 2:
         return f"less than {percent(least, decimals)}"
@@ -32,27 +32,15 @@ def portion(share: float, decimals: int = 1) -> str:
 
 def verdict_count(case: Case) -> dict[str, int]:
     """Count the verdicts; a violated claim that is known to be false counts as refuted."""
-    false = known_false(case.verdicts)
     found = [
-        "refuted" if verdict.verdict == "violated" and verdict.claim in false else verdict.verdict
-        for verdict in case.verdicts
+        "refuted" if one.refuted else str(one.verdict.verdict) for one in with_claims(case.verdicts)
     ]
     return {kind: found.count(kind) for kind in ("holds", "violated", "vacuous", "refuted")}
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure to see first.
-
-    Parameters
-    ----------
-    figure
-        The number, with unit.
-    what
-        What it is.
-    detail
-        Its certificate or interval.
-    """
+    """An important figure, with its unit; what it is; and its certificate or interval."""
 
     figure: str
     what: str
@@ -60,10 +48,10 @@ class Headline:
 
 
 def headlines(case: Case) -> list[Headline]:
-    """Return the few figures that answer a hurried reader."""
+    """Return the most important figures."""
     benchmark = case.benchmark
     value, bound = (case.objective.amount(x, 5) for x in (benchmark.value, benchmark.bound))
-    # Shares are of the proven bound, which is not that of the plan where the gap is wide.
+    # Ratios are to the proven bound, which differs from the plan where the gap is wide.
     plan = "" if value == bound else f"best plan found: {value}; "
     found = [
         Headline(
@@ -82,17 +70,20 @@ def headlines(case: Case) -> list[Headline]:
             _of_policy(
                 case,
                 best,
-                f"best {case.objective.name}, but {portion(best['violated_share'], 0)} of the "
+                f"best {case.objective.name}, but {portion(best['violated_share'], 0)} of "
                 f"{case.constraint.name}s {failed}",
             )
         )
     if case.verdicts:
         count = verdict_count(case)
+        rest = f"{count['vacuous']} more do not apply"
         found.append(
             Headline(
                 f"{count['holds']} of {len(case.verdicts) - count['vacuous']}",
                 "claims that apply to this instance hold",
-                f"{_others(count)}; {count['vacuous']} more do not apply",
+                f"{count['violated']} that should hold are violated; {rest}"
+                if count["violated"]
+                else f"the {count['refuted']} others are known to be false; {rest}",
             )
         )
     return found
@@ -106,29 +97,13 @@ def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     )
 
 
-def _others(count: dict[str, int]) -> str:
-    if count["violated"]:
-        return f"{count['violated']} are violated that should hold"
-    return f"the {count['refuted']} others are known to be false"
-
-
 _TIMES = 2.0
-"""Ratio from which a cost is said to be so many times the bound."""
-
-_NOTHING_BROKEN = "Nothing that should hold is violated"
+"""Least ratio at which a cost is written as a multiple of the bound."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A paragraph of the summary.
-
-    Parameters
-    ----------
-    about
-        Its heading, one to three words.
-    text
-        Whole sentences.
-    """
+    """A paragraph of the summary: a heading of one to three words, and whole sentences."""
 
     about: str
     text: str
@@ -140,12 +115,12 @@ def sentences(case: Case) -> list[str]:
 
 
 def findings(case: Case) -> list[Finding]:
-    """Return what was found: best policy, broken promises, claims, and the benchmark."""
-    return [*_of_best(case), *_of_promises(case), *_of_claims(case), _of_benchmark(case)]
+    """Return the findings: best policy, violated service constraints, claims, benchmark."""
+    return [*_of_best(case), *_of_constraints(case), *_of_claims(case), _of_benchmark(case)]
 
 
 def lead(case: Case) -> str:
-    """Return the summary in one breath: who is best, how near to the bound, at what price."""
+    """Return the summary in a sentence or two: the best policy, its ratio, and its violations."""
     best, kept = case.best(), case.best(kept=True)
     if best is None or not isfinite(best["value"]):
         return f"No policy has a {case.objective.name} in every run."
@@ -153,9 +128,9 @@ def lead(case: Case) -> str:
         second = _runner_up(case, kept)
         level = ""
         if second is not None and _apart(second[1]) == 0:
-            level = f", though {second[0]} cannot be told apart from it"
+            level = f" Its lead over {second[0]} is not significant."
         keeps = f"; it {_keeps(case)}" if case.constraints else ""
-        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}{level}."
+        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}.{level}"
     price = (
         f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
         f"{plural(case.constraints, case.constraint.name)} per run"
@@ -176,7 +151,7 @@ def _keeps(case: Case) -> str:
 
 
 def _reach(case: Case, row: pd.Series) -> str:
-    """Write a value beside the reference bound: a share of a profit, a distance above a cost."""
+    """Write a value and its ratio: a share of a profit's bound, a distance above a cost's."""
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = f"a {case.objective.name} of {case.objective.amount(row['value'])}{per_run}"
     ratio = float(row["ratio"])
@@ -196,9 +171,8 @@ def _of_benchmark(case: Case) -> Finding:
     side = "at most" if case.objective.sense == "max" else "at least"
     text = (
         f"The offline benchmark {entry.label} is {value}, found by {benchmark.solver} in "
-        f"{duration(benchmark.seconds)}. It comes with its certificate: the true optimum is proven "
-        f"to be {side} {bound}, a relative gap of {power(benchmark.gap)}; ratios are to that "
-        f"bound. It bounds {entry.scope}."
+        f"{duration(benchmark.seconds)}. The optimum is proven to be {side} {bound}, a relative "
+        f"gap of {power(benchmark.gap)}; ratios are to this bound. It bounds {entry.scope}."
     )
     return Finding("Benchmark", text)
 
@@ -210,24 +184,24 @@ def _of_best(case: Case) -> list[Finding]:
     said = []
     fails, failed = case.constraint.verb
     if kept is not None:
-        keeping = f" that {failed} no {case.constraint.name} in any run"
-        among = f"Of the policies{keeping if case.constraints else ''}, "
-        said.append(Finding("Best policy", f"{among}{_measured(case, kept)}{_ahead(case, kept)}"))
+        among = f"Of the policies that {failed} no {case.constraint.name} in any run, "
+        text = f"{_measured(case, kept, 'the best')}{_ahead(case, kept)}"
+        said.append(Finding("Best policy", f"{among if case.constraints else ''}{text}"))
     if kept is None or kept["policy"] != best["policy"]:
         text = (
-            f"The best {case.objective.name} of all goes to a policy that {fails} some: "
-            f"{_measured(case, best)} while it {fails} {number(best['violated'], 3)} of "
-            f"{plural(case.constraints, case.constraint.name)} per run "
-            f"({portion(best['violated_share'])})."
+            f"The policy with the best {case.objective.name} of all {fails} some "
+            f"{case.constraint.name}s: {_measured(case, best)}, but {fails} "
+            f"{number(best['violated'], 3)} of {plural(case.constraints, case.constraint.name)} "
+            f"per run ({portion(best['violated_share'])})."
         )
         said.append(Finding(f"Best {case.objective.name}", text))
     return said
 
 
-def _measured(case: Case, row: pd.Series) -> str:
+def _measured(case: Case, row: pd.Series, which: str = "a") -> str:
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = (
-        f"{case.title(row)} has a {case.objective.name} of "
+        f"{case.title(row)} has {which} {case.objective.name}{' of' if which == 'a' else ','} "
         f"{case.objective.amount(row['value'])}{per_run} "
         f"(standard error {number(row['value_se'], 2)})"
     )
@@ -241,7 +215,7 @@ def _measured(case: Case, row: pd.Series) -> str:
 
 
 def _runner_up(case: Case, first: pd.Series) -> tuple[str, Difference] | None:
-    """Name the next best policy that breaks nothing, and the lead of the first one over it."""
+    """Name the next best policy without violations, and the lead of the first one over it."""
     rows = case.table[case.table["violated"] == 0]
     rows = rows[rows["policy"] != first["policy"]]
     if rows.empty:
@@ -255,28 +229,30 @@ def _runner_up(case: Case, first: pd.Series) -> tuple[str, Difference] | None:
 
 
 def _apart(found: Difference) -> int:
-    """Sign of a difference that is more than chance, else 0."""
+    """Sign of a difference that is significant, else 0."""
     return 0 if found.low <= 0 <= found.high else 1 if found.mean > 0 else -1
 
 
 def _ahead(case: Case, first: pd.Series) -> str:
-    """Say whether the lead over the runner-up is more than chance."""
+    """Say whether the lead over the runner-up is significant."""
     second = _runner_up(case, first)
     if second is None:
         return "."
     name, found = second
     sign = _apart(found)
     if sign == 0:
-        return f"; {name} cannot be told apart from it over {plural(case.settings.runs, 'run')}."
+        count = plural(case.settings.runs, "run")
+        return f"; over {count}, the difference to {name} is not significant."
     ahead = "more" if sign > 0 else "less"
     low, high = sorted((abs(found.low), abs(found.high)))
     return (
-        f"; on the same scenarios that is {case.objective.amount(abs(found.mean), 3)} {ahead} than "
-        f"{name}, the next one ({confidence(case)} interval {interval(low, high, digits=3)})."
+        f"; on the same scenarios, that is {case.objective.amount(abs(found.mean), 3)} {ahead} "
+        f"than {name}, the runner-up ({confidence(case)} interval "
+        f"{interval(low, high, digits=3)})."
     )
 
 
-def _of_promises(case: Case) -> list[Finding]:
+def _of_constraints(case: Case) -> list[Finding]:
     if not case.constraints:
         return []
     table, (fails, failed) = case.table, case.constraint.verb
@@ -292,7 +268,7 @@ def _of_promises(case: Case) -> list[Finding]:
         share = interval(low, high, share=True)
     else:
         share = f"some, up to {percent(high)}"
-    said = f"Of the {total} of a run, {_group(case, failing, keeping)} {fails} {share} on average"
+    said = f"Of the {total} in a run, {_group(case, failing, keeping)} {fails} {share} on average"
     if keeping.empty:
         return [Finding(about, f"{said}.")]
     none = f"{_group(case, keeping, failing)} {fails} none in any run"
@@ -300,7 +276,7 @@ def _of_promises(case: Case) -> list[Finding]:
 
 
 def _group(case: Case, rows: pd.DataFrame, others: pd.DataFrame) -> str:
-    """Name a group of policies, in the singular: by its variant where that tells it apart."""
+    """Name a group of policies in the singular, by its variant if no other policy has it."""
     if len(rows) == 1:
         return case.title(rows.iloc[0])
     variants = set(rows["variant"])
@@ -314,13 +290,14 @@ def _of_claims(case: Case) -> list[Finding]:
         return []
     count = verdict_count(case)
     said = (
-        f"{plural(len(case.verdicts), 'claim')} were checked on this instance. "
-        f"{count['holds']} hold; {count['vacuous']} do not apply, because an assumption "
-        "fails or it is too large for an exact value"
+        f"Of {plural(len(case.verdicts), 'claim')} checked on this instance, {count['holds']} hold "
+        f"and {count['vacuous']} do not apply, because an assumption fails or the instance is too "
+        "large for an exact value"
     )
     if count["refuted"]:
-        said += f"; {count['refuted']} that are known to be false are violated here too"
-    false = known_false(case.verdicts)
-    broken = [v.claim for v in case.verdicts if v.verdict == "violated" and v.claim not in false]
-    last = f"Violated although it should hold: {listed(broken)}" if broken else _NOTHING_BROKEN
+        said += f"; {count['refuted']} that are known to be false are violated"
+    broken = [one.claim.id for one in with_claims(case.verdicts) if one.broken]
+    last = "No claim that should hold is violated"
+    if broken:
+        last = f"Violated, but should hold: {listed(broken)}"
     return [Finding("Claims", f"{said}. {last}.")]

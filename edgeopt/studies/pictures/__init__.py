@@ -1,1 +1,1 @@
-"""Pictures that every system can use; matplotlib is imported only when something is drawn."""
+"""Pictures that every system can use; matplotlib is imported when one is drawn."""

@@ -1,4 +1,4 @@
-"""One look for all pictures, and their way into a page that is light or dark."""
+"""The common style of pictures, and their SVG for light and dark pages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from edgeopt.writing import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     from edgeopt.studies.entries import Picture
     from edgeopt.studies.result import Case
@@ -24,7 +27,7 @@ INK = "#23272e"
 """Text, frames and reference lines; follows the text colour of the page."""
 
 MUTED = "#8a9099"
-"""What should stay in the background, readable on light and dark paper."""
+"""Background elements, readable on light and dark paper."""
 
 PAPER = "#fefefe"
 """Inside of hollow marks; follows the background of the page."""
@@ -98,11 +101,51 @@ def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
 
 
 def in_style(drawing: Callable[[], Figure]) -> Figure:
-    """Draw something else in the common style."""
+    """Call a function that draws, in the common style."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):
         return drawing()
+
+
+def patch(label: str, **look: Any) -> Patch:
+    """Return the entry of a filled area for a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(label=label, **look)
+
+
+def line(label: str, color: str = INK, **look: Any) -> Line2D:
+    """Return the entry of a line for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=color, label=label, **look)
+
+
+def mark(label: str, marker: str, color: str = INK, **look: Any) -> Line2D:
+    """Return the entry of a mark for a legend."""
+    return line(label, color, linestyle="none", marker=marker, **look)
+
+
+def legend(figure: Figure, handles: Iterable[Artist], columns: int = 0, **look: Any) -> None:
+    """Put a legend below the panels, in so many columns, or else to their right."""
+    if columns:
+        figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, **look)
+    else:
+        figure.legend(handles=list(handles), loc="outside right center", **look)
+
+
+def in_strips(axes: Axes, names: Sequence[str], every: int = 1, **look: Any) -> None:
+    """Give every name a strip between whole numbers, the first on top; label one in `every`."""
+    axes.set_ylim(max(1, len(names)), 0)
+    axes.set_yticks([place + 0.5 for place in range(0, len(names), every)], names[::every], **look)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+
+
+def of_all(shown: int, every: int, noun: str) -> str:
+    """Say behind the name of an axis how many things are drawn, where not all of them are."""
+    return f" ({shown} of {every} {noun}s shown)" if shown < every else ""
 
 
 def in_rows(axes: Axes, names: Sequence[str]) -> None:
@@ -160,7 +203,7 @@ def standalone_svg(figure: Figure) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Leave room for the picture beside names of any length."""
+    """Cut long names, so that they leave space for the picture."""
     lines = text.split("\n")
     return "\n".join(line if len(line) <= 120 else f"{line[:119]}…" for line in lines)
 
@@ -174,7 +217,7 @@ def _svg(figure: Figure) -> str:
         text.set_parse_math(False)
         text.set_text(_shortened(text.get_text()))
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        # Who shows the picture brings the font.
+        # The viewer of the picture has the font.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         # No date, so that the same study gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""What policies reach: the ratio to the reference bound, and the value over time."""
+"""Pictures of the ratio to the reference bound and of the value over time."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ def _ratios_title(case: Case) -> str:
     if best is None or not case.benchmark.bound > 0:
         return f"{case.label} is {number(case.benchmark.value)}: there is nothing to compare with"
     fails = case.constraint.verb[0]
-    # A share is reached from below; a cost stands at a multiple.
     reaches = "reaches" if case.objective.sense == "max" else "is at"
     first = f"{case.title(best)} {reaches} {case.objective.against(best['ratio'], case.label)}"
     if best["violated"] == 0:
         return f"{first} and {fails} no {case.constraint.name}" if case.constraints else first
     lost = f"but {fails} {portion(best['violated_share'], 0)} of the {case.constraint.name}s"
     if kept is None:
-        return f"{first} {lost}; no policy keeps them all"
+        return f"{first} {lost}; every policy {fails} some"
     at = case.objective.ratio(kept["ratio"])
     return f"{first} {lost}; {case.title(kept)} {fails} none with {at}"
 
@@ -76,7 +75,7 @@ def _ratios_draw(case: Case) -> Figure:
     _lines(axes, case)
     axes.set_yticks(range(len(groups)), groups)
     axes.set_ylim(len(groups) - 0.5, -0.5)
-    # Room for marks that stand on the last line.
+    # Space for marks on the last line.
     axes.set_xlim(0, 1.02 * axes.get_xlim()[1])
     axes.grid(axis="y", visible=False)
     confidence = percent(case.settings.confidence, 0)
@@ -116,11 +115,11 @@ def _lines(axes: Axes, case: Case) -> None:
                 label=case.system.offline.bounds[name].label,
                 zorder=2,
             )
-    promised: dict[float, list[str]] = {}
+    guaranteed: dict[float, list[str]] = {}
     for entry in case.entries.values():
         if entry.guarantee is not None:
-            promised.setdefault(entry.guarantee, []).append(entry.title)
-    for ratio, names in promised.items():
+            guaranteed.setdefault(entry.guarantee, []).append(entry.title)
+    for ratio, names in guaranteed.items():
         axes.axvline(
             scale * ratio,
             color="#d55e00",
@@ -135,9 +134,9 @@ RATIOS = Picture(
     "ratios",
     _ratios_title,
     _ratios_draw,
-    "Mean over the runs with its confidence interval; hollow and filled marks are the variants of "
-    "a policy. Right margin: the share of service constraints that the policy violated. Vertical "
-    "lines: the offline bounds, valid for the policies that the notes name, and proven ratios.",
+    "Mean over the runs with confidence interval; hollow and filled marks are the variants of a "
+    "policy. Right margin: share of service constraints that the policy violated. Vertical lines: "
+    "offline bounds, valid for the policies that the notes name, and proven guarantees.",
 )
 
 
@@ -220,7 +219,7 @@ def _over_time_draw(case: Case) -> Figure:
 
 
 def _zoom(figure: Figure, values: Mapping[str, NDArray[np.float64]]) -> None:
-    """Stretch the first slots, in which a mean moves most, and leave out what no curve reaches."""
+    """Stretch the first slots, in which a mean changes most, and fit the axis to the curves."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     means = np.concatenate([runs.mean(axis=0) for runs in values.values()])
@@ -238,6 +237,6 @@ VALUE_OVER_TIME = Picture(
     "value_over_time",
     _over_time_title,
     _over_time_draw,
-    "Mean over the runs of what has come together by the end of each slot; the band is the "
-    "confidence interval of the mean. The horizontal line is the benchmark for the whole horizon.",
+    "Value up to the end of each slot: mean over the runs with confidence interval. The horizontal "
+    "line is the benchmark for the whole horizon.",
 )

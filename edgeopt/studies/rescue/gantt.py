@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows
-from edgeopt.studies.rescue.pictures import SHOWN, shown_of
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows, legend, of_all, patch
+from edgeopt.studies.rescue.pictures import SHOWN
 from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:
@@ -87,8 +87,6 @@ def _title(case: Case) -> str:
 
 
 def _draw(case: Case) -> Figure:
-    from matplotlib.patches import Patch
-
     instance: RescueInstance = case.instance
     chosen = _chosen(case)
     shown = min(instance.servers, SHOWN)
@@ -98,18 +96,16 @@ def _draw(case: Case) -> Figure:
     for axes, policy in zip(panels, chosen, strict=True):
         _strip(axes, instance, case.replay(policy), shades, shown)
         axes.set_title(case.entries[policy].title)
-    panels[-1].set_xlabel(f"slot{shown_of(instance)}")
-    handles = [
-        Patch(color=shade, label=f"retraining, profile {p}") for p, shade in enumerate(shades)
-    ]
+    panels[-1].set_xlabel(f"slot{of_all(shown, instance.servers, 'server')}")
+    handles = [patch(f"retraining, profile {p}", color=shade) for p, shade in enumerate(shades)]
     if len(shades) > SHOWN:
         handles = [handles[0], handles[-1]]
     handles += [
-        Patch(facecolor=MUTED, alpha=0.3, label="reserved window"),
-        Patch(color=_SERVED, label="reserved work"),
-        Patch(facecolor="none", edgecolor=_FAILED, hatch="////", label="failed task"),
+        patch("reserved window", facecolor=MUTED, alpha=0.3),
+        patch("reserved work", color=_SERVED),
+        patch("failed task", facecolor="none", edgecolor=_FAILED, hatch="////"),
     ]
-    figure.legend(handles=handles, loc="outside right center")
+    legend(figure, handles)
     return figure
 
 
@@ -135,12 +131,9 @@ def _strip(
         if run.server >= shown:
             continue
         axes.broken_barh(
-            [(run.first, run.stop - run.first)],
-            (run.server - 0.38, 0.4),
-            facecolor=shades[run.profile],
-            edgecolor=INK,
-            linewidth=0.5,
-        )
+            [(run.first, run.stop - run.first)], (run.server - 0.38, 0.4),
+            facecolor=shades[run.profile], edgecolor=INK, linewidth=0.5,
+        )  # fmt: skip
     failed = failed_tasks(instance, device)
     tasks = instance.reserved
     for server in range(shown):
@@ -150,26 +143,15 @@ def _strip(
             axes.broken_barh(span, lane, facecolor=MUTED, alpha=0.3, linewidth=0)
             if failed[i]:
                 axes.broken_barh(
-                    span,
-                    lane,
-                    facecolor="none",
-                    edgecolor=_FAILED,
-                    hatch="////",
-                    linewidth=1.2,
+                    span, lane, facecolor="none", edgecolor=_FAILED, hatch="////", linewidth=1.2,
                     zorder=4,
-                )
+                )  # fmt: skip
         busy = np.flatnonzero(served[server] > 0)
         share = served[server, busy] / instance.capacity[server, busy]
         axes.bar(
-            busy,
-            -0.28 * share,
-            1.0,
-            bottom=server + 0.36,
-            align="edge",
-            color=_SERVED,
-            linewidth=0,
-            zorder=3,
-        )
+            busy, -0.28 * share, 1.0, bottom=server + 0.36, align="edge", color=_SERVED,
+            linewidth=0, zorder=3,
+        )  # fmt: skip
     in_rows(axes, [f"server {server}" for server in range(shown)])
     axes.set_xlim(0, instance.horizon)
 
@@ -178,7 +160,7 @@ GANTT = Picture(
     "gantt",
     _title,
     _draw,
-    "The first scenario. Upper lane of a server: retraining runs, darker for profiles that "
-    "run longer. Lower lane: windows of reserved tasks, filled by the share of each slot that "
-    "serves them; a window is hatched if its task is not finished in time.",
+    "The first run. Upper lane of a server: retraining runs, darker for profiles that run longer. "
+    "Lower lane: windows of reserved tasks, filled by the share of each slot that serves them; a "
+    "hatched window belongs to a task that is not finished in time.",
 )

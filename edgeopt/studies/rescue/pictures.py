@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.instances.edf import ROUNDING
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.wording import number, percent, plural
 
@@ -22,15 +22,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 SHOWN = 8
-"""Servers that a picture has room for."""
-
-
-def shown_of(instance: RescueInstance) -> str:
-    """Say which servers are shown, where not all are: to be put behind the name of an axis."""
-    if instance.servers <= SHOWN:
-        return ""
-    return f" (first {SHOWN} of {instance.servers} servers shown)"
-
+"""Most servers in a picture."""
 
 _ARRIVAL, _CAPACITY, _RESERVED = "#0072b2", "#009e73", "#e69f00"
 
@@ -39,11 +31,11 @@ def _overview_title(case: Case) -> str:
     instance: RescueInstance = case.instance
     rate = instance.arrival.sum(axis=1)
     peak = int(rate.argmax())
-    promised = float(instance.reserved.demand.sum() / instance.capacity.sum())
+    share = float(instance.reserved.demand.sum() / instance.capacity.sum())
     tasks = len(instance.reserved)
     reserved = (
         f"{plural(tasks, 'reserved task')} {'needs' if tasks == 1 else 'need'} "
-        f"{percent(promised)} of all capacity"
+        f"{percent(share)} of all capacity"
         if tasks
         else "No capacity is reserved"
     )
@@ -64,7 +56,7 @@ def _overview_draw(case: Case) -> Figure:
     for axes in rows[1:]:
         axes.set_ylim(0, top)
     rows[1 + (shown - 1) // 2].set_ylabel("TMAC per slot", y=0 if shown % 2 == 0 else 0.5)
-    rows[-1].set_xlabel(f"slot{shown_of(instance)}")
+    rows[-1].set_xlabel(f"slot{of_all(shown, instance.servers, 'server')}")
     rows[-1].set_xlim(0, instance.horizon)
     handles, labels = rows[0].get_legend_handles_labels()
     more = [axes.get_legend_handles_labels() for axes in rows[1:]]
@@ -121,8 +113,8 @@ INSTANCE = Picture(
     "instance",
     _overview_title,
     _overview_draw,
-    "Expected number of arrivals per slot over all devices; below, per server, the capacity, the "
-    "windows of reserved tasks, and the demand of each spread evenly over its window.",
+    "Top: expected arrivals per slot, all devices together. Below, for each server: its capacity, "
+    "the windows of its reserved tasks, and the demand of each task spread evenly over its window.",
 )
 
 
@@ -137,7 +129,7 @@ def _values_title(case: Case) -> str:
     total = _baseline(case)[:, 0].sum()
     bound = case.benchmark.bound
     share = f", {percent(total / bound)} of {case.label}" if bound > 0 else ""
-    return f"At the start all servers together are worth {number(total, 4)} to RESCUE{share}"
+    return f"At the start, all servers together are worth {number(total, 4)} to RESCUE{share}"
 
 
 def _values_draw(case: Case) -> Figure:
@@ -150,7 +142,8 @@ def _values_draw(case: Case) -> Figure:
         axes.plot(values, color=shade, label=name)
     axes.set_xlim(0, baseline.shape[1] - 1)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel(f"slot t at whose start the server is idle{shown_of(case.instance)}")
+    more = of_all(len(shown), len(baseline), "server")
+    axes.set_xlabel(f"slot t, with the server idle at its start{more}")
     axes.set_ylabel(f"profit from t on ({case.objective.unit})")
     axes.axhline(0, color=INK, linewidth=0.8)
     handles, labels = axes.get_legend_handles_labels()
@@ -162,9 +155,9 @@ VALUES = Picture(
     "values",
     _values_title,
     _values_draw,
-    "The value functions B of RESCUE under the plan of OPT(LP): the profit expected on a server "
-    "from slot t on, given that it is idle then. A task is accepted if it promises more than the "
-    "value of waiting, the curve one slot later.",
+    "Value functions B of RESCUE under the plan of OPT(LP): the expected profit of a server from "
+    "slot t on, if it is idle at the start of t. RESCUE accepts a task whose expected profit "
+    "exceeds the value of waiting, which is the curve one slot later.",
 )
 
 
@@ -179,14 +172,10 @@ def utilisation(instance: RescueInstance, trajectory: RescueTrajectory) -> NDArr
     offered = np.cumsum(instance.capacity.sum(axis=0))
     left = offered - np.cumsum(np.asarray(trajectory.reserved_work, float), axis=1)
     used = np.cumsum(np.asarray(trajectory.retraining_work, float), axis=1)
-    # What rounding leaves where reserved work took all is no capacity.
+    # Where reserved work took everything, rounding leaves a little that is no capacity.
     some = left > ROUNDING * offered
     share: NDArray[np.float64] = np.divide(used, left, out=np.zeros_like(used), where=some)
     return share
-
-
-def _final(instance: RescueInstance, trajectory: RescueTrajectory) -> NDArray[np.float64]:
-    return utilisation(instance, trajectory)[:, -1]
 
 
 def _utilisation_title(case: Case) -> str:
@@ -199,7 +188,7 @@ def _utilisation_title(case: Case) -> str:
         ending = f", but {case.title(best)} earns more with {percent(best['utilisation'], 0)}"
     if low == high:
         return f"Retraining takes {percent(high, 0)} of the capacity that reserved work leaves"
-    return f"{case.title(busiest)} keeps servers busiest ({percent(high, 0)}){ending}"
+    return f"{case.title(busiest)} uses the servers most ({percent(high, 0)}){ending}"
 
 
 def _utilisation_draw(case: Case) -> Figure:
@@ -210,12 +199,14 @@ def _utilisation_draw(case: Case) -> Figure:
     return curves(case, values, "utilisation so far (%)")
 
 
-UTILISATION = Metric("utilisation", "Utilisation", _final, percent=True)
+UTILISATION = Metric(
+    "utilisation", "Utilisation", lambda *given: utilisation(*given)[:, -1], percent=True
+)
 
 UTILISATION_OVER_TIME = Picture(
     "utilisation_over_time",
     _utilisation_title,
     _utilisation_draw,
-    "Retraining work up to the end of each slot as a share of the capacity that reserved work has "
-    "left by then, all servers together: mean over the runs with confidence interval.",
+    "Retraining work up to the end of each slot, as a share of the capacity that reserved work "
+    "leaves up to then, all servers together: mean over the runs with confidence interval.",
 )

@@ -1,4 +1,4 @@
-"""The policies that a RESCUE study compares, and the linear programmes that bound them."""
+"""The policies that a RESCUE study compares, and the linear programs that bound them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
 """Names of the benchmarks."""
 
 METHODS = ("auto", "direct", "columns", "structured")
-"""Ways to solve the linear programme."""
+"""Ways to solve the linear program."""
 
 
 def solve(instance: RescueInstance, **options: Any) -> Benchmark:
@@ -45,7 +45,7 @@ def bound_of(policy: Any) -> str:
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
-    """Write a plan to a file."""
+    """Write the plan of a solved benchmark to a file."""
     import numpy as np
     from scipy import sparse
 
@@ -80,18 +80,18 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     PLAIN: BenchmarkEntry(
         "OPT(LP)",
-        "the expected profit of every policy that meets its reserved tasks, though not of one that "
-        "lets some fail",
+        "the expected profit of every policy that meets all reserved tasks; a policy that lets "
+        "some fail can exceed it",
         solve,
     ),
     SAFE: BenchmarkEntry(
         "OPT(LP), safe cells",
-        "every policy that never lets a reserved task fail",
+        "the expected profit of every policy that never lets a reserved task fail",
         _safe,
     ),
     FREE: BenchmarkEntry(
         "OPT(LP), no reserved tasks",
-        "every policy, whatever becomes of the reserved tasks",
+        "the expected profit of every policy, whether or not it meets the reserved tasks",
         _free,
     ),
 }
@@ -109,13 +109,13 @@ _GROUPS = (
 )
 
 _STATES = 300
-"""Joint states of the servers up to which an exact expectation is worth its time."""
+"""Most joint states of the servers for which an exact expectation is computed."""
 
 _SERVER_BY_SERVER = ("rescue", "sumita")
-"""Unguarded, these decide on a server by its own state alone: exact at any size."""
+"""Unguarded, these decide on a server by its own state alone: exact for any instance."""
 
 _HALF = ("rescue", "rescueplus")
-"""Half of OPT(LP) is proven for these (Theorem 1), while reserved work does not stop them."""
+"""Unguarded, these guarantee half of OPT(LP) (Theorem 1)."""
 
 
 def _planned(
@@ -137,8 +137,8 @@ def _exact(instance: RescueInstance, policy: Any) -> float | None:
     return float(policy_value(instance, policy))
 
 
-def _exact_if_small(instance: RescueInstance, policy: Any) -> float | None:
-    """Follow the joint state of all servers where that is small."""
+def _exact_within_limit(instance: RescueInstance, policy: Any) -> float | None:
+    """Follow the joint state of all servers, if there are few."""
     if (int(instance.longest.max()) + 1) ** instance.servers > _STATES:
         return None
     try:
@@ -162,7 +162,7 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
         edition="published" if published else "improved",
         bound=SAFE if guarded else FREE,
         guarantee=0.5 if name in _HALF and not guarded else None,
-        exact=_exact if name in _SERVER_BY_SERVER and not guarded else _exact_if_small,
+        exact=_exact if name in _SERVER_BY_SERVER and not guarded else _exact_within_limit,
     )
 
 

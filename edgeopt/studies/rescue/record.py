@@ -1,4 +1,4 @@
-"""The record of RESCUE: all that studies and the command line know of it."""
+"""The record of RESCUE."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.rescue import RescueInstance, from_bundled, from_raw, generate
-from edgeopt.instances.rescue import small as tiny
+from edgeopt.instances.rescue import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.rescue.gantt import GANTT
 from edgeopt.studies.rescue.pictures import INSTANCE, UTILISATION, UTILISATION_OVER_TIME, VALUES
@@ -27,16 +28,14 @@ from edgeopt.studies.rescue.policies import (
 )
 from edgeopt.studies.system import (
     Claims,
-    Constraint,
     Instances,
-    Objective,
     Offline,
     Paper,
     Policies,
     Reporting,
     System,
 )
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import listed, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
 
 
 def _random_small(seed: int) -> RescueInstance:
-    """Draw a small instance: of the paper, or of whole sizes with arrivals of both kinds."""
+    """Draw a random small instance: in the paper's setting, or of whole numbers."""
     draw = np.random.default_rng((seed, 1))
     if seed % 3:
-        return tiny(draw, arrivals="independent" if seed % 3 == 2 else "exclusive")
+        return random_instance(draw, arrivals="independent" if seed % 3 == 2 else "exclusive")
     return generate(
         rng=draw,
         servers=int(draw.integers(1, 3)),
@@ -63,49 +62,50 @@ def _random_small(seed: int) -> RescueInstance:
 
 
 def _notes(case: Case) -> list[str]:
-    """Say which bound holds for whom, and what is promised to whom."""
+    """Say which bound is valid for which policy, and which policies have a guarantee."""
     safe, free, plain = (
         case.benchmarks[name] for name in (SAFE, FREE, case.system.offline.reference)
     )
     said = []
     if len(case.instance.reserved):
         said += [
-            "Two kinds of policies stand side by side. A guarded one starts a run only if every "
-            "reserved task can still be finished whatever the run's duration; an unguarded one "
-            "looks at idle servers alone and lets reserved tasks fail.",
-            f"{case.label} meets all reserved tasks, so it is no bound for a policy that fails "
-            "some: for that one the share of it only compares, and may exceed 100 %. The "
+            "Policies come in two variants. A guarded policy starts a run only if every reserved "
+            "task can still finish in time, however long the run takes. An unguarded policy starts "
+            "runs on any idle server, and reserved tasks may fail.",
+            f"{case.label} meets all reserved tasks, so it does not bound a policy that lets some "
+            "fail: the ratio of such a policy only serves comparison and can exceed 100 %. The "
             "column “share of own bound” divides by a bound that is valid for the row: for "
-            f"unguarded policies the same programme without reserved tasks "
-            f"({number(free.value, 5)}), for guarded ones the programme restricted to runs that a "
-            f"guard could ever allow ({number(safe.value, 5)}, "
+            f"unguarded policies, the same program without reserved tasks "
+            f"({number(free.value, 5)}); for guarded policies, the program restricted to runs that "
+            f"a guard can allow ({number(safe.value, 5)}, "
             f"{percent(safe.value / plain.value if plain.value > 0 else float('nan'))} of "
             f"{case.label}).",
         ]
-    promised = [entry.title for entry in case.entries.values() if entry.guarantee is not None]
-    if promised:
+    proven = [entry.title for entry in case.entries.values() if entry.guarantee is not None]
+    if proven:
         said.append(
-            f"Half of {case.label} is guaranteed to {' and '.join(promised)}, whose decisions "
-            "ignore reserved work. No policy that keeps every reserved task has such a guarantee: "
-            "there are instances on which every one of them earns next to nothing of it."
+            f"{listed(proven)} {'is' if len(proven) == 1 else 'are'} proven to earn at least half "
+            f"of {case.label}; their decisions ignore reserved work. No policy that meets every "
+            "reserved task has such a guarantee: on some instances, all of them earn almost "
+            f"nothing of {case.label}."
         )
     return said + _simulation_against_exact(case)
 
 
 def _simulation_against_exact(case: Case) -> list[str]:
-    """Hold the simulated mean against the expectation that recursion gives."""
+    """Compare the simulated means with the exact expectations."""
     known = case.table[case.table["value_exact"].notna() & (case.table["value_se"] > 0)]
     if known.empty:
         return []
     away = ((known["value"] - known["value_exact"]).abs() / known["value_se"]).max()
     return [
-        "Where the expected profit can be computed without sampling it stands in the column "
-        f"“exact”; the simulated means lie at most {number(away, 2)} standard errors from it."
+        "The column “Exact” has the expected profit where it can be computed without sampling; "
+        f"the simulated means are at most {number(away, 2)} standard errors away from it."
     ]
 
 
 def _describe(instance: RescueInstance) -> Mapping[str, float | int | str]:
-    """Return the sizes of an instance and what characterises it."""
+    """Return the sizes and main figures of an instance."""
     capacity = float(instance.capacity.sum())
     return {
         "servers": instance.servers,

@@ -1,4 +1,4 @@
-"""Many independent cells of a table: computed anywhere, kept as soon as they are finished."""
+"""Sweeps: independent cells of a table, computed in parallel and kept when finished."""
 
 from __future__ import annotations
 

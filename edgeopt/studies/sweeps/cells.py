@@ -1,4 +1,4 @@
-"""A cell of a sweep: what identifies it, what has to be done for it, and which code that runs."""
+"""A cell of a sweep: its identity, its work, and the code that it runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Row = dict[str, Any]
-"""What a cell comes to: numbers and texts by name."""
+"""The result of a cell: numbers and texts by name."""
 
 _DATA: Final = frozenset({"builtins", "networkx", "numba", "numpy", "pandas", "scipy", "xarray"})
 """Libraries whose objects are data here, not code."""
@@ -66,7 +66,7 @@ class Cell:
         return digest(dict(self.identity))
 
     def compute(self) -> Row:
-        """Do the work; numbers of NumPy become plain ones."""
+        """Return the result; NumPy numbers become Python ones."""
         row = self.work(*self.arguments)
         return {name: _plain(value) for name, value in row.items()}
 
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 
 def canonical(content: Any) -> str:
-    """Write content as JSON in the one way that equal content has."""
+    """Write content as JSON, the same for equal content."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=True)
 
 
@@ -119,7 +119,7 @@ def _roots(cell: Cell, *, scripts: bool = True) -> tuple[frozenset[str], frozens
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[str]:
-    """Yield the modules in a value, and its texts behind a quotation mark."""
+    """Yield the modules in a value, and its texts with a quotation mark in front."""
     if isinstance(value, str):
         yield f"'{value}"
     elif isinstance(value, _PLAIN) or id(value) in seen:
@@ -153,7 +153,7 @@ def _inner(value: Any) -> Iterator[Any]:
     elif is_dataclass(value):
         yield from (getattr(value, field.name) for field in fields(value))
     elif _module(type(value)) is not None:
-        # Of a function, what it has caught; of a method, whose it is; of an object, what it holds.
+        # Closure of a function, instance of a method, attributes of an object.
         yield from (cell.cell_contents for cell in getattr(value, "__closure__", None) or ())
         yield getattr(value, "__self__", None)
         yield from getattr(value, "__dict__", {}).values()

@@ -1,4 +1,4 @@
-"""A Dask cluster that computes instead of this machine, for as long as it is there."""
+"""A Dask cluster that computes instead of this machine."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 _PATIENCE: Final = 10
 """Seconds within which the scheduler has to answer."""
 
-_GLANCE: Final = 0.5
-"""Seconds between two looks whether the scheduler is there."""
+_INTERVAL: Final = 0.5
+"""Seconds between two checks for the scheduler."""
 
 
 @contextlib.contextmanager
 def cluster_pool(address: str) -> Iterator[Pool]:
     """Give the workers of a cluster, as `edgeopt.processes.pool` gives processes.
 
-    What a lost worker had in hand is computed by another. The loss of the scheduler ends the run.
+    The work of a lost worker is done by another. The loss of the scheduler ends the run.
     """
     try:
         from dask.distributed import Client
@@ -42,12 +42,12 @@ def cluster_pool(address: str) -> Iterator[Pool]:
         try:
             yield lambda calls: _results(client, calls, address)
         finally:
-            # A scheduler that is gone is not waited for.
+            # Do not wait for a lost scheduler.
             client.close(timeout=1)  # type: ignore[no-untyped-call]
 
 
 def _results(client: Any, calls: Iterable[Call], address: str) -> Iterator[Any]:
-    """Yield what calls return, as it comes."""
+    """Yield the results of calls as they arrive."""
     from distributed.scheduler import KilledWorker
 
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -64,7 +64,7 @@ def _results(client: Any, calls: Iterable[Call], address: str) -> Iterator[Any]:
             if future.status == "error":
                 raise  # by the call itself
             raise _lost(address) from None
-        # The cluster need not keep what is here.
+        # The cluster need not keep results that have arrived.
         future.release()
         yield result
 
@@ -73,7 +73,7 @@ def _next(done: queue.SimpleQueue[Any], client: Any, address: str) -> Any:
     while True:
         future = None
         with contextlib.suppress(queue.Empty):
-            future = done.get(timeout=_GLANCE)
+            future = done.get(timeout=_INTERVAL)
         if client.status != "running" or (future is not None and future.cancelled()):
             raise _lost(address)
         if future is not None:
@@ -89,7 +89,7 @@ def _lost(address: str) -> WorkerError:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep the cluster's own log off the terminal: what matters is said by errors."""
+    """Keep the cluster's own log off the terminal; errors say what matters."""
     loud = [
         logger
         for name, logger in logging.root.manager.loggerDict.items()
@@ -101,7 +101,7 @@ def _silent() -> Iterator[None]:
     try:
         yield
     except WorkerError:
-        # It would go on about that until the process ends.
+        # Otherwise it logs that until the process ends.
         lost = True
         raise
     finally:

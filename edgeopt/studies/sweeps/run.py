@@ -1,4 +1,4 @@
-"""All cells of a sweep, on this machine or on a cluster, those that are finished left alone."""
+"""Compute the unfinished cells of a sweep, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run_cells(
     cluster: str | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Compute cells and return them as a table, in the order in which they are given.
+    """Compute cells and return them as a table, in their order.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def run_cells(
 
 
 def tabulate(cells: Iterable[Cell], rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return cells as a table, one row per cell: its identity, then what it came to.
+    """Return cells as a table, one row per cell: its identity, then its result.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def compute_cells(
     cluster: str | None = None,
     progress: bool | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Compute cells that are not kept yet, in any order, and keep each as soon as it is finished.
+    """Compute cells that are not kept yet, in any order, and keep each when it is finished.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def compute_cells(
         If a process that computes has ended without a word, or the scheduler is lost; what is
         finished is kept.
     MissingDependencyError
-        If a cluster is asked for and the extra ``cluster`` is not installed.
+        If a cluster is given and the extra ``cluster`` is not installed.
     """
     check_workers(workers)
     if cluster is not None:
@@ -124,25 +124,25 @@ def compute_cells(
         for key, row in pool((_finish, work) for work in zip(todo, keep, strict=True)):
             rows[key] = row
             if kept is not None and (key in spoilt or not kept.path(unique[key]).exists()):
-                # The machine that computed it does not share this disk.
+                # The machine that computed it has another disk.
                 kept.put(unique[key], row)
             step("cells")
     return rows
 
 
 def _refuse_changed(cells: Iterable[Cell]) -> None:
-    """Make sure that the code in memory is that of the files: what is kept is known by these."""
+    """Refuse code in memory that differs from the files, by which cells are identified."""
     for file in changed({module for cell in cells for module in modules_of(cell)}):
         raise OptionError(f"{file} has changed since this process began; start it again")
 
 
 class Keep(NamedTuple):
-    """Where a cell is kept, and by which code, as the process says that hands it out."""
+    """Where a cell is kept, and the digest of its code in the process that hands it out."""
 
     store: Store
     code: str
     imported: str
-    """Of `code` the part that every process has to find in its own files."""
+    """The part of `code` that every process must have in its own files."""
 
     @classmethod
     def of(cls, cell: Cell, store: Store) -> Keep:
@@ -151,7 +151,7 @@ class Keep(NamedTuple):
 
 
 def _finish(cell: Cell, keep: Keep | None) -> tuple[str, dict[str, Any]]:
-    """Compute a cell and keep it at once, if the store can be seen from where this runs."""
+    """Compute a cell and keep it at once, if this machine can reach the store."""
     if keep is not None and code_of(cell, scripts=False) != keep.imported:
         raise OptionError(
             f"the code on {platform.node() or 'a worker'} is not the one that was started, for "

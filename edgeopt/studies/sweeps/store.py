@@ -1,4 +1,4 @@
-"""Finished cells on disk: each appears whole or not at all, and is trusted only if it is sound."""
+"""Finished cells on disk, written whole or not at all, and checked when read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from edgeopt.studies.sweeps.cells import Cell
 
 FORMAT: Final = 2
-"""Number of the form in which cells are kept."""
+"""Version of the format of cells."""
 
 
 _LARGEST: Final = 2**26
-"""Bytes; what is larger is no cell."""
+"""Most bytes of a cell."""
 
 
 class StoreWarning(EdgeOptWarning):
@@ -52,7 +52,7 @@ class Store:
 
     @property
     def folder(self) -> Path:
-        """The folder, from the root on."""
+        """Absolute path of the folder."""
         return self._own.path
 
     @property
@@ -61,11 +61,11 @@ class Store:
         return self._own.marked
 
     def path(self, cell: Cell) -> Path:
-        """Return the file of a cell, there or not."""
+        """Return the file of a cell, whether it exists or not."""
         return self.folder / f"{cell.key}.json"
 
     def get(self, cell: Cell) -> dict[str, Any] | None:
-        """Return what a cell came to, or None if it has not been finished.
+        """Return the result of a cell, or None if it is not finished.
 
         Warns
         -----
@@ -106,7 +106,7 @@ class Store:
         return row
 
     def put(self, cell: Cell, row: dict[str, Any], code: str = "") -> None:
-        """Keep what a cell came to, and the digest of the code, by default that of this process.
+        """Keep the result of a cell and the digest of its code, by default in this process.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Store:
 
 
 def _checksum(kept: dict[str, Any]) -> str:
-    """Hash what is kept: it tells damage, not forgery, for anybody can compute it."""
+    """Hash what is kept, to detect damage; it does not detect forgery."""
     try:
         return digest([kept[name] for name in ("key", "code", "row")])
     except RecursionError:  # brackets just shallow enough to be read

@@ -1,4 +1,4 @@
-"""Who holds what when: the stretches of every task on the lanes of a cluster."""
+"""Gantt chart of a cluster: the tasks on its CPU cores and GPUs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours, lead
-from edgeopt.studies.tapfinger.log import cluster_name, kind_name
-from edgeopt.studies.wording import plural
+from edgeopt.studies.wording import called, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,18 +23,9 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """Neighbouring units of a resource that a task holds for a while.
+    """Neighbouring units of a resource that a task holds for a while, ends excluded.
 
-    Attributes
-    ----------
-    task
-        The task.
-    begin, end
-        First slot, and the slot after the last.
-    low, high
-        First unit, and the unit after the last.
-    held
-        Place of the stretch in what was recorded; a stretch may have several pieces.
+    `held` is the place of its stretch in what was recorded; a stretch may have several pieces.
     """
 
     task: int
@@ -83,7 +74,7 @@ def _neighbours(free: list[int], wanted: int) -> list[int]:
 
 
 SHOWN: Final = 40
-"""Slots that a picture has room for."""
+"""Most slots in a picture."""
 
 _OTHERS: Final = 8
 """Kinds of tasks that have a colour of their own."""
@@ -93,17 +84,7 @@ _LETTER: Final = 0.062
 
 
 class Scene(NamedTuple):
-    """What is drawn: a cluster, from one slot to another.
-
-    Attributes
-    ----------
-    cluster
-        The cluster that served most tasks.
-    begin, end
-        First slot, and the slot after the last.
-    waiting
-        Tasks that wait and may run there, in each of these slots.
-    """
+    """A cluster from one slot to another, and the tasks that wait for it in each of them."""
 
     cluster: int
     begin: int
@@ -125,8 +106,8 @@ def scene(trajectory: TapFingerTrajectory) -> Scene:
     np.subtract.at(change, start[mine], 1)
     waiting = change.cumsum()[:slots]
     window = min(SHOWN, slots)
-    room = np.maximum(1, instance.capacity[cluster])
-    used = (trajectory.used[0, :slots, cluster] / room).sum(axis=1)
+    most = np.maximum(1, instance.capacity[cluster])
+    used = (trajectory.used[0, :slots, cluster] / most).sum(axis=1)
     total = np.concatenate([[0.0], np.cumsum(used)])
     begin = int((total[window:] - total[:-window]).argmax()) if used.size else 0
     return Scene(cluster, begin, begin + window, waiting[begin : begin + window])
@@ -136,25 +117,23 @@ def _title(case: Case) -> str:
     name = lead(case)
     trajectory: TapFingerTrajectory = case.replay(name)
     if not case.instance.tasks:
-        return "There is nothing to run"
+        return "There are no tasks"
     shown = scene(trajectory)
     held = trajectory.held
     assert held is not None
     mine = (held.cluster == shown.cluster) & (held.begin < shown.end) & (held.end > shown.begin)
     sizes = held.bundle[mine, 1]
-    place = cluster_name(case.instance, shown.cluster)
+    place = called(case.instance.names, "cluster", shown.cluster)
     title = case.entries[name].title
     if not sizes.size:
         return f"{title} leaves {place} idle"
     count = plural(int(np.unique(held.task[mine]).size), "task")
     said = f"{title} gives {count} on {place} from {sizes.min()} to {sizes.max()} GPUs each"
     most = int(shown.waiting.max(initial=0))
-    return f"{said}; up to {most} wait that may run there" if most else f"{said}; none has to wait"
+    return f"{said}; up to {most} wait for it" if most else f"{said}; none has to wait"
 
 
 def _draw(case: Case) -> Figure:
-    from matplotlib.patches import Patch
-
     instance: TapFingerInstance = case.instance
     trajectory: TapFingerTrajectory = case.replay(lead(case))
     shown = scene(trajectory)
@@ -172,21 +151,20 @@ def _draw(case: Case) -> Figure:
     panels[2].set_xlim(shown.begin, shown.end)
     slots = int(trajectory.end[0])
     window = shown.end - shown.begin
-    more = f" ({window} of {slots} slots shown)" if window < slots else ""
-    panels[2].set_xlabel(f"slot{more}")
+    panels[2].set_xlabel(f"slot{canvas.of_all(window, slots, 'slot')}")
     handles = [
-        Patch(facecolor=colour, edgecolor=PAPER, linewidth=0.6, label=kind)
+        canvas.patch(kind, facecolor=colour, edgecolor=PAPER, linewidth=0.6)
         for kind, colour in shade.items()
     ]
-    handles.append(Patch(color=MUTED, alpha=0.6, label="tasks that wait and may run here"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    handles.append(canvas.patch("tasks that wait and may run here", color=MUTED, alpha=0.6))
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 
 def _shades(instance: TapFingerInstance) -> dict[str, str]:
     """Give every kind of task a colour; those beyond eight share one."""
     palette = list(colours(map(str, range(_OTHERS + 1))).values())
-    names = [kind_name(instance, k) for k in range(instance.task_kinds)]
+    names = [called(instance.kinds, "kind", k) for k in range(instance.task_kinds)]
     return {name: palette[min(place, _OTHERS)] for place, name in enumerate(dict.fromkeys(names))}
 
 
@@ -197,7 +175,7 @@ def _panel(
     resource: int,
     shade: dict[str, str],
 ) -> None:
-    """Draw what holds a resource, a row per unit, and write the bundles into what has room."""
+    """Draw the tasks that hold a resource, a row per unit, with their bundles where they fit."""
     instance, held = trajectory.instance, trajectory.held
     assert held is not None
     units = int(instance.capacity[shown.cluster, resource])
@@ -210,7 +188,7 @@ def _panel(
     ]
     for piece in sorted(drawn, key=lambda one: one.low - one.high):
         begin, end = max(piece.begin, shown.begin), min(piece.end, shown.end)
-        colour = shade[kind_name(instance, int(instance.kind[piece.task]))]
+        colour = shade[called(instance.kinds, "kind", int(instance.kind[piece.task]))]
         axes.broken_barh(
             [(begin, end - begin)], (piece.low, piece.high - piece.low), facecolor=colour,
             edgecolor=PAPER, linewidth=0.8, alpha=0.85,
@@ -234,8 +212,8 @@ GANTT = Picture(
     "gantt",
     _title,
     _draw,
-    "The cluster that serves most tasks, in its busiest slots of the first run. A row is a CPU "
-    "core or a GPU, a box the task that holds it; written in it is its bundle, CPU cores / GPUs, "
-    "where there is room. Units of a kind are alike: which of them a task holds is the drawing's "
-    "choice, and a bundle without enough neighbours is drawn in parts.",
+    "The cluster that serves most tasks, in its busiest slots of the first run. Rows are CPU cores "
+    "and GPUs; boxes are the tasks that hold them, labelled with their bundle (CPU cores / GPUs) "
+    "where it fits. Cores and GPUs are interchangeable: the picture chooses which of them a task "
+    "holds, and draws a bundle in parts where there are not enough neighbours.",
 )

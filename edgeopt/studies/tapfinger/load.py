@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, lead
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.tapfinger.log import (
     average,
-    cluster_name,
     doublings,
     fewest_in_system,
     lines,
     simulated,
 )
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import called, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _LOWEST: Final = 0.6
-"""Where a logarithmic axis begins; what is less is drawn there."""
+"""Where a logarithmic axis begins; smaller values are drawn there."""
 
 
 def _curves(case: Case) -> dict[str, Floats]:
@@ -52,7 +52,7 @@ def _accumulation_title(case: Case) -> str:
     said = f"{case.entries[name].title} has {_count(peak)} tasks in the system at most"
     if worst != name:
         said += f", {case.entries[worst].title} {_count(float(found[worst].max()))}"
-    return f"{said}; no policy could do with less than {least}"
+    return f"{said}; no policy can have fewer than {least}"
 
 
 def _count(mean: float) -> str:
@@ -60,9 +60,6 @@ def _count(mean: float) -> str:
 
 
 def _accumulation_draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     found, shades = _curves(case), lines(case)
     slots = next(iter(found.values())).size
     figure = blank(height=5.6)
@@ -83,18 +80,17 @@ def _accumulation_draw(case: Case) -> Figure:
     below.set_ylabel("flow time so far, mean\nover all tasks (slots)")
     below.set_xlabel("slot")
     below.set_xlim(0, slots)
-    handles: list[Line2D | Patch] = [
-        Line2D([], [], color=shades[name].colour, linestyle=shades[name].style,
-               label=case.entries[name].title)
+    handles = [
+        canvas.line(case.entries[name].title, shades[name].colour, linestyle=shades[name].style)
         for name in found
-    ]  # fmt: skip
-    handles.append(Patch(facecolor=MUTED, alpha=0.3, label="under every policy"))
-    figure.legend(handles=[*handles, *_bounds(below, case)], loc="outside right center")
+    ]
+    least = canvas.patch("under every policy", facecolor=MUTED, alpha=0.3)
+    canvas.legend(figure, [*handles, least, *_bounds(below, case)])
     return figure
 
 
 def _bounds(axes: Axes, case: Case) -> list[Line2D]:
-    """Draw the bounds on what the curves end with; nothing where weights differ."""
+    """Draw the bounds on the ends of the curves; none where weights differ."""
     handles = []
     for name, style in ((CHANGING, "-"), (FIXED, (0, (3, 2)))):
         bound = case.benchmarks[name].bound
@@ -109,18 +105,17 @@ ACCUMULATION = Picture(
     "accumulation",
     _accumulation_title,
     _accumulation_draw,
-    "Mean over the runs. Above: tasks that have arrived and are not complete, none "
-    "at the bottom. The grey area is "
-    "there under every policy: no task is complete before it could be alone, and all clusters "
-    "together complete no more tasks by any slot than one machine that serves the least remaining "
-    "work first. Below: what has come together so far, which ends at the mean flow time; the "
-    "lines are bounds on that end, BOUND(any) for every policy, BOUND(fixed) for those that never "
-    "change the bundle of a running task.",
+    "Mean over the runs. Above: tasks in the system, which have arrived and are not complete; the "
+    "bottom is zero. Every policy has at least the grey ones: no task is complete before it would "
+    "be alone, and all clusters together complete no more tasks by any slot than one machine that "
+    "serves the least remaining work first. Below: flow time so far, which ends at the mean flow "
+    "time; the lines are bounds on that end, BOUND(any) for every policy, BOUND(fixed) for those "
+    "that never change the bundle of a running task.",
 )
 
 
 SHOWN: Final = 8
-"""Clusters that a picture has room for."""
+"""Most clusters in a picture."""
 
 _COLOURS: Final = ("#e69f00", "#0072b2")
 
@@ -146,8 +141,6 @@ def _load_title(case: Case) -> str:
 
 
 def _load_draw(case: Case) -> Figure:
-    from matplotlib.patches import Patch
-
     instance: TapFingerInstance = case.instance
     trajectory = simulated(case)[lead(case)]
     slots = max(1, int(trajectory.end[0]))
@@ -157,8 +150,8 @@ def _load_draw(case: Case) -> Figure:
     axes = figure.subplots()
     for cluster in range(shown):
         for resource in range(2):
-            room = int(instance.capacity[cluster, resource])
-            share = used[:, cluster, resource] / max(1, room)
+            units = int(instance.capacity[cluster, resource])
+            share = used[:, cluster, resource] / max(1, units)
             floor, tall = cluster + 0.47 * (resource + 1), 0.42
             axes.broken_barh(
                 [(0, slots)], (floor - tall, tall), facecolor=MUTED, alpha=0.16, linewidth=0
@@ -167,20 +160,16 @@ def _load_draw(case: Case) -> Figure:
                 floor - tall * share, np.arange(share.size + 1), baseline=floor, fill=True,
                 color=_COLOURS[resource], alpha=0.85, linewidth=0,
             )  # fmt: skip
-            mean = float(share.mean()) if room and share.size else float("nan")
-            in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {room}")
+            mean = float(share.mean()) if units and share.size else float("nan")
+            canvas.in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {units}")
     axes.set_xlim(0, slots)
-    axes.set_ylim(shown, 0)
-    axes.set_yticks(np.arange(shown) + 0.49, [cluster_name(instance, n) for n in range(shown)])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    more = f" ({shown} of {instance.clusters} clusters shown)" if shown < instance.clusters else ""
-    axes.set_xlabel(f"slot{more}")
+    canvas.in_strips(axes, [called(instance.names, "cluster", n) for n in range(shown)])
+    axes.set_xlabel(f"slot{canvas.of_all(shown, instance.clusters, 'cluster')}")
     handles = [
-        Patch(color=colour, alpha=0.85, label=f"{name} held")
+        canvas.patch(f"{name} held", color=colour, alpha=0.85)
         for colour, name in zip(_COLOURS, ("CPU cores", "GPUs"), strict=True)
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    canvas.legend(figure, handles, columns=2)
     return figure
 
 
@@ -189,6 +178,6 @@ LOAD = Picture(
     _load_title,
     _load_draw,
     "The first run. Two strips for each cluster, filled from below by the share of its CPU cores "
-    "and of its GPUs that tasks hold in a slot, before the end of the slot frees any. In the right "
-    "margin: the mean over the run, and how many there are.",
+    "and of its GPUs that tasks hold in a slot, before completed tasks free them. Right margin: "
+    "the mean over the run, and the number of cores or GPUs.",
 )

@@ -1,4 +1,4 @@
-"""What the runs of a TapFinger study leave: names, bounds, metrics and logs."""
+"""Bounds, metrics and logs of a TapFinger study."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
 from edgeopt.studies.pictures.canvas import colours
+from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,19 +40,8 @@ def simulated(case: Case) -> dict[str, TapFingerTrajectory]:
     return {name: cast("TapFingerTrajectory", runs) for name, runs in case.trajectories.items()}
 
 
-def cluster_name(instance: TapFingerInstance, cluster: int) -> str:
-    """Return what a cluster is called."""
-    return f"cluster {cluster}" if instance.names is None else instance.names[cluster]
-
-
-def kind_name(instance: TapFingerInstance, kind: int) -> str:
-    """Return what a kind of task is called."""
-    return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
-
-
 def average(instance: TapFingerInstance, total: float) -> float:
     """Turn a weighted sum of flow times into their weighted mean, slots; 0 without tasks."""
-    assert instance.weight is not None
     weight = float(instance.weight.sum())
     return total / weight if weight > 0 else 0.0
 
@@ -59,7 +49,7 @@ def average(instance: TapFingerInstance, total: float) -> float:
 def own_bound(case: Case, policy: str) -> float:
     """Return the bound that is valid for a policy in all its runs; NaN where there is none.
 
-    Nothing bounds runs in which a task with some weight was never complete.
+    There is no bound for runs in which a task with some weight is never complete.
     """
     name = case.entries[policy].bound
     if not name or not np.isfinite(case.values(policy)).all():
@@ -101,7 +91,7 @@ def doublings(axis: Axis, low: float, high: float) -> None:
 def shortest_flow_times(case: Case) -> Floats:
     """Return a number of slots below which no policy can bring a flow time, shape [J].
 
-    Each task has its fastest bundle from its arrival on, and all the noise on its side.
+    Each task has its fastest bundle from its arrival on, and the most favourable noise.
     """
     return case.once(_shortest)
 
@@ -169,15 +159,15 @@ def _reached(share: float, trajectory: TapFingerTrajectory) -> Floats:
     flow = np.sort(trajectory.flow_time, axis=1)
     if not flow.shape[1]:
         return np.full(flow.shape[0], np.nan)
-    # An interpolation between slots would not do beside tasks that are never complete.
+    # No interpolation between slots: some tasks may be never complete.
     return np.asarray(flow[:, max(0, int(np.ceil(share * flow.shape[1])) - 1)])
 
 
 def _use(resource: int, instance: TapFingerInstance, trajectory: TapFingerTrajectory) -> Floats:
     """Return the share of a resource of all clusters that is held until the run ends, [runs]."""
-    room = float(instance.capacity[:, resource].sum()) * np.maximum(1, trajectory.end)
+    most = float(instance.capacity[:, resource].sum()) * np.maximum(1, trajectory.end)
     held = trajectory.used[..., resource].sum(axis=(1, 2))
-    return np.asarray(np.divide(held, room, out=np.zeros(held.size), where=room > 0))
+    return np.asarray(np.divide(held, most, out=np.zeros(held.size), where=most > 0))
 
 
 METRICS = (
@@ -189,7 +179,7 @@ METRICS = (
     Metric("cpu", "Share of CPU cores held", partial(_use, 0), percent=True),
     Metric("preemptions", "Changes of bundles", lambda _, runs: runs.preemptions.sum(axis=1) * 1.0),
 )
-"""Flow times count from the arrival of a task; use is counted before a slot's end frees any."""
+"""Flow times count from the arrival of a task; use, before completed tasks free their bundle."""
 
 
 _OPEN = "incomplete"
@@ -205,12 +195,14 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "task": np.arange(instance.tasks),
-            "kind": [kind_name(instance, k) for k in instance.kind.tolist()],
+            "kind": [called(instance.kinds, "kind", k) for k in instance.kind.tolist()],
             "weight": instance.weight,
             "eligible clusters": instance.eligible.sum(axis=1),
             "arrival (slot)": instance.arrival,
             "waiting (slots)": np.where(placed, runs.start[0] - instance.arrival, np.inf),
-            "cluster": [cluster_name(instance, n) if n >= 0 else "none" for n in cluster],
+            "cluster": [
+                called(instance.names, "cluster", n) if n >= 0 else "none" for n in cluster
+            ],
             "completion (slot)": runs.completion[0],
             "flow time (slots)": runs.flow_time[0],
             "shortest (slots)": shortest_flow_times(case),
@@ -234,7 +226,7 @@ def _clusters(case: Case, policy: str) -> pd.DataFrame:
     held = runs.used[0] > 0
     return pd.DataFrame(
         {
-            "cluster": [cluster_name(instance, n) for n in range(instance.clusters)],
+            "cluster": [called(instance.names, "cluster", n) for n in range(instance.clusters)],
             "CPU cores": instance.capacity[:, 0],
             "GPUs": instance.capacity[:, 1],
             "tasks": count,
@@ -253,7 +245,7 @@ TASKS_LOG = Log(
     _tasks,
     bad=(_OPEN,),
     caption="The first run. The shortest flow time is that of the task alone, with its fastest "
-    "bundle and all noise on its side. A completion of infinity: never complete.",
+    "bundle and the most favourable noise. A completion of infinity means never complete.",
 )
 """One row per task: where it came from, where it went, how long it took and could have taken."""
 
@@ -262,6 +254,7 @@ CLUSTERS_LOG = Log(
     "Every cluster",
     _clusters,
     bad=(_OPEN,),
-    caption="The first run. Shares are means over its slots, before the end of a slot frees any.",
+    caption="The first run. Shares are means over its slots, before completed tasks free their "
+    "bundles.",
 )
 """One row per cluster: what it has, whom it served, how much of it was held."""

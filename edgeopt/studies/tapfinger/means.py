@@ -1,4 +1,4 @@
-"""Pictures of flow times: their means, and what each task has of them."""
+"""Pictures of flow times: means and distribution."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, in_margin, in_rows, lead
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.tapfinger.log import (
     average,
     doublings,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 NO_BOUND = "no bound"
-"""What stands for a gap that nobody can prove."""
+"""Stands for a gap to a bound that does not exist."""
 
 _LINES: tuple[tuple[str, Any], ...] = ((CHANGING, "-"), (FIXED, (0, (3, 2))))
 """How the bounds are drawn."""
@@ -64,8 +65,8 @@ def _means_title(case: Case) -> str:
     said = f"{listed(first)} {has} the least mean flow time, {number(found[best])} slots"
     gap = gaps(case)[best]
     if np.isnan(gap):
-        return f"{said}; nothing proves how much less it could be"
-    return f"{said}, proven to be at most {percent(gap, 0)} above the least of its kind"
+        return f"{said}; it has no valid bound"
+    return f"{said}, at most {percent(gap, 0)} above the least that is possible for its kind"
 
 
 def _means_draw(case: Case) -> Figure:
@@ -82,13 +83,13 @@ def _means_draw(case: Case) -> Figure:
         axes.barh(place, end - begin, 0.62, left=begin, color=colour, alpha=0.8, linewidth=0)
         if least > 0:
             axes.plot([least] * 2, [place - 0.36, place + 0.36], color=INK, linewidth=1.8, zorder=3)
-        for at, mark in zip(spread[name], ("o", "D"), strict=False):
+        for at, shape in zip(spread[name], ("o", "D"), strict=False):
             axes.plot(
-                [min(at, highest)], [place], mark, color=INK, markersize=4, markerfacecolor=PAPER,
+                [min(at, highest)], [place], shape, color=INK, markersize=4, markerfacecolor=PAPER,
                 clip_on=False, zorder=4,
             )  # fmt: skip
         words = NO_BOUND if np.isnan(gap[name]) else f"+{percent(gap[name], 0)}"
-        in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
+        canvas.in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
     for name, style in _LINES:
         bound = case.benchmarks[name].bound
         if bound > 0 and case.instance.tasks:
@@ -96,11 +97,20 @@ def _means_draw(case: Case) -> Figure:
                 average(case.instance, bound), color=MUTED, linewidth=1.1, linestyle=style, zorder=1
             )
     doublings(axes.xaxis, lowest, highest)
-    in_rows(axes, [case.entries[name].title for name in found])
-    assert case.instance.weight is not None
+    canvas.in_rows(axes, [case.entries[name].title for name in found])
     weighted = "" if np.unique(case.instance.weight).size < 2 else "weighted "
     axes.set_xlabel(f"{weighted}mean flow time (slots)")
-    _legend(figure, case)
+    hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": PAPER}
+    handles = [
+        canvas.mark("median", "o", **hollow),
+        canvas.mark("95th percentile", "D", **hollow),
+        canvas.line("bound that is valid for the policy", linewidth=1.8),
+    ]
+    handles += [
+        canvas.line(case.system.offline.bounds[name].label, MUTED, linewidth=1.1, linestyle=style)
+        for name, style in _LINES
+    ]
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -122,33 +132,14 @@ def _range(
     return 0.8 * min(known, default=1.0), 1.1 * max(known, default=2.0)
 
 
-def _legend(figure: Figure, case: Case) -> None:
-    from matplotlib.lines import Line2D
-
-    hollow: dict[str, Any] = {
-        "color": INK, "linestyle": "none", "markersize": 4, "markerfacecolor": PAPER,
-    }  # fmt: skip
-    handles = [
-        Line2D([], [], marker="o", label="median", **hollow),
-        Line2D([], [], marker="D", label="95th percentile", **hollow),
-        Line2D([], [], color=INK, linewidth=1.8, label="bound that is valid for the policy"),
-    ]
-    handles += [
-        Line2D([], [], color=MUTED, linewidth=1.1, linestyle=style,
-               label=case.system.offline.bounds[name].label)
-        for name, style in _LINES
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-
-
 MEANS = Picture(
     "means",
     _means_title,
     _means_draw,
-    "A bar reaches from the bound that is valid for the policy to its mean over tasks and runs; in "
-    "the right margin the mean, and by how much it lies above that bound. BOUND(any) bounds every "
-    "policy, BOUND(fixed) those that never change the bundle of a running task: policies without "
-    "preemption are measured against the larger of the two, the others against the first.",
+    "A bar reaches from the bound that is valid for the policy to its mean over tasks and runs. "
+    "Right margin: the mean, and how far it is above that bound. BOUND(any) bounds every policy, "
+    "BOUND(fixed) those that never change the bundle of a running task: policies without "
+    "preemption are compared with the larger of the two, all others with BOUND(any).",
 )
 
 
@@ -171,14 +162,11 @@ def _flow_times_title(case: Case) -> str:
         return f"{case.entries[name].title} completes {done} of the tasks"
     return (
         f"{case.entries[name].title} completes half of the tasks within {half:g} slots of "
-        f"their arrival and 95 % within {late:g}; alone, half of them could take {least:g}"
+        f"their arrival and 95 % within {late:g}; each task alone, half would take {least:g}"
     )
 
 
 def _flow_times_draw(case: Case) -> Figure:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     figure = blank(height=4.0)
     axes = figure.subplots()
     if not case.instance.tasks:
@@ -191,33 +179,30 @@ def _flow_times_draw(case: Case) -> Figure:
     _impossible(axes, least)
     means = {name: float(run.flow_time.mean()) for name, run in runs.items()}
     order = sorted(runs, key=lambda name: means[name])
-    handles: list[Line2D | Patch] = []
+    handles = []
     for name in order:
         at, share = distribution(runs[name].flow_time)
         axes.step(
             [0.5, *at, 2 * longest], [0, *100 * share, 100 * share[-1] if share.size else 0],
             where="post", color=shades[name].colour, linestyle=shades[name].style, linewidth=1.4,
         )  # fmt: skip
-        handles.append(
-            Line2D([], [], color=shades[name].colour, linestyle=shades[name].style,
-                   label=f"{case.entries[name].title}, {number(means[name], 3)}")
-        )  # fmt: skip
-    handles.append(Patch(facecolor=MUTED, alpha=0.3, label="out of reach for all"))
-    handles += [
-        Line2D([], [], linestyle="none", label=f"{case.system.offline.bounds[name].label}, {least}")
-        for name, least in _least_means(case).items()
+        label = f"{case.entries[name].title}, {number(means[name], 3)}"
+        handles.append(canvas.line(label, shades[name].colour, linestyle=shades[name].style))
+    bounds = [
+        canvas.line(f"{case.system.offline.bounds[name].label}, {mean}", linestyle="none")
+        for name, mean in _least_means(case).items()
     ]
+    impossible = canvas.patch("impossible for all", facecolor=MUTED, alpha=0.3)
     doublings(axes.xaxis, max(0.75, 0.8 * float(least.min())), 1.15 * longest)
     axes.set_ylim(0, 101)
     axes.set_xlabel("flow time (slots)")
     axes.set_ylabel("tasks complete within it (%)")
-    figure.legend(handles=handles, loc="outside right center", title="policy, mean flow time")
+    canvas.legend(figure, [*handles, impossible, *bounds], title="policy, mean flow time")
     return figure
 
 
 def _least_means(case: Case) -> dict[str, str]:
-    """Write what is proven of the mean, by bound; nothing where weights differ."""
-    assert case.instance.weight is not None
+    """Write the bounds on the mean, by name; none where weights differ."""
     if np.unique(case.instance.weight).size > 1:
         return {}
     return {
@@ -228,7 +213,7 @@ def _least_means(case: Case) -> dict[str, str]:
 
 
 def _impossible(axes: Axes, least: Floats) -> None:
-    """Shade what lies above the distribution of tasks that run alone, each as fast as it can."""
+    """Shade everything above the distribution of tasks that run alone at their best speed."""
     at, share = distribution(least)
     axes.fill_between(
         [0.5, *at], [0, *100 * share], 101, step="post", color=MUTED, alpha=0.3, linewidth=0
@@ -240,10 +225,9 @@ FLOW_TIMES = Picture(
     "flow_times",
     _flow_times_title,
     _flow_times_draw,
-    "Share of the tasks of all runs that are complete so many slots after their arrival; policies "
-    "in the order of their mean. The grey area is out of reach for every policy, preemptive or "
-    "not: it lies above the distribution in which each task has its cluster to itself and runs as "
-    "fast as its speeds, and any noise, allow. Behind each policy stands its mean, at the end of "
-    "the list what is proven of the mean of every policy, and of every policy that never changes "
-    "the bundle of a running task.",
+    "Share of the tasks of all runs that are complete within a flow time. The legend lists the "
+    "policies by mean flow time, then the bounds on it for all policies and for those that never "
+    "change the bundle of a running task. The grey area is impossible for every policy: it is "
+    "above the distribution in which each task has its cluster to itself and runs as fast as its "
+    "speeds and the noise allow.",
 )

@@ -29,24 +29,14 @@ METHODS: Final[tuple[Method, ...]] = get_args(Method)
 """Ways to bound the flow times."""
 
 FEW: Final = 12
-"""Tasks up to which the plan is searched for by branch and bound as well."""
+"""Most tasks for which branch and bound searches for the plan as well."""
 
 _SOLVING: Final = 15.0
-"""Time that branch and bound gets, and every search for the prices of a bound."""
+"""Seconds for branch and bound, and for every search for the prices of a bound."""
 
 
 class Plan(NamedTuple):
-    """A plan for all tasks, made by somebody who knows them beforehand, and a bound.
-
-    Parameters
-    ----------
-    problem
-        The tasks without noise.
-    schedule
-        Where, when and with what each of them runs.
-    bound
-        Lower bound on the flow times of policies, noise included.
-    """
+    """A plan for all tasks without noise, known in advance, and a bound with noise."""
 
     problem: SchedulingProblem
     schedule: Schedule
@@ -56,7 +46,7 @@ class Plan(NamedTuple):
 def solve(
     instance: TapFingerInstance, *, preemptive: bool = True, method: Method = "best"
 ) -> Benchmark:
-    """Bound the weighted sum of flow times, and plan all tasks as if they were known beforehand."""
+    """Bound the weighted sum of flow times, and plan all tasks as if known in advance."""
     from edgeopt.models.tapfinger import flow_bound, scheduling_problem
 
     began = time.perf_counter()
@@ -87,7 +77,7 @@ def _schedule(instance: TapFingerInstance, problem: SchedulingProblem) -> Schedu
 
 
 def _ran(instance: TapFingerInstance) -> Schedule:
-    """Return what a scheduler does that reserves, where nothing disturbs it."""
+    """Return the schedule of a policy that reserves, without noise."""
     from edgeopt.models.tapfinger import Schedule
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import TapFingerEnvironment
@@ -129,7 +119,7 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     CHANGING: BenchmarkEntry(
         "BOUND(any)",
-        "every policy, those included that change bundles of running tasks as they like",
+        "every policy, including those that change bundles of running tasks",
         solve,
     ),
     FIXED: BenchmarkEntry(
@@ -141,10 +131,10 @@ BENCHMARKS = {
 
 
 MANY: Final = 60
-"""Slots of all efficient bundles of a kind together from which on plans are cut short."""
+"""Slots of all efficient bundles of a kind together above which planning has a time limit."""
 
 PLANNING: Final = 0.05
-"""Time that the search for a plan gets there."""
+"""That limit, seconds per slot."""
 
 _Edition = Literal["published", "improved", "own"]
 
@@ -169,7 +159,7 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
 
 
 def has_many_bundles(instance: TapFingerInstance) -> bool:
-    """Tell whether the plans of a rolling horizon take too long to be proven best."""
+    """Tell whether proving plans of a rolling horizon optimal takes too long."""
     from edgeopt.models.tapfinger import efficient
 
     lists = instance.clusters * instance.task_kinds
@@ -177,7 +167,7 @@ def has_many_bundles(instance: TapFingerInstance) -> bool:
 
 
 def bound_of(policy: Any) -> str:
-    """Name the benchmark that bounds a policy: the tight one only if it says it never preempts."""
+    """Name the benchmark that bounds a policy: the tighter one only if it never preempts."""
     return CHANGING if getattr(policy, "preemptive", True) else FIXED
 
 

@@ -1,21 +1,21 @@
-"""The record of TapFinger: all that studies and the command line know of it."""
+"""The record of TapFinger."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, from_raw, generate
-from edgeopt.instances.tapfinger.named_instances import small as tiny
+from edgeopt.instances.tapfinger.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.objective import Objective
 from edgeopt.studies.system import (
     Claims,
     Instances,
-    Objective,
     Offline,
     Paper,
     Policies,
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 
 def _random_small(seed: int) -> TapFingerInstance:
-    """Draw a small instance: in the paper's setting, or in speeds drawn for every bundle."""
+    """Draw a random small instance: in the paper's setting, or with a speed for every bundle."""
     draw = np.random.default_rng((seed, 1))
     if seed % 2:
-        return tiny(draw)
+        return random_instance(draw)
     return generate(
         rng=draw,
         clusters=int(draw.integers(1, 3)),
@@ -61,98 +61,99 @@ def _random_small(seed: int) -> TapFingerInstance:
 
 
 def _notes(case: Case) -> list[str]:
-    """Say what the data are, what is counted, what bounds whom, and what each policy knows."""
+    """Explain the data, flow times, bounds, and what each policy knows."""
     instance: TapFingerInstance = case.instance
     return [
         origin(instance),
-        "The flow time of a task counts from the slot in which it arrives to the end of the slot "
-        "in which it is complete; the paper calls it a completion time. The flow times of all "
-        "tasks add up to the tasks that are in the system, slot by slot. What a cluster holds in "
-        "a slot counts before the end of the slot frees any of it.",
+        "The flow time of a task counts from the slot of its arrival to the end of the slot in "
+        "which it is complete; the paper calls it completion time. The sum of the flow times is "
+        "the number of tasks in the system, summed over the slots. The use of a cluster in a slot "
+        "is counted before tasks that complete free their cores and GPUs.",
         _mode(instance),
         _bounds(case),
-        "A slot shows the tasks that have arrived, what is free, and what runs with how much of it "
-        "done; no policy sees what comes later. Rollout, Reservation, Priced, the rolling horizon "
-        "and Optimus know how long a kind of task takes with a bundle, Tiresias what a task has "
-        "attained, Random and Min nothing; the paper's learner, which is not among them, knows "
-        "the kind of a task and learns the rest.",
+        "In each slot, policies see the tasks that have arrived, free cores and GPUs, and the "
+        "progress of running tasks, but not the future. Rollout, Reservation, Priced, Rolling "
+        "horizon and Optimus know how long a kind of task takes with a bundle; Tiresias knows how "
+        "much service a task has had; Random and Min know neither. The paper's learned policy is "
+        "not included.",
         _randomness(case),
-        *_hurried(case),
+        *_time_limited(case),
     ]
 
 
 def _mode(instance: TapFingerInstance) -> str:
     said = (
-        "A cluster starts at most one task per slot, the paper's single-task mode."
+        "A cluster starts at most one task per slot (the paper's single-task mode)."
         if instance.single_start
-        else "Rounds of decisions follow each other within a slot until none starts a task, the "
-        "paper's multi-task mode."
+        else "Each slot has rounds of decisions until no task is started (the paper's multi-task "
+        "mode)."
     )
-    factor = percent(instance.switching, 0)
+    if instance.switching == 1:
+        return f"{said} Changing the bundle of a running task costs nothing."
     return (
-        f"{said} A running task whose bundle is another one than in the slot before makes "
-        f"{factor} of the slot's progress; what starts a task pays nothing."
+        f"{said} In a slot in which the bundle of a running task changes, the task makes "
+        f"{percent(instance.switching, 0)} of its usual progress; starting a task costs nothing."
     )
 
 
 def _bounds(case: Case) -> str:
-    """Say which bound is valid for whom, and what it rests on."""
+    """Say which bound is valid for which policy, and what it assumes."""
     instance: TapFingerInstance = case.instance
     labels = {name: entry.label for name, entry in case.system.offline.bounds.items()}
     said = (
-        f"{labels[CHANGING]} is proven for every policy, {labels[FIXED]} for those that never "
-        "change the bundle of a running task, which is where it is used. "
+        f"{labels[CHANGING]} is a proven bound for every policy, {labels[FIXED]} for policies that "
+        "never change the bundle of a running task; each policy is compared with the tighter one. "
     )
     if instance.noise > 0:
         said += (
-            "Noise can shorten a task, so that both take the least number of slots that any noise "
-            "within its range allows: they hold in every run, and are loose. "
+            "Noise can shorten a task, so both use the least number of slots that noise in its "
+            "range allows: they are valid in every run, but loose. "
         )
     else:
-        said += "Nothing is random in how long tasks take, so that both hold in every run. "
+        said += "Durations of tasks are not random, so both are valid in every run. "
     proven = {name: case.benchmarks[name].bound for name in labels}
     lacking = [labels[name] for name, bound in proven.items() if not bound > 0]
     if lacking:
-        said += f"Nothing is proven by {' and '.join(lacking)} here. "
+        said += f"Here {' and '.join(lacking)} is zero and proves nothing. "
     means = [
-        f"{number(bound / max(1, instance.tasks))} slots per task by {labels[name]}"
+        f"{labels[name]} {number(bound / max(1, instance.tasks))} slots"
         for name, bound in proven.items()
         if bound > 0
     ]
     if means:
-        said += f"They come to {' and '.join(means)}. "
-    return said + "Where no bound is valid, the tables say “no bound”."
+        said += f"Per task: {' and '.join(means)}. "
+    return said + "Where no bound is valid, tables say “no bound”."
 
 
-def _hurried(case: Case) -> list[str]:
-    """Say where a policy's decisions depend on how fast the machine is."""
+def _time_limited(case: Case) -> list[str]:
+    """Say where decisions depend on the speed of the machine."""
     if "rolling" not in case.entries or not has_many_bundles(case.instance):
         return []
     return [
-        f"The rolling horizon searches for {duration(PLANNING)} per slot, since there are many "
-        "bundles, and slow ones, to choose from; so what it decides may differ between machines."
+        f"Rolling horizon searches for {duration(PLANNING)} per slot, because there are many slow "
+        "bundles to choose from; its decisions can differ between machines."
     ]
 
 
 def _randomness(case: Case) -> str:
     instance: TapFingerInstance = case.instance
-    coins = "Random and Min throw coins."
+    coins = "Random and Min decide at random."
     if instance.noise == 0:
         return (
-            f"Arrivals belong to the instance and are the same for all policies. {coins} The other "
-            "policies have no coins, and without noise all their runs are the same. What holds "
-            "beyond one instance is seen by drawing several, with the option --draws."
+            f"Arrivals are part of the instance and the same for all policies. {coins} The other "
+            "policies are deterministic, so without noise all their runs are the same. The option "
+            "--draws compares policies over several instances."
         )
     return (
-        "Arrivals belong to the instance and are the same for all policies and runs. The progress "
-        f"of a slot differs by up to {number(instance.noise, 2)} from what is expected and is "
-        "never negative, so that slow bundles gain on average; the noise of each slot of service "
-        f"of a task is the same for all policies. {coins}"
+        "Arrivals are part of the instance and the same for all policies and runs. The progress in "
+        f"a slot differs from the expected one by up to {number(instance.noise, 2)} but is never "
+        "negative, so slow bundles gain on average. The noise in each slot of service of a task is "
+        f"the same for all policies. {coins}"
     )
 
 
 def _describe(instance: TapFingerInstance) -> Mapping[str, float | int | str]:
-    """Return the sizes of an instance and what characterises it."""
+    """Return the sizes and main figures of an instance."""
     found: dict[str, float | int | str] = {
         "clusters": instance.clusters,
         "tasks": instance.tasks,
@@ -170,14 +171,9 @@ def _describe(instance: TapFingerInstance) -> Mapping[str, float | int | str]:
     return found
 
 
-_ENOUGH: Final = 6
-"""Tasks that are enough to have everything compiled."""
-
-
 def _warm_up(instance: TapFingerInstance) -> TapFingerInstance:
-    """Keep the first few tasks."""
-    assert instance.weight is not None
-    few = slice(_ENOUGH)
+    """Keep the first tasks: enough that everything is compiled."""
+    few = slice(6)
     return instance.replace(
         arrival=instance.arrival[few],
         kind=instance.kind[few],
@@ -214,13 +210,13 @@ SYSTEM = System(
             ),
             "pointer": Source(
                 partial(generate, workload="pointer"),
-                "drawn in the paper's setting of tasks of 1 and 10 slots that gain nothing from "
-                "more",
+                "drawn in the paper's setting of tasks of 1 and 10 slots that larger bundles do "
+                "not speed up",
                 seeded=True,
             ),
             "tables": Source(
                 from_bundled,
-                "tasks whose durations were measured, on clusters of containers",
+                "tasks with measured durations, on clusters of containers",
                 seeded=True,
                 provenance=partial(licences, "TapFinger"),
             ),

@@ -1,20 +1,16 @@
-"""Mean flow times, gaps and seconds per decision over drawn instances, in both modes."""
+"""Mean flow times, gaps and seconds per decision over the instances of a study."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.tapfinger import generate
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.over_instances import over_instances, study_drawn
+from edgeopt.studies.over_instances import over_instances
 from edgeopt.studies.tapfinger.means import NO_BOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     import pandas as pd
 
     from edgeopt.instances.tapfinger import TapFingerInstance
@@ -43,7 +39,6 @@ RECORDED: Final = {
 """Mean and median flow times of the authors' recorded runs, slots, by setting and policy."""
 
 _MEASURED: Final = ("mean", "median", "p95", "makespan", "gpu", "cpu", "preemptions")
-_MODES: Final = {"several": False, "single": True}
 
 
 def setting(instance: TapFingerInstance) -> str:
@@ -59,7 +54,7 @@ def setting(instance: TapFingerInstance) -> str:
 
 
 def _rows(study: Study) -> pd.DataFrame:
-    """Average over the instances of a study, and set the recorded figures beside."""
+    """Average over the instances of a study, and add the recorded figures."""
     found = over_instances(
         study,
         (*_MEASURED, "bound_ratio", "decision_us"),
@@ -82,79 +77,6 @@ def _rows(study: Study) -> pd.DataFrame:
     return found
 
 
-def three_clusters(
-    seeds: int = 5,
-    *,
-    policies: Iterable[Any] | None = None,
-    first: int = 0,
-    runs: int | None = None,
-    workers: int = 1,
-    confidence: float = 0.95,
-    make: Callable[..., TapFingerInstance] = generate,
-    progress: bool | None = None,
-    **settings: Any,
-) -> pd.DataFrame:
-    """Compare the policies in both modes on drawn instances, with intervals over their draw.
-
-    Parameters
-    ----------
-    seeds
-        Number of instances in each mode, at least 2.
-    policies
-        As in :func:`edgeopt.study`; by default all of them.
-    first
-        Seed of the first instance; the others have those that follow.
-    runs
-        Simulated runs per instance and policy; by default as many as the system says.
-    workers
-        Processes; -1 takes all cores.
-    confidence
-        Of the intervals.
-    make
-        ``make(rng=seed, single_start=..., **settings)`` returns an instance.
-    progress
-        Whether to show a progress bar; by default only when standard error is a terminal.
-    **settings
-        What `make` takes, such as ``law="constant"``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per mode and policy: ``mode`` (``"several"`` starts per slot or a ``"single"``
-        one), ``mean``, ``median``, ``p95`` flow time and ``makespan`` (slots), ``gap`` to the
-        ``bound`` that is valid for the policy (NaN and ``"no bound"`` where none is), ``seconds``
-        per decision, shares in use, ``mean_difference`` to the reference on the same instances;
-        of each NAME_low and NAME_high, and recorded figures in NAME_recorded.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer than two instances, or an option is out of range.
-    """
-    import pandas as pd
-
-    from edgeopt.studies.tapfinger.record import SYSTEM
-
-    parts = []
-    for mode, single in _MODES.items():
-        compared = study_drawn(
-            SYSTEM,
-            partial(make, single_start=single),
-            seeds,
-            first=first,
-            policies=policies,
-            runs=runs,
-            workers=workers,
-            confidence=confidence,
-            progress=progress,
-            **settings,
-        )
-        rows = _rows(compared)
-        rows.insert(0, "mode", mode)
-        parts.append(rows)
-    return pd.concat(parts, ignore_index=True)
-
-
 THREE_CLUSTERS = Comparison(
     "over_instances",
     "Flow times",
@@ -171,13 +93,13 @@ THREE_CLUSTERS = Comparison(
         "cpu": "Share of CPU cores held",
     },
     percent=("gap", "gpu", "cpu"),
-    caption="The gap is that of the sum of flow times to the bound that is valid for the policy: "
+    caption="The gap compares the sum of flow times with the bound that is valid for the policy: "
     "one for policies that never change the bundle of a running task, another for all. A decision "
-    "is one round of all clusters. Beside the mean stands what the authors' own runs came to, one "
-    "draw each, where the setting is theirs; their learner, which is not here, came to 6.417 slots "
-    "with a single start per slot, 4.292 with several and 8.057 on tasks of 1 and 10 slots. Their "
-    "arrivals are other draws, theirs of Optimus has the fit with CPU and GPU swapped, and with a "
-    "single start their policies met different arrivals.",
+    "is one round of all clusters. The recorded means are those of the authors' own runs, one draw "
+    "each, where the setting is theirs; their learned policy, not included here, has 6.417 slots "
+    "with a single start per slot, 4.292 with several, and 8.057 on tasks of 1 and 10 slots. The "
+    "authors drew other arrivals, with a single start different ones for every policy, and their "
+    "Optimus has the fit with CPU and GPU swapped.",
     absent={"gap": NO_BOUND},
 )
 """Our figures and the recorded ones, over all instances of a study."""

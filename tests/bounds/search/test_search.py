@@ -54,7 +54,7 @@ def test_the_least_slack_is_found(seed: int) -> None:
     assert found.verdict.verdict is Finding.HOLDS
     assert found.verdict.slack <= 0.01
     assert found.instance.n == 6
-    assert found.looked <= 600
+    assert found.evaluations <= 600
 
 
 def test_a_rare_violation_is_found_and_shrunk() -> None:
@@ -71,7 +71,7 @@ def test_the_same_seed_finds_the_same() -> None:
     wavy = claim(lambda toy: Measurement(np.sin(5 * toy.x) + np.cos(3 * toy.y) + toy.n, 0.0))
     first, again = (search(wavy, BOX, 120, 7) for _ in range(2))
     assert first.parameters == again.parameters
-    assert first.looked == again.looked
+    assert first.evaluations == again.evaluations
 
 
 def test_points_without_an_instance_or_a_verdict_are_passed_over() -> None:
@@ -152,7 +152,7 @@ def test_a_violation_ends_the_search_and_keeps_half_its_size() -> None:
         return Measurement(1.0 + toy.x, 1.0)
 
     found = search(claim(measure, Relation.AT_MOST), BOX, 1000, 0)
-    assert len(looks) == found.looked < 100
+    assert len(looks) == found.evaluations < 100
     first = next(toy.x for toy in looks if toy.x > 0)
     violation = first / (1.0 + first)
     assert -violation <= found.slack <= -violation / 2
@@ -218,7 +218,7 @@ def test_all_families_are_looked_around_in_before_one_closely(
     monkeypatch.setattr(registry, "spaces", lambda system: known)
     found = search(claim(lambda toy: Measurement(toy.x, 1.0), Relation.AT_MOST), None, 400, 0)
     assert found.space is high
-    assert found.looked < 200
+    assert found.evaluations < 200
 
 
 def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edr import EdrInstance, generate, mixed_price
+from edgeopt.instances.edr import generate, mixed_price
 from edgeopt.models.edr.routing import (
     Prices,
     conditions,
@@ -21,7 +19,7 @@ from edgeopt.models.edr.routing import (
 )
 from edgeopt.models.edr.routing.network import solve_by_network
 from tests.draws import draws
-from tests.models.edr.routing_cases import cases, check_plan, published
+from tests.models.edr.routing_cases import cases, check_plan
 
 ELASTIC = st.sampled_from(["soft", "shed"])
 BUDGETS = ("even", "proportional", "price")
@@ -33,7 +31,7 @@ def test_one_price_is_optimal_for_the_frame(case, elastic):
     problem = case.problem
     plan = solve_frame(problem, elastic=elastic, gap=1e-12)
     check_plan(plan)
-    best = published(case).penalised(problem.penalties(elastic))
+    best = case.penalised(problem.penalties(elastic))
     assert plan.objective == pytest.approx(best, rel=1e-7, abs=1e-7)
     assert plan.bound == pytest.approx(best, rel=1e-7, abs=1e-7)
 
@@ -97,10 +95,8 @@ def uneven_frame(seed):
         rng=seed, sites=6, slots=6, types=2, tasks=0, frames=1, capped=None, capable_share=0.5,
         headroom=10.0,
     )  # fmt: skip
-    data = {field.name: getattr(drawn, field.name) for field in fields(drawn)}
     scale = np.random.default_rng(1000 + seed).uniform(0.3, 1.7, drawn.slots)
-    data["requests"] = drawn.requests * scale[:, None, None]
-    instance = EdrInstance(**data)
+    instance = drawn.replace(requests=drawn.requests * scale[:, None, None])
     slots = [conditions(instance, 0, slot) for slot in range(instance.slots)]
     return routing_problem(instance, slots, price=0.0)
 

@@ -125,12 +125,9 @@ def test_a_drawn_instance_is_proven():
 
 
 def test_the_scale_of_costs_does_not_matter():
-    from dataclasses import replace
-
     instance = generate(rng=3, sites=5, tasks=6, frames=12, slots=2)
     plan = solve_offline(instance)
-    tiny = replace(
-        instance,
+    tiny = instance.replace(
         energy_weight=1e-6 * instance.energy_weight,
         delay_weight=1e-6 * instance.delay_weight,
     )

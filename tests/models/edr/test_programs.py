@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,7 @@ from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.twins import assert_twins
+from tests.models.matrix_forms import assert_same_program
 from tests.strategies import edr_instances
 
 AXES = {
@@ -38,9 +37,9 @@ AXES = {
 
 @given(edr_instances(), st.booleans())
 @settings(max_examples=draws(60))
-def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
+def test_the_matrix_form_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
-    assert_twins(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
+    assert_same_program(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
 
 
 @given(edr_instances(), st.booleans())
@@ -80,24 +79,6 @@ def spread_evenly(instance, values):
     for f, i in columns.rounds:
         trains[f] |= instance.round_work[i] > 0
     return np.concatenate([values, training[trains], each.swapaxes(1, 2)[trains].ravel()])
-
-
-@given(edr_instances(frames=2, slots=2, sites=2, tasks=2))
-@settings(max_examples=draws(40))
-def test_the_optimum_is_that_of_the_best_rounds(instance):
-    program = colocation_matrix(instance)
-    best = solve(program, gap=1e-9).objective
-    relaxed = solve(program.relaxed()).objective
-    assert relaxed <= best + 1e-7 * max(1.0, abs(best))
-    choices = [range(int(instance.rounds[i]) + 1) for _, i in np.argwhere(instance.active)]
-    values = []
-    for rounds in itertools.product(*choices):
-        lower, upper = program.lower.copy(), program.upper.copy()
-        lower[: len(rounds)] = upper[: len(rounds)] = rounds
-        fixed = solve(program.relaxed().replace(lower=lower, upper=upper), raises=False)
-        if fixed.values is not None:
-            values.append(fixed.objective)
-    assert best == pytest.approx(min(values), rel=1e-7, abs=1e-7)
 
 
 @given(edr_instances())

@@ -8,12 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.edr.routing import Penalties, dual_bound
-from edgeopt.models.edr.routing.matrix import prices_of, routing_columns, routing_matrix
-from edgeopt.models.edr.routing.programs import routing_lp
+from edgeopt.models.edr.routing.programs import (
+    prices_of,
+    routing_columns,
+    routing_lp,
+    routing_matrix,
+)
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.edr.routing_cases import cases, published
-from tests.models.twins import assert_twins
+from tests.models.edr.routing_cases import cases
+from tests.models.matrix_forms import assert_same_program
 
 AXES = {
     "y": ("slot", "origin", "site", "type"),
@@ -30,10 +34,10 @@ ORDERS = st.sampled_from(["soft", "shed", Penalties(7.0, 3.0)])
 
 @settings(max_examples=draws(60))
 @given(cases(), ORDERS)
-def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
+def test_the_matrix_form_holds_the_declared_rows(case, elastic):
     problem = case.problem
     model, program = routing_lp(problem, elastic=elastic), routing_matrix(problem, elastic=elastic)
-    assert_twins(model, program, AXES)
+    assert_same_program(model, program, AXES)
 
 
 @settings(max_examples=draws(80))
@@ -41,7 +45,7 @@ def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
 def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
     problem = case.problem
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
-    best = published(case).penalised(penalties)
+    best = case.penalised(penalties)
     models = [
         routing_matrix(problem, elastic=elastic),
         routing_lp(problem, elastic=elastic),

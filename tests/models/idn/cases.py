@@ -36,20 +36,8 @@ def shares(instance, rng):
     return np.where(instance.pinned[:, None], instance.repository, y)
 
 
-def placements(instance):
-    """Every whole allocation within the budgets."""
-    rows = []
-    for v in range(instance.nodes):
-        if instance.pinned[v]:
-            rows.append([instance.repository[v]])
-            continue
-        every = (np.array(bits) for bits in product([False, True], repeat=instance.models))
-        rows.append([row for row in every if instance.size[v] @ row <= instance.budget[v]])
-    return (np.array(rows_) for rows_ in product(*rows))
-
-
-def maximal_placements(instance):
-    """Those to which nothing can be added: enough where more models never hurt."""
+def placements(instance, *, maximal=False):
+    """Every whole allocation within the budgets, or those to which nothing can be added."""
     rows = []
     for v in range(instance.nodes):
         if instance.pinned[v]:
@@ -57,13 +45,11 @@ def maximal_placements(instance):
             continue
         every = (np.array(bits) for bits in product([False, True], repeat=instance.models))
         fits = [row for row in every if instance.size[v] @ row <= instance.budget[v]]
-        rows.append(
-            [
-                row
-                for row in fits
-                if not any((row < other).any() and (row <= other).all() for other in fits)
-            ]
-        )
+        if maximal:  # enough where more models never hurt
+            larger = [[(row <= other).all() and (row < other).any() for other in fits]
+                      for row in fits]  # fmt: skip
+            fits = [row for row, above in zip(fits, larger, strict=True) if not any(above)]
+        rows.append(fits)
     return (np.array(rows_) for rows_ in product(*rows))
 
 

@@ -5,7 +5,6 @@ The serving simulator is a plain loop of its own.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,43 +84,6 @@ def check_point(instance, plan):
     np.testing.assert_array_equal(plan.allocation[pinned], instance.repository[pinned])
     used = (instance.size * plan.allocation).sum(axis=1)[~pinned]
     assert (used <= instance.budget[~pinned] * (1 + 1e-9)).all()
-
-
-@given(instance=idn_instances(nodes=3, models=3, horizon=2, cost=None), seed=st.integers(0, 10_000))
-def test_no_whole_placement_gains_more_in_any_order_of_arrivals(instance, seed):
-    plan = solve_cooperative(instance, gap=TIGHT)
-    free = np.argwhere(np.repeat(~instance.pinned[:, None], instance.models, axis=1))
-    rng = np.random.default_rng(seed)
-    orders = [arrivals(row, rng) for row in instance.requests]
-    for choice in product([False, True], repeat=len(free)):
-        hosted = instance.repository.copy()
-        hosted[free[:, 0], free[:, 1]] = choice
-        if ((instance.size * hosted).sum(axis=1) > instance.budget).any():
-            continue
-        gain = np.mean([simulated_gain(instance, order, hosted) for order in orders])
-        assert gain <= plan.bound + 1e-9 * max(1.0, plan.bound)
-
-
-def arrivals(requests: np.ndarray, rng: np.random.Generator) -> list[int]:
-    """Single requests in a random order, or type after type."""
-    order = np.repeat(np.arange(requests.size), requests)
-    return order.tolist() if rng.random() < 0.5 else rng.permutation(order).tolist()
-
-
-def simulated_gain(instance: IdnInstance, order: list[int], hosted: np.ndarray) -> float:
-    """Let every request take the cheapest hosted model with capacity left; compare costs."""
-    ranking, left = instance.ranking, instance.capacity.ravel().copy()
-    gain = 0.0
-    for kind in order:
-        part = ranking.options(kind)
-        for cell, cost, permanent in zip(
-            ranking.cell[part], ranking.cost[part], ranking.permanent[part], strict=True
-        ):
-            if permanent or (hosted.flat[cell] and left[cell] >= 1.0):
-                left[cell] -= 0.0 if permanent else 1.0
-                gain += ranking.repository_cost[kind] - cost
-                break
-    return gain
 
 
 @given(instance=idn_instances(cost=None), seed=st.integers(0, 10_000))

@@ -23,8 +23,8 @@ from edgeopt.models.idn import (
 from edgeopt.online.idn import serve
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
-from tests.models.idn.cases import demands, maximal_placements, placements, within_budgets
-from tests.models.twins import CLOSE, assert_twins
+from tests.models.idn.cases import demands, placements, within_budgets
+from tests.models.matrix_forms import CLOSE, assert_same_program
 from tests.strategies import idn_instances
 
 PROGRAMS = [(placement, placement_matrix), (cooperative_placement, cooperative_matrix)]
@@ -39,43 +39,21 @@ AXES = {
 
 
 @given(idn_instances(cost=None), st.data(), st.sampled_from(PROGRAMS), st.booleans())
-def test_the_compiled_twin_holds_the_declared_rows(instance, data, twins, relax):
+def test_the_matrix_form_holds_the_declared_rows(instance, data, forms, relax):
     demand = data.draw(demands(instance))
-    model = twins[0](instance, demand, relax=relax)
-    program = twins[1](instance, demand, relax=relax, aggregate=False)
-    assert_twins(model, program, AXES)
+    model = forms[0](instance, demand, relax=relax)
+    program = forms[1](instance, demand, relax=relax, aggregate=False)
+    assert_same_program(model, program, AXES)
 
 
 @given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())
-def test_counting_replicas_changes_no_optimum(instance, data, twins, relax):
+def test_counting_replicas_changes_no_optimum(instance, data, forms, relax):
     demand = data.draw(demands(instance))
     single, counted = (
-        solve(twins[1](instance, demand, relax=relax, aggregate=each)).objective
+        solve(forms[1](instance, demand, relax=relax, aggregate=each)).objective
         for each in (False, True)
     )
     assert counted == pytest.approx(single, rel=1e-6, abs=1e-6)
-
-
-@settings(max_examples=draws(60))
-@given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())
-def test_twins_reach_the_same_optimum(instance, data, twins, relax):
-    demand = data.draw(demands(instance))
-    declared = solve(twins[0](instance, demand, relax=relax)).objective
-    compiled = solve(twins[1](instance, demand, relax=relax)).objective
-    assert compiled == pytest.approx(declared, rel=1e-6, abs=1e-6)
-
-
-@given(idn_instances(nodes=3, models=4), st.data(), st.booleans())
-def test_no_allocation_beats_the_optimum_and_one_attains_it(instance, data, aggregate):
-    demand = data.draw(demands(instance))
-    best = max(average_gain(instance, demand, x) for x in maximal_placements(instance))
-    found = solve_placement(instance, demand, aggregate=aggregate)
-    assert found.allocation.dtype == np.bool_
-    assert within_budgets(instance, found.allocation)
-    assert found.objective == average_gain(instance, demand, found.allocation)
-    assert found.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
-    assert found.bound >= best - 1e-9
-    assert found.gap == pytest.approx(0.0, abs=1e-6)
 
 
 @settings(max_examples=draws(80))
@@ -92,17 +70,6 @@ def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
     assert found.bound >= solve_placement(instance, demand).objective - 1e-6
 
 
-@settings(max_examples=draws(60))
-@given(idn_instances(), st.data())
-def test_the_concave_program_has_the_value_of_the_linear_one(instance, data):
-    demand = data.draw(demands(instance))
-    linear_ = solve(placement_matrix(instance, demand, relax=True)).objective
-    concave = placement_concave(instance, demand)
-    assert concave.is_dcp()
-    found = solve(concave, "clarabel", absolute_gap=1e-6)  # the optimum may be 0
-    assert found.objective == pytest.approx(linear_, rel=1e-5, abs=1e-5)
-
-
 @given(idn_instances(nodes=3, models=4), st.integers(0, 2**32))
 def test_the_cooperative_bound_holds_for_what_is_served_at_run_time(instance, seed):
     rng = np.random.default_rng(seed)
@@ -110,7 +77,7 @@ def test_the_cooperative_bound_holds_for_what_is_served_at_run_time(instance, se
     bound = solve(cooperative_matrix(instance, demand, relax=True)).bound
     whole = solve(cooperative_matrix(instance, demand)).bound
     assert whole <= bound + 1e-6
-    every = list(maximal_placements(instance))
+    every = list(placements(instance, maximal=True))
     chosen = [every[i] for i in rng.permutation(len(every))[:8]]
     for x in chosen:
         for order, draw in (
@@ -130,7 +97,7 @@ def test_the_cooperative_bound_holds_for_what_is_served_at_run_time(instance, se
 def test_maximal_placements_are_enough(instance, data):
     demand = data.draw(demands(instance))
     best = max(average_gain(instance, demand, x) for x in placements(instance))
-    enough = max(average_gain(instance, demand, x) for x in maximal_placements(instance))
+    enough = max(average_gain(instance, demand, x) for x in placements(instance, maximal=True))
     assert enough == pytest.approx(best, **CLOSE)
 
 

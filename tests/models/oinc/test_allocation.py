@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError
-from edgeopt.models.oinc.slot import allocate, closed_form_cost, fits
+from edgeopt.models.oinc.slot import allocate, fits
 from tests.draws import draws
 from tests.strategies import slot_problems
 
@@ -24,36 +23,6 @@ def site_of(problem):
 def latency(A, E, band, cpu):
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(A > 0, A / band, 0.0) + np.where(E > 0, E / cpu, 0.0)
-
-
-def needed_by_bisection(A, E, S):
-    """Least CPU for the objectives: how the time of each is split, by bisecting its price."""
-
-    def split(price):
-        return S / (1.0 + np.sqrt(price * E / A))
-
-    low, high = 0.0, 1.0
-    if (A / S).sum() >= 1.0:
-        return np.inf
-    while (A / split(high)).sum() < 1.0:
-        high *= 2.0
-        if high > 1e30:
-            return np.inf
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if (A / split(middle)).sum() < 1.0 else (low, middle)
-    return (E / (S - split(low))).sum()
-
-
-@given(slot_problems(requests=5, sites=1, objectives=True, zeros=False))
-@settings(max_examples=draws(100))
-def test_needed_cpu_is_what_bisection_finds(problem):
-    A, E, S, room = site_of(problem)
-    found = fits(A, E, S, room)
-    needed = needed_by_bisection(A, E, S)
-    assert found.needed == pytest.approx(needed, rel=1e-6)
-    if abs(needed - room) > 1e-6:
-        assert found.feasible == (needed <= room)
 
 
 @given(slot_problems(requests=6, sites=1, objectives=True))
@@ -99,35 +68,6 @@ def test_prices_prove_the_shares_best(problem):
     bound = (2 * np.sqrt(w + extra) * mean - penalty).sum() - p**2 - q**2 * room
     assert found.bound == pytest.approx(bound, rel=1e-9, abs=1e-9)
     assert found.gap == pytest.approx(0.0, abs=1e-9)
-
-
-@given(SITES, st.integers(0, 2**32 - 1))
-@settings(max_examples=draws(60))
-def test_no_drawn_shares_are_better(problem, seed):
-    A, E, S, room = site_of(problem)
-    found = allocate(A, E, S, room=room, weight=problem.weight)
-    rng = np.random.default_rng(seed)
-    for _ in range(20):
-        band, cpu = rng.dirichlet(np.ones(A.size)), room * rng.dirichlet(np.ones(A.size))
-        took = latency(A, E, band, cpu)
-        if (took <= S).all():
-            assert found.feasible
-            assert problem.weight @ took >= found.objective * (1 - 1e-12)
-
-
-@given(slot_problems(requests=6, sites=1, objectives=False, weighted=None))
-@settings(max_examples=draws(60))
-def test_without_objectives_the_cost_is_two_squares(problem):
-    A, E, _, room = site_of(problem)
-    w = problem.weight
-    found = allocate(A, E, room=room, weight=w)
-    cost = np.sqrt(w * A).sum() ** 2 + np.sqrt(w * E).sum() ** 2 / room
-    assert found.objective == pytest.approx(cost)
-    assert closed_form_cost(A, E, room=room, weight=w) == pytest.approx(cost)
-    for shares, amount in ((found.band, A), (found.cpu, E)):
-        if amount.any():
-            ratio = shares[amount > 0] / np.sqrt(w * amount)[amount > 0]
-            assert ratio == pytest.approx(ratio[0])
 
 
 def test_prices_are_how_fast_the_objective_falls():

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
-from edgeopt.models.oinc.programs import slot_misocp
 from edgeopt.models.oinc.slot import (
     SlotProblem,
-    allocate,
     assign,
     assignment_cost,
     slot_problem,
@@ -24,36 +22,21 @@ from edgeopt.models.oinc.slot import (
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.ascent import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import search
-from edgeopt.solvers import Status, solve
 from tests.certified import linprog
 from tests.draws import draws
+from tests.oracles.oinc.slots import brute, cost_of_set
 from tests.strategies import slot_problems
 
 
 def all_columns(problem, objectives):
     """Cost of every set of requests on every site, infinite where objectives cannot be met."""
-    cost = {}
-    for j in range(problem.sites):
-        for size in range(1, problem.requests + 1):
-            for members in combinations(range(problem.requests), size):
-                mine = list(members)
-                cost[j, members] = allocate(
-                    problem.transmission[mine, j],
-                    problem.computation[mine, j],
-                    problem.slo[mine] if objectives else None,
-                    room=problem.room[j],
-                    weight=problem.weight[mine],
-                ).objective
-    return cost
-
-
-def least_assignment(problem, cost):
-    """Cost of the best of all assignments."""
-    best = np.inf
-    for site in product(range(problem.sites), repeat=problem.requests):
-        sets = [tuple(np.flatnonzero(np.array(site) == j)) for j in range(problem.sites)]
-        best = min(best, sum(cost[j, m] for j, m in enumerate(sets) if m))
-    return best
+    requests = range(problem.requests)
+    return {
+        (j, members): cost_of_set(problem, j, list(members), objectives=objectives)
+        for j in range(problem.sites)
+        for size in range(1, problem.requests + 1)
+        for members in combinations(requests, size)
+    }
 
 
 def least_mix(problem, cost):
@@ -82,7 +65,7 @@ def proven(problem, cost, prices):
 @settings(max_examples=draws(80))
 def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
     cost = all_columns(problem, objectives)
-    optimum, mix = least_assignment(problem, cost), least_mix(problem, cost)
+    optimum, mix = brute(problem, objectives=objectives).cost, least_mix(problem, cost)
     bound = slot_bound(problem, objectives=objectives, gap=1e-7)
     assert bound.value <= optimum * (1 + 1e-9) + 1e-9
     assert bound.certified
@@ -101,7 +84,7 @@ def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
 @settings(max_examples=draws(60))
 def test_the_plan_is_the_best_of_all(problem, objectives):
-    optimum = least_assignment(problem, all_columns(problem, objectives))
+    optimum = brute(problem, objectives=objectives).cost
     found = solve_by_columns(problem, objectives=objectives)
     assert found.gap <= 1e-6
     if optimum == np.inf:
@@ -137,19 +120,6 @@ def test_the_plan_is_found_from_a_bad_one_and_rough_prices(monkeypatch):
         picked += found.lagrangian < cost.min() * (1 - 1e-4)
     # Where prices prove less, columns that cost more have to be looked at.
     assert picked > 10
-
-
-@pytest.mark.parametrize("objectives", [False, True])
-@given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=draws(30))
-def test_the_cone_program_lies_below(problem, objectives):
-    bound = slot_bound(problem, objectives=objectives, gap=1e-7)
-    program = slot_misocp(problem, objectives=objectives, relax=True)
-    relaxed = solve(program, "clarabel", raises=False)
-    if relaxed.quality.usable:
-        assert relaxed.objective <= bound.value * (1 + 1e-6) + 1e-6
-    else:
-        assert relaxed.status is not Status.PROVEN_INFEASIBLE or bound.value == np.inf
 
 
 @given(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from edgeopt.models.oinc.programs import allocation_program, slot_misocp
 from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
+from tests.oracles.oinc.slots import brute
 from tests.strategies import slot_problems
 
 
@@ -66,45 +66,12 @@ def test_wrong_numbers_of_a_site_are_named(changed, named):
         allocation_program(**given)
 
 
-def cheapest(problem):
-    """Return the least cost of all assignments, by the closed form."""
-    best = np.inf
-    for site in itertools.product(range(problem.sites), repeat=problem.requests):
-        cost = 0.0
-        for j in range(problem.sites):
-            here = np.array(site) == j
-            weight = problem.weight[here]
-            cost += np.sqrt(weight * problem.transmission[here, j]).sum() ** 2
-            cost += np.sqrt(weight * problem.computation[here, j]).sum() ** 2 / problem.room[j]
-        best = min(best, cost)
-    return best
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_of_a_slot_is_that_of_brute_force(seed):
     problem = drawn(np.random.default_rng(seed), 3)
     found = solve(slot_misocp(problem), "scip", gap=1e-5)
-    assert found.objective == pytest.approx(cheapest(problem), rel=1e-4)
+    assert found.objective == pytest.approx(brute(problem, objectives=False).cost, rel=1e-4)
     assert set(np.round(found.values["y"], 6).ravel()) <= {0.0, 1.0}
-
-
-def cheapest_in_time(problem):
-    """Return the least cost of all assignments that meet all objectives, infinite without any."""
-    best = np.inf
-    for site in itertools.product(range(problem.sites), repeat=problem.requests):
-        cost = 0.0
-        for j in set(site):
-            here = np.array(site) == j
-            found = allocate(
-                problem.transmission[here, j],
-                problem.computation[here, j],
-                problem.slo[here],
-                room=float(problem.room[j]),
-                weight=problem.weight[here],
-            )
-            cost += found.objective if found.feasible else np.inf
-        best = min(best, cost)
-    return best
 
 
 @pytest.mark.parametrize(("seed", "slo"), [(2, 0.35), (3, 0.3), (3, 0.25)])
@@ -112,8 +79,8 @@ def test_the_optimum_with_objectives_is_that_of_brute_force(seed, slo):
     free = drawn(np.random.default_rng(seed), 3)
     problem = dataclasses.replace(free, slo=np.full(3, slo))
     found = solve(slot_misocp(problem), "scip", gap=1e-5, raises=False)
-    expected = cheapest_in_time(problem)
-    assert expected > 1.01 * cheapest(free)
+    expected = brute(problem, objectives=True).cost
+    assert expected > 1.01 * brute(free, objectives=False).cost
     if np.isinf(expected):
         assert found.status is Status.PROVEN_INFEASIBLE
     else:
@@ -124,7 +91,7 @@ def test_the_optimum_with_objectives_is_that_of_brute_force(seed, slo):
 def test_splitting_requests_bounds_the_optimum(seed):
     problem = drawn(np.random.default_rng(seed), 4)
     found = solve(slot_misocp(problem, relax=True), "clarabel")
-    assert found.objective <= cheapest(problem) * (1.0 + 1e-6)
+    assert found.objective <= brute(problem, objectives=False).cost * (1.0 + 1e-6)
     # A request alone cannot gain by being split over equal sites: neither can any of them here.
     alone = np.sqrt(problem.transmission), np.sqrt(problem.computation / problem.room)
     each = problem.weight * (alone[0] ** 2 + alone[1] ** 2).min(axis=1)

@@ -99,7 +99,7 @@ def test_shapes_that_do_not_fit_are_named(kind, changes, field, rule):
 )
 def test_reserved_shares_outside_their_range_are_named(reserved, index, value):
     for attempt in (
-        lambda: SlotProblem(**requests()).beside(reserved),
+        lambda: SlotProblem(**requests()).with_reserved(reserved),
         lambda: slot_problem(overtaking().replace(speed=[1, 1], rate=np.ones((1, 2))), 0, reserved),
     ):
         with pytest.raises(InstanceError, match=r"must lie in \[0, 1\)") as caught:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,10 +20,15 @@ from edgeopt.models.oinc.retraining import (
 )
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.oinc.schedules import least_flow, priority_flow
+from tests.oracles.oinc.jobs import exact, follow, least_flow
 from tests.strategies import retraining_problems
 
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
+
+
+def best_flow(problem, *, slotted=False):
+    """Return the least weighted flow of all schedules that serve each job at one site."""
+    return float(least_flow(exact(problem), wasteful=slotted)[0])
 
 
 @given(retraining_problems(empty=True), *[st.booleans()] * 3)
@@ -45,12 +52,12 @@ def test_a_bound_is_the_optimum_over_all_slots(problem, strong, slotted, pattern
 @given(retraining_problems(jobs=3, sites=2), st.booleans(), st.booleans())
 @settings(max_examples=draws(100))
 def test_no_schedule_has_less_flow_than_the_bound(problem, strong, slotted):
-    least = least_flow(problem, slotted=slotted)
+    least = best_flow(problem, slotted=slotted)
     bound = flow_bound(problem, service="slot" if slotted else "fluid", strong=strong)
     assert bound.value <= least + 1e-9 * max(1.0, least)
     # Neither is it far below: alone a job is served at the mean of its time, but for one slot.
     alone = [
-        least_flow(RetrainingProblem([0], [row], [w]), slotted=slotted)
+        best_flow(RetrainingProblem([0], [row], [w]), slotted=slotted)
         for row, w in zip(problem.duration, problem.weight, strict=True)
     ]
     if strong:
@@ -90,7 +97,7 @@ def test_a_schedule_that_moves_a_job_can_have_less_flow_than_the_bound():
     assert flow_bound(problem, midpoint=False, strong=False).value == pytest.approx(
         4225.41, abs=0.1
     )
-    assert moving < 4225.0 < least_flow(problem)
+    assert moving < 4225.0 < best_flow(problem)
 
 
 def test_a_horizon_bounds_what_ends_by_it():
@@ -131,9 +138,9 @@ def test_patterns_find_the_optimum_of_the_whole_program(seed, strong):
     assert patterns.gap <= 1e-6
     assert patterns.violation() <= 1e-12
     order = sorted(range(10), key=lambda k: duration[k].min() / problem.weight[k])
-    site = np.arange(10) % 4
-    flow = priority_flow(problem.arrival, duration, problem.weight, site.tolist(), order)
-    assert patterns.value <= flow
+    jobs, site = exact(problem), (np.arange(10) % 4).tolist()
+    done, _ = follow(jobs, site, lambda _, here: {min(here, key=order.index): Fraction(1)})
+    assert patterns.value <= jobs.flow(done)
 
 
 @pytest.mark.parametrize("method", ["patterns", "highs"])

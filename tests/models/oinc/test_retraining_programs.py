@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyomo.repn import generate_standard_repn
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import (
@@ -21,6 +19,7 @@ from edgeopt.models.oinc.retraining.generation import Pricing
 from edgeopt.models.oinc.retraining.matrix import coarse_prices, grid_points
 from edgeopt.solvers import solve
 from tests.draws import draws
+from tests.models.matrix_forms import assert_same_program
 from tests.strategies import retraining_problems
 
 AXES = {
@@ -33,62 +32,18 @@ AXES = {
     "one_site": ("job", "slot"),
     "eq_9a": ("job", "site", "slot"),
 }
-CLOSE = {"rel": 1e-9, "abs": 1e-9}
-
-
-def label(component):
-    """Return how the compiled form names a component of the Pyomo model."""
-    name = component.parent_component().name
-    index = component.index() if isinstance(component.index(), tuple) else (component.index(),)
-    inside = ", ".join(f"{axis}={n}" for axis, n in zip(AXES[name], index, strict=True))
-    return f"{name}[{inside}]"
-
-
-def linear(expression):
-    """Return the coefficients of an expression by label, zeros left out, and its constant."""
-    form = generate_standard_repn(expression)
-    assert form.is_linear()
-    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
-    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
 
 
 @given(retraining_problems(), *[st.booleans()] * 3, st.sampled_from([None, 5, 7]))
 @settings(max_examples=draws(40))
-def test_the_compiled_twins_hold_the_declared_rows(problem, midpoint, one_site, dual, slots):
+def test_the_matrix_forms_hold_the_declared_rows(problem, midpoint, one_site, dual, slots):
     keywords = {"midpoint": midpoint, "one_site": one_site, "horizon": slots}
     declared, compiled = (flow_dual, dual_matrix) if dual else (flow_lp, flow_matrix)
-    model, program = declared(problem, **keywords), compiled(problem, **keywords)
-    columns = {program.column_label(j): j for j in range(program.shape[1])}
-    variables = list(model.component_data_objects(pyo.Var))
-    assert {label(var) for var in variables} == set(columns)
-    assert all(var.lb == 0.0 and var.ub is None and var.is_continuous() for var in variables)
+    program = compiled(problem, **keywords)
+    assert_same_program(declared(problem, **keywords), program, AXES)
     assert not program.lower.any()
     assert np.isposinf(program.upper).all()
     assert not program.integer.any()
-
-    (objective,) = model.component_data_objects(pyo.Objective)
-    assert program.sense == ("max" if objective.sense == pyo.maximize else "min")
-    coefficients, constant = linear(objective.expr)
-    assert program.offset == constant == 0.0
-    dense = dict.fromkeys(columns, 0.0) | coefficients
-    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
-
-    rows = {program.row_label(i): i for i in range(program.shape[0])}
-    constraints = {label(c): c for c in model.component_data_objects(pyo.Constraint)}
-    matrix = program.matrix.toarray()
-    assert set(constraints) <= set(rows)
-    for name, i in rows.items():
-        found = {program.column_label(j): matrix[i, j] for j in np.flatnonzero(matrix[i])}
-        if name not in constraints:
-            # Nothing can be served there.
-            assert found == {}
-            continue
-        body, constant = linear(constraints[name].body)
-        assert found == pytest.approx(body, **CLOSE)
-        lower, upper = pyo.value(constraints[name].lower), pyo.value(constraints[name].upper)
-        sides = (-np.inf if lower is None else lower, np.inf if upper is None else upper)
-        shifted = tuple(side - constant for side in sides)
-        assert shifted == pytest.approx((program.row_lower[i], program.row_upper[i]), **CLOSE)
 
 
 @given(retraining_problems(), st.booleans(), st.booleans())

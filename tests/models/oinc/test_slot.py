@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.slot import (
     SlotProblem,
@@ -26,20 +26,6 @@ from tests.draws import draws
 from tests.strategies import slot_problems
 
 
-def cost_of(problem, site):
-    """Sum the closed forms of the sites."""
-    return sum(
-        closed_form_cost(
-            problem.transmission[mine, j],
-            problem.computation[mine, j],
-            room=problem.room[j],
-            weight=problem.weight[mine],
-        )
-        for j in range(problem.sites)
-        if (mine := np.flatnonzero(site == j)).size
-    )
-
-
 def fit_of(problem, mine, j, slo=None):
     S = problem.slo if slo is None else slo
     A, E = problem.transmission[mine, j], problem.computation[mine, j]
@@ -50,22 +36,6 @@ def within_capacity(plan):
     for j in range(plan.problem.sites):
         assert plan.band[plan.site == j].sum() <= 1 + 1e-9
         assert plan.cpu[plan.site == j].sum() <= plan.problem.room[j] * (1 + 1e-9)
-
-
-@given(slot_problems(requests=5, sites=3, weighted=None))
-def test_no_move_and_no_swap_helps(problem):
-    site = assign(problem)
-    cost = cost_of(problem, site)
-    assert assignment_cost(problem, site) == pytest.approx(cost)
-    least = cost * (1 - 1e-9) - 1e-12
-    for i, j in product(range(problem.requests), range(problem.sites)):
-        moved = site.copy()
-        moved[i] = j
-        assert cost_of(problem, moved) >= least
-    for i, k in combinations(range(problem.requests), 2):
-        swapped = site.copy()
-        swapped[[i, k]] = site[[k, i]]
-        assert cost_of(problem, swapped) >= least
 
 
 def exact_cost_of(problem, site):
@@ -191,39 +161,12 @@ def test_late_requests_keep_the_limit_where_it_can_be_kept(problem):
             assert plan.latency[mine].sum() == pytest.approx(cost)
 
 
-def test_the_requests_of_a_slot_are_those_of_its_active_devices():
-    instance = generate(slots=5, devices=6, sites=3, rng=1)
-    reserved = np.array([0.0, 0.25, 0.5])
-    problem = slot_problem(instance, 2, reserved)
-    active = np.flatnonzero(instance.active[2])
-    assert (problem.device == active).all()
-    sending = instance.request_size[2, active, None] / instance.rate[2, active]
-    assert problem.transmission == pytest.approx(sending)
-    computing = instance.request_work[2, active, None] / instance.speed
-    assert problem.computation == pytest.approx(computing)
-    assert (problem.slo == instance.slo[2, active]).all()
-    assert (problem.room == 1 - reserved).all()
-    assert (problem.beside(0.1).room == 0.9).all()
-
-
 def test_a_slot_without_requests_has_an_empty_plan():
     instance = generate(slots=3, devices=4, sites=2, rng=0)
     quiet = instance.replace(active=np.zeros((3, 4)))
     plan = solve_slot(slot_problem(quiet, 1))
     assert plan.site.size == 0
     assert plan.objective == 0.0
-
-
-@pytest.mark.parametrize("share", [1.0, -0.1, np.nan])
-def test_shares_outside_are_named(share):
-    with pytest.raises(InstanceError, match="reserved"):
-        slot_problem(generate(slots=2, devices=2, sites=2), 0, share)
-
-
-@pytest.mark.parametrize("slot", [-1, 2])
-def test_slots_outside_are_named(slot):
-    with pytest.raises(InputError, match="slot"):
-        slot_problem(generate(slots=2, devices=2, sites=2), slot)
 
 
 def test_bad_options_and_assignments_are_named():

@@ -28,7 +28,7 @@ from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
 from tests.draws import draws
-from tests.models.tapfinger.preempted import TooManyStatesError, least_flow
+from tests.oracles.tapfinger.changes import TooManyStatesError, least_flow
 from tests.strategies import tapfinger_instances
 
 CROWDED = st.one_of(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +12,6 @@ from edgeopt.models.tapfinger import (
     Schedule,
     SchedulingProblem,
     best_list,
-    horizon,
     list_schedule,
     optimal_schedule,
     relaxation,
@@ -25,68 +22,10 @@ from edgeopt.models.tapfinger.exact import schedule_of
 from edgeopt.models.tapfinger.starts import interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
+from tests.oracles.tapfinger.plans import best_plans, queue
 from tests.strategies import scheduling_problems
 
 SMALL = {"combinations": 30_000}
-
-
-def runs(problem, j):
-    """List all ways to run a task by itself: what it costs, cluster, bundle, slots held."""
-    end = horizon(problem)
-    found = []
-    for n, cpu, gpu in product(range(problem.clusters), *map(range, problem.duration.shape[2:])):
-        slots = int(problem.duration[n, problem.kind[j], cpu, gpu])
-        if slots and problem.eligible[j, n]:
-            for s in range(int(problem.arrival[j]), end - slots + 1):
-                cost = float(problem.weight[j]) * (s + slots - int(problem.arrival[j]))
-                found.append((cost, n, (cpu, gpu), s, s + slots))
-    return sorted(found)
-
-
-def best_plans(problem):
-    """Return the least cost of all plans, and the plans that have it, one run for each task."""
-    free = {
-        (t, n): problem.capacity[n].tolist()
-        for t in range(horizon(problem))
-        for n in range(problem.clusters)
-    }
-    for t, n in product(range(problem.occupied.shape[0]), range(problem.clusters)):
-        free[t, n] = (problem.capacity[n] - problem.occupied[t, n]).tolist()
-    begun = {(0, n) for n in np.flatnonzero(problem.started).tolist()}
-    options = [runs(problem, j) for j in range(problem.tasks)]
-    rest = [sum(own[0][0] for own in options[j:]) for j in range(problem.tasks + 1)]
-    best = [np.inf, []]
-
-    def extend(chosen, cost):
-        j = len(chosen)
-        if cost + rest[j] > best[0]:
-            return
-        if j == problem.tasks:
-            if cost < best[0]:
-                best[:] = [cost, []]
-            best[1].append(list(chosen))
-            return
-        for own in options[j]:
-            _, n, bundle, s, end = own
-            if cost + own[0] + rest[j + 1] > best[0]:
-                break
-            if problem.single_start and (s, n) in begun:
-                continue
-            held = [list(zip(free[t, n], bundle, strict=True)) for t in range(s, end)]
-            if any(have < x for slot in held for have, x in slot):
-                continue
-            for t in range(s, end):
-                free[t, n] = [have - x for have, x in zip(free[t, n], bundle, strict=True)]
-            new = (s, n) not in begun
-            begun.add((s, n))
-            extend([*chosen, own], cost + own[0])
-            if new:
-                begun.discard((s, n))
-            for t in range(s, end):
-                free[t, n] = [have + x for have, x in zip(free[t, n], bundle, strict=True)]
-
-    extend([], 0.0)
-    return best
 
 
 @given(scheduling_problems(**SMALL))
@@ -122,16 +61,6 @@ def test_the_search_starts_from_any_plan(problem):
     found = optimal_schedule(problem, start=poor)
     assert found.objective == pytest.approx(solve(start_matrix(problem)).objective)
     assert found.gap <= 1e-6
-
-
-def queue(tasks=8, **keywords):
-    """Return tasks of which one at a time runs with 2 GPUs, or two with 1 each."""
-    weight = np.resize([1.0, 2.0, 3.0], tasks)
-    return SchedulingProblem(
-        capacity=[[4, 2], [4, 3]], duration=[[[[0, 0, 0], [0, 5, 3]]]] * 2,
-        arrival=np.arange(tasks) // 3, kind=[0] * tasks, eligible=[[True, True]] * tasks,
-        weight=weight, **keywords,
-    )  # fmt: skip
 
 
 def test_without_time_the_known_plan_comes_back_with_a_bound():

@@ -22,11 +22,12 @@ from edgeopt.models.tapfinger import (
 from edgeopt.models.tapfinger import exact as exact_module
 from edgeopt.models.tapfinger.exact import improved, promising, raised, replanned, value_step
 from edgeopt.models.tapfinger.listing import PRESSURES
-from edgeopt.models.tapfinger.matrix import assembled
+from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced
 from edgeopt.models.tapfinger.starts import interchangeable, starts
 from edgeopt.solvers import solve
 from tests.draws import draws
+from tests.oracles.tapfinger.plans import queue
 from tests.strategies import scheduling_problems
 
 
@@ -129,14 +130,6 @@ def test_orders_are_searched_by_moving_tasks(problem, tries, seed):
 def test_a_negative_number_of_moves_is_refused():
     with pytest.raises(OptionError, match="tries = -1: must be at least 0, or None"):
         best_list(queue(3), tries=-1)
-
-
-def queue(tasks):
-    return SchedulingProblem(
-        capacity=[[4, 2], [4, 3]], duration=[[[[0, 0, 0], [0, 5, 3]]]] * 2,
-        arrival=np.arange(tasks) // 3, kind=[0] * tasks, eligible=[[True, True]] * tasks,
-        weight=np.resize([1.0, 2.0, 3.0], tasks),
-    )  # fmt: skip
 
 
 def test_without_time_the_plan_stays_as_it_is():

@@ -16,7 +16,7 @@ from edgeopt.models.tapfinger import (
 )
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
-from tests.models.twins import assert_twins
+from tests.models.matrix_forms import assert_same_program
 from tests.strategies import scheduling_problems
 
 AXES = {
@@ -35,10 +35,10 @@ BUILDERS = [start_program, start_matrix]
     st.integers(0, 2),
 )
 @settings(max_examples=draws(25))
-def test_the_compiled_twin_holds_the_declared_rows(problem, bundles, relax, grouped, longer):
+def test_the_matrix_form_holds_the_declared_rows(problem, bundles, relax, grouped, longer):
     slots = horizon(problem) + longer if longer else None
     keywords = {"bundles": bundles, "relax": relax, "grouped": grouped, "horizon": slots}
-    assert_twins(start_program(problem, **keywords), start_matrix(problem, **keywords), AXES)
+    assert_same_program(start_program(problem, **keywords), start_matrix(problem, **keywords), AXES)
 
 
 def test_the_horizon_lasts_for_all_tasks_one_after_the_other():

@@ -85,7 +85,7 @@ def decision(
     n = slot.requests.requests
     here = np.full(n, -1) if site is None else np.array(site, dtype=int)
     plan = SlotPlan(
-        slot.requests.beside(np.clip(np.array(reserved), 0.0, 0.5)),
+        slot.requests.with_reserved(np.clip(np.array(reserved), 0.0, 0.5)),
         here,
         np.zeros(n) if band is None else np.array(band, dtype=float),
         np.zeros(n) if cpu is None else np.array(cpu, dtype=float),
@@ -114,7 +114,9 @@ class Wild:
         site = rng.integers(-1, sites, requests.requests)
         others = np.bincount(site[site >= 0], minlength=sites)
         share = np.where(site >= 0, 1.0 / np.maximum(others[site], 1), 0.0)
-        plan = SlotPlan(requests.beside(reserved), site, share, share * (1.0 - reserved[site]))
+        plan = SlotPlan(
+            requests.with_reserved(reserved), site, share, share * (1.0 - reserved[site])
+        )
         where = jobs.site.copy()
         for q in np.flatnonzero(~jobs.started):
             usable = np.flatnonzero(reserved > 0)

@@ -113,7 +113,7 @@ def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
 def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> None:
     steps, _ = step_through(OincEnvironment(instance), Oinc())
     for step in steps:
-        beside = step.seen.requests.beside(step.decision.reserved)
+        beside = step.seen.requests.with_reserved(step.decision.reserved)
         plan = solve_slot(beside, late=instance.refusal_latency)
         assert step.decision.plan.latency.tolist() == plan.latency.tolist()
 

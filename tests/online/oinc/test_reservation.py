@@ -155,7 +155,7 @@ def plain_score(
     """Compute a forecast by loops; latencies by the plans of slots."""
 
     def latencies(kept: np.ndarray) -> float:
-        beside = problem.beside(kept)
+        beside = problem.with_reserved(kept)
         plan = evaluate(beside, assign(beside, kicks=0), objectives=False)
         return float(plan.latency.sum())
 
@@ -218,7 +218,7 @@ def test_optimised_shares_are_best_on_a_single_site(
     def forecast(p: float) -> float:
         site = np.zeros(n, dtype=int)
         beside, whole = (
-            float(evaluate(problem.beside([q]), site, objectives=False).latency.sum())
+            float(evaluate(problem.with_reserved([q]), site, objectives=False).latency.sum())
             for q in (p, 0.0)
         )
         finish = work / (p * 2.0)

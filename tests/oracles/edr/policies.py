@@ -1,4 +1,4 @@
-"""What policies wish to train in a frame, how a wish is repaired, and how greedy routes."""
+"""The rounds that policies request in a frame, their repair, and greedy routing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def energy(plain: Plain, t: int, x: Sequence[Number]) -> Number:
     return sum((plain.e(t, i) * x[i] for i in range(plain.I)), plain.number(0))
 
 
-# --- wishes --------------------------------------------------------------------------------
+# --- requested rounds ----------------------------------------------------------------------
 
 
 def even_rate(plain: Plain, t: int, remaining: Sequence[int]) -> list[int]:
@@ -106,7 +106,7 @@ def lyapunov(
     V: Number,
     multiple: int = 3,
 ) -> tuple[list[int], list[Number]]:
-    """Weigh queues against V times the cost; return the whole wish and the fractions behind it."""
+    """Weigh queues against V times the cost; return whole rounds and the fractions behind them."""
     here = [plain.active(t, i) for i in range(plain.I)]
     worth = [
         queue[i] - V * plain.c(t, i, price) if here[i] else plain.number(0) for i in range(plain.I)

@@ -109,10 +109,6 @@ class Plain:
         """Return the cost of the cheapest permanent option."""
         return min(o.cost for o in self.options(rho) if o.permanent)
 
-    def without_budget(self) -> tuple[tuple[bool, ...], ...]:
-        """Return the allocation that hosts the repositories and nothing else."""
-        return self.repository
-
     def wanted(self, rho: int) -> list[tuple[int, int]]:
         """Return the cells that a type would use before its repository."""
         cells = []

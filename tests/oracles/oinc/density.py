@@ -32,7 +32,7 @@ def run(
     serve: str = "argmax",
     formula: str = "corrected",
 ) -> Run:
-    """Live through it slot by slot: new jobs first, by number, then service until the next slot."""
+    """Simulate it slot by slot: new jobs first, by number, then service until the next slot."""
     speed = 1 + epsilon
     site, cost = [-1] * jobs.K, [Fraction(0)] * jobs.K
     completion = [Fraction(0)] * jobs.K

@@ -119,7 +119,7 @@ def _reserved_work(plain: Plain, t: int, state: State) -> tuple[tuple, tuple[int
     failed = tuple(
         i for i, task in enumerate(plain.reserved) if task.end == t and left[i] > reserved.LATE
     )
-    # a task past its end plays no part any more: forget its remainder so that states merge
+    # a task past its end does not matter any more: forget its remainder so that states merge
     for i, task in enumerate(plain.reserved):
         if task.end == t:
             left[i] = plain.number(0)

@@ -1,113 +1,139 @@
-"""The best run with preemption, by going through all that can happen, cheapest first.
-
-More is allowed than the environment allows, so that no run of it can be better: pending sets have
-room for all, a task may be placed anywhere where it is eligible, and noise is as kind as can be.
-"""
+"""The best run of a few tasks whose bundles may change, by trying everything."""
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from itertools import count, product
+from itertools import product
 from math import sqrt
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from edgeopt.instances.tapfinger import TapFingerInstance
-
-Bundle = tuple[int, int]
-WAITS = -1
-NOTHING: Bundle = (0, 0)
+COMPLETE = 1.0 - 1e-9
+PAUSE = (0, 0)
 
 
-def least_flow_time(instance: TapFingerInstance) -> float:
-    """Return the least weighted sum of flow times of any run whose bundles may change."""
-    tasks = range(instance.tasks)
-    arrival, weight = instance.arrival.tolist(), instance.weight.tolist()
-    # A task is None when complete, else (cluster, bundle in the slot before, progress).
-    Task = tuple[int, Bundle | None, float] | None
-    first: tuple[Task, ...] = tuple((WAITS, None, 0.0) for _ in tasks)
-    order = count()
-    heap = [(0.0, 0, next(order), first)]
-    seen: set[tuple[int, tuple[Task, ...]]] = set()
-    while heap:
-        cost, slot, _, state = heappop(heap)
-        if all(task is None for task in state):
-            return cost
-        if (slot, state) in seen:
-            continue
-        seen.add((slot, state))
-        here = [j for j in tasks if state[j] is not None and arrival[j] <= slot]
-        paid = sum(weight[j] for j in here)
-        for held in _allocations(instance, state, here):
-            after = list(state)
-            for j in here:
-                after[j] = _served(instance, j, state[j], held.get(j))
-            heappush(heap, (cost + paid, slot + 1, next(order), tuple(after)))
-    raise AssertionError("no run completes all tasks")
+class TooManyStatesError(Exception):
+    """There is too much to try."""
 
 
-def _allocations(instance, state, here) -> Iterator[dict[int, tuple[int, Bundle]]]:
-    """Go through what the tasks in the system may hold in a slot."""
-    options = []
-    for j in here:
-        n = state[j][0]
-        places = [n] if n != WAITS else [m for m, may in enumerate(instance.eligible[j]) if may]
-        kind = instance.kind[j]
-        own = [None]
-        for m in places:
-            own += [(m, bundle) for bundle in _useful(instance, m, kind)]
-            if n == WAITS:  # placed to wait there, it leaves a later start to another task
-                own.append((m, NOTHING))
-        options.append(own)
-    for chosen in product(*options):
-        held = {j: one for j, one in zip(here, chosen, strict=True) if one is not None}
-        if _fits(instance, state, held):
-            yield held
+class Runs:
+    """All runs of an instance, the noise being as kind as it can be in every slot.
 
-
-def _useful(instance, m, kind) -> list[Bundle]:
-    """List the bundles that no smaller one equals in speed.
-
-    Whoever holds another one could hold that smaller one instead, whenever it holds the other: it
-    would change no more often.
+    A task is None while it waits, "done", or cluster, last bundle and progress.
     """
-    cpus, gpus = instance.duration[m, kind].nonzero()
-    found = list(zip(cpus.tolist(), gpus.tolist(), strict=True))
-    speed = {bundle: float(instance.speed[(m, kind, *bundle)]) for bundle in found}
-    return [
-        x
-        for x in found
-        if not any(y != x and y[0] <= x[0] and y[1] <= x[1] and speed[y] >= speed[x] for y in found)
-    ]
+
+    def __init__(self, instance):
+        self.instance, self.tasks = instance, range(instance.tasks)
+        self.kind, self.weight = instance.kind.tolist(), instance.weight.tolist()
+        self.arrival = instance.arrival.tolist()
+        self.known = {}
+        self.bundles = {
+            (n, k): self.faster(n, k)
+            for n in range(instance.clusters)
+            for k in range(instance.task_kinds)
+        }
+
+    def faster(self, n, k):
+        """Return the bundles that no smaller one equals in speed."""
+        duration, speed = self.instance.duration[n, k], self.instance.speed[n, k]
+        some = [x for x in product(*map(range, duration.shape)) if duration[x]]
+        return [
+            x
+            for x in some
+            if not any(
+                y != x and y[0] <= x[0] and y[1] <= x[1] and speed[y] >= speed[x] for y in some
+            )
+        ]
+
+    def after(self, j, n, bundle, last, progress):
+        """Return the progress of a task after a slot."""
+        if bundle == PAUSE:
+            return progress
+        gain = float(self.instance.speed[n, self.kind[j]][bundle])
+        if self.instance.slowing[self.kind[j]]:
+            gain *= sqrt(max(0.0, 1.2 - progress))
+        gain += self.instance.noise
+        return progress + gain * (1.0 if last in (None, bundle) else self.instance.switching)
+
+    def rest(self, j, n, progress):
+        """Return the fewest slots that a task needs from here."""
+        key = n, self.kind[j], progress
+        if key not in self.known:
+            slots = 0
+            while progress < COMPLETE:
+                progress = max(
+                    self.after(j, n, x, None, progress) for x in self.bundles[n, self.kind[j]]
+                )
+                slots += 1
+            self.known[key] = slots
+        return self.known[key]
+
+    def at_least(self, state):
+        """Return what a state costs from now on at least."""
+        total = 0.0
+        for j in self.tasks:
+            if state[j] is None:
+                homes = [n for n in range(self.instance.clusters) if self.may(j, n)]
+                total += self.weight[j] * min(self.rest(j, n, 0.0) for n in homes)
+            elif state[j] != "done":
+                total += self.weight[j] * self.rest(j, state[j][0], state[j][2])
+        return total
+
+    def may(self, j, n):
+        return self.instance.eligible[j, n] and self.bundles[n, self.kind[j]]
+
+    def moves(self, j, state, slot):
+        """Return cluster, bundle, whether placed and what follows of all that a task may do."""
+        if state == "done" or self.arrival[j] > slot:
+            return [(None, PAUSE, False, state)]
+        found = []
+        if state is None:
+            found.append((None, PAUSE, False, None))
+            homes, last, progress = range(self.instance.clusters), None, 0.0
+        else:
+            homes, last, progress = [state[0]], state[1], state[2]
+        for n in homes:
+            if self.may(j, n):
+                for x in [PAUSE, *self.bundles[n, self.kind[j]]]:
+                    new = self.after(j, n, x, last, progress)
+                    follows = "done" if new >= COMPLETE else (n, x, round(new, 12))
+                    found.append((n, x, state is None, follows))
+        return found
+
+    def fits(self, moves):
+        used, placed = {}, {}
+        for n, (cpu, gpu), new, _ in moves:
+            cpus, gpus = used.get(n, PAUSE)
+            used[n] = cpus + cpu, gpus + gpu
+            placed[n] = placed.get(n, 0) + new
+        room = self.instance.capacity.tolist()
+        many = self.instance.single_start and any(
+            count > 1 for n, count in placed.items() if n is not None
+        )
+        return not many and all(
+            n is None or (held[0] <= room[n][0] and held[1] <= room[n][1])
+            for n, held in used.items()
+        )
 
 
-def _fits(instance, state, held) -> bool:
-    for n, capacity in enumerate(instance.capacity.tolist()):
-        mine = [bundle for m, bundle in held.values() if m == n]
-        if any(sum(bundle[r] for bundle in mine) > capacity[r] for r in (0, 1)):
-            return False
-        new = sum(m == n and state[j][0] == WAITS for j, (m, _) in held.items())
-        if instance.single_start and new > 1:
-            return False
-    return True
-
-
-def _served(instance, j, task, holding):
-    n, before, progress = task
-    if holding is None:
-        # A task that has not been placed goes on waiting; one that has been placed is paused.
-        return (n, None if n == WAITS else NOTHING, progress)
-    m, bundle = holding
-    if bundle == NOTHING:
-        return (m, NOTHING, progress)
-    kind = instance.kind[j]
-    gain = float(instance.speed[(m, kind, *bundle)])
-    if instance.slowing[kind]:
-        gain *= sqrt(1.2 - progress)
-    gain += instance.noise
-    if before is not None and before != bundle:
-        gain *= instance.switching
-    progress += gain
-    return None if progress >= 1.0 - 1e-9 else (m, bundle, round(progress, 12))
+def least_flow(instance, known, most=20_000):
+    """Return the least weighted flow time of all runs, or the known one if none is better."""
+    runs = Runs(instance)
+    layer, slot, tried = {(None,) * instance.tasks: 0.0}, 0, 0
+    while layer:
+        following = {}
+        for state, cost in layer.items():
+            if all(one == "done" for one in state):
+                known = min(known, cost)
+                continue
+            paid = cost + sum(
+                runs.weight[j] for j in runs.tasks if runs.arrival[j] <= slot and state[j] != "done"
+            )
+            for moves in product(*(runs.moves(j, state[j], slot) for j in runs.tasks)):
+                tried += 1
+                if tried > most:
+                    raise TooManyStatesError
+                after = tuple(move[3] for move in moves)
+                if paid + runs.at_least(after) >= min(known, following.get(after, known)):
+                    continue
+                if runs.fits(moves):
+                    following[after] = paid
+        layer, slot = following, slot + 1
+    return known

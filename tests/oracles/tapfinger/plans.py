@@ -1,100 +1,78 @@
-"""The best plan without preemption, by trying all of them: no program, no slots numbered ahead.
-
-Some best plan comes about by placing the tasks one after the other, each as early as what has been
-placed before leaves room for it: take any best plan and place its tasks in the order of their
-starts; none then starts later than it did.
-"""
+"""The best plans without preemption, by trying all of them; and a queue that is soon tried."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from itertools import product
 
-if TYPE_CHECKING:
-    from edgeopt.models.tapfinger import SchedulingProblem
+import numpy as np
 
-Bundle = tuple[int, int]
+from edgeopt.models.tapfinger import SchedulingProblem, horizon
 
 
-class Clusters:
-    """What is free in every slot, and where a task has been started."""
-
-    def __init__(self, problem: SchedulingProblem, single_start: bool) -> None:
-        self.capacity = [tuple(row) for row in problem.capacity.tolist()]
-        self.single_start = single_start
-        self.held: dict[tuple[int, int, int], int] = {}
-        self.starts: set[tuple[int, int]] = set()
-        for t, row in enumerate(problem.occupied.tolist()):
-            for n, taken in enumerate(row):
-                for r in (0, 1):
-                    self.held[t, n, r] = taken[r]
-        for n, begun in enumerate(problem.started.tolist()):
-            if begun:
-                self.starts.add((0, n))
-
-    def earliest(self, n: int, bundle: Bundle, slots: int, arrival: int) -> int:
-        start = arrival
-        while not self._fits(n, bundle, start, slots):
-            start += 1
-        return start
-
-    def _fits(self, n: int, bundle: Bundle, start: int, slots: int) -> bool:
-        if self.single_start and (start, n) in self.starts:
-            return False
-        return all(
-            self.held.get((t, n, r), 0) + bundle[r] <= self.capacity[n][r]
-            for t in range(start, start + slots)
-            for r in (0, 1)
-        )
-
-    def hold(self, n: int, bundle: Bundle, start: int, slots: int, sign: int) -> None:
-        (self.starts.add if sign > 0 else self.starts.remove)((start, n))
-        for t in range(start, start + slots):
-            for r in (0, 1):
-                self.held[t, n, r] = self.held.get((t, n, r), 0) + sign * bundle[r]
+def runs(problem, j):
+    """List all ways to run a task by itself: what it costs, cluster, bundle, slots held."""
+    end = horizon(problem)
+    found = []
+    for n, cpu, gpu in product(range(problem.clusters), *map(range, problem.duration.shape[2:])):
+        slots = int(problem.duration[n, problem.kind[j], cpu, gpu])
+        if slots and problem.eligible[j, n]:
+            for s in range(int(problem.arrival[j]), end - slots + 1):
+                cost = float(problem.weight[j]) * (s + slots - int(problem.arrival[j]))
+                found.append((cost, n, (cpu, gpu), s, s + slots))
+    return sorted(found)
 
 
-def least_flow_time(problem: SchedulingProblem, *, single_start: bool) -> Fraction:
-    """Return the least weighted sum of flow times, exactly."""
-    weight = [Fraction(w) for w in problem.weight.tolist()]
-    arrival = problem.arrival.tolist()
-    ways = [_ways(problem, j) for j in range(problem.tasks)]
-    quickest = [weight[j] * min(slots for _, _, slots in own) for j, own in enumerate(ways)]
-    clusters = Clusters(problem, single_start)
-    best: list[Fraction | None] = [None]
+def best_plans(problem):
+    """Return the least cost of all plans, and the plans that have it, one run for each task."""
+    free = {
+        (t, n): problem.capacity[n].tolist()
+        for t in range(horizon(problem))
+        for n in range(problem.clusters)
+    }
+    for t, n in product(range(problem.occupied.shape[0]), range(problem.clusters)):
+        free[t, n] = (problem.capacity[n] - problem.occupied[t, n]).tolist()
+    begun = {(0, n) for n in np.flatnonzero(problem.started).tolist()}
+    options = [runs(problem, j) for j in range(problem.tasks)]
+    rest = [sum(own[0][0] for own in options[j:]) for j in range(problem.tasks + 1)]
+    best = [np.inf, []]
 
-    def place(rest: tuple[int, ...], cost: Fraction) -> None:
-        if best[0] is not None and cost + sum(quickest[j] for j in rest) >= best[0]:
+    def extend(chosen, cost):
+        j = len(chosen)
+        if cost + rest[j] > best[0]:
             return
-        if not rest:
-            best[0] = cost
+        if j == problem.tasks:
+            if cost < best[0]:
+                best[:] = [cost, []]
+            best[1].append(list(chosen))
             return
-        for j in rest:
-            others = tuple(i for i in rest if i != j)
-            for n, bundle, slots in ways[j]:
-                # Any start is a new one: a slot in which another cluster starts is no obstacle.
-                start = clusters.earliest(n, bundle, slots, arrival[j])
-                clash = (start, n) in clusters.starts
-                clusters.hold(n, bundle, start, slots, 1)
-                place(others, cost + weight[j] * (start + slots - arrival[j]))
-                clusters.hold(n, bundle, start, slots, -1)
-                if clash:  # two tasks had started there: one still has
-                    clusters.starts.add((start, n))
+        for own in options[j]:
+            _, n, bundle, s, end = own
+            if cost + own[0] + rest[j + 1] > best[0]:
+                break
+            if problem.single_start and (s, n) in begun:
+                continue
+            held = [list(zip(free[t, n], bundle, strict=True)) for t in range(s, end)]
+            if any(have < x for slot in held for have, x in slot):
+                continue
+            for t in range(s, end):
+                free[t, n] = [have - x for have, x in zip(free[t, n], bundle, strict=True)]
+            new = (s, n) not in begun
+            begun.add((s, n))
+            extend([*chosen, own], cost + own[0])
+            if new:
+                begun.discard((s, n))
+            for t in range(s, end):
+                free[t, n] = [have + x for have, x in zip(free[t, n], bundle, strict=True)]
 
-    place(tuple(range(problem.tasks)), Fraction(0))
-    assert best[0] is not None
-    return best[0]
+    extend([], 0.0)
+    return best
 
 
-def _ways(problem: SchedulingProblem, j: int) -> list[tuple[int, Bundle, int]]:
-    """List clusters, bundles and slots with which a task can run, the quickest first."""
-    table = problem.duration[:, int(problem.kind[j])].tolist()
-    found = [
-        (n, (cpu, gpu), slots)
-        for n, bundles in enumerate(table)
-        if problem.eligible[j, n]
-        for cpu, row in enumerate(bundles)
-        for gpu, slots in enumerate(row)
-        if slots
-    ]
-    return sorted(found, key=lambda way: (way[2], sum(way[1])))
+def queue(tasks=8):
+    """Return tasks of which one at a time runs with 2 GPUs, or two with 1 each."""
+    weight = np.resize([1.0, 2.0, 3.0], tasks)
+    return SchedulingProblem(
+        capacity=[[4, 2], [4, 3]], duration=[[[[0, 0, 0], [0, 5, 3]]]] * 2,
+        arrival=np.arange(tasks) // 3, kind=[0] * tasks, eligible=[[True, True]] * tasks,
+        weight=weight,
+    )  # fmt: skip

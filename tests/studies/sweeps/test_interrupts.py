@@ -93,5 +93,5 @@ def test_the_workers_of_a_killed_parent_end_themselves(tmp_path: Path) -> None:
 
 def test_a_worker_that_is_killed_is_named(tmp_path: Path) -> None:
     listed = [Cell({"n": number}, os._exit, (1,)) for number in range(2)]
-    with pytest.raises(WorkerError, match="has been killed or has crashed"):
+    with pytest.raises(WorkerError, match="was killed or crashed"):
         run_cells(listed, workers=2)

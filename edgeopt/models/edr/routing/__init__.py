@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from edgeopt.models.edr.routing.matrix import routing_matrix
 from edgeopt.models.edr.routing.problem import (
     Penalties,
     Prices,
@@ -10,7 +9,7 @@ from edgeopt.models.edr.routing.problem import (
     RoutingProblem,
     dual_bound,
 )
-from edgeopt.models.edr.routing.programs import routing_lp
+from edgeopt.models.edr.routing.programs import routing_lp, routing_matrix
 from edgeopt.models.edr.routing.routes import (
     Conditions,
     Routes,

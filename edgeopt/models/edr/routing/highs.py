@@ -1,6 +1,6 @@
 """Routing by HiGHS: the whole program at once, on a few routes, or one priority after the other.
 
-Of a large problem a few routes of each origin come first; the others join when prices ask for them.
+Of a large problem a few routes of each origin come first; the others join as their prices require.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.edr.routing.kernels import cheapest_routes
-from edgeopt.models.edr.routing.matrix import Units, plan_of, routing_columns, routing_matrix
 from edgeopt.models.edr.routing.problem import Prices, dual_bound
+from edgeopt.models.edr.routing.programs import Units, plan_of, routing_columns, routing_matrix
 from edgeopt.solvers import LabelBlock, Reusable, solve
 from edgeopt.solvers.columns import Priced, Restricted, ReusableMaster, generate_columns
 
@@ -26,34 +26,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-FIRST: Final = 4
-"""Routes of each origin and type to begin with."""
-
-MORE: Final = 2
-"""Routes of each origin and type that join in a round at most."""
-
-FINE: Final = 1e-9
-"""Reduced costs within this share of the largest cost count as 0."""
+FIRST: Final = 4  # routes of each origin and type to begin with
+MORE: Final = 2  # routes of each origin and type that join in a round at most
+FINE: Final = 1e-9  # reduced costs within this share of the largest cost count as 0
 
 
 class RoutingColumns:
-    """Solve one routing problem after another by column generation.
+    """Solve one routing problem after another by column generation, to a proven relative gap.
 
-    The program stays loaded in HiGHS. A problem that follows, such as that of the next slot, may
-    have other demand, costs, capacities and routes: it starts from the last basis and with the
-    routes that the last one needed.
-
-    Parameters
-    ----------
-    gap
-        Proven relative gap at which to stop.
-    first
-        Routes of each origin and type to begin with, the cheapest ones.
-
-    Examples
-    --------
-    >>> solver = RoutingColumns()
-    >>> plans = [solver.solve(problem, problem.penalties()) for problem in slots]  # doctest: +SKIP
+    The program stays loaded in HiGHS. The next problem, such as that of the next slot, may have
+    other demand, costs, capacities and routes: it starts from the last basis and with the routes
+    that the last one needed.
     """
 
     def __init__(self, *, gap: float = 1e-6, first: int = FIRST) -> None:
@@ -193,12 +176,11 @@ class _Master(ReusableMaster):
 
 
 def _keys(problem: RoutingProblem, routes: Integers) -> Integers:
-    """Return numbers that tell routes by slot, origin, type and site, in the order of routes."""
+    """Return numbers that identify routes by slot, origin, type and site, in route order."""
     return np.asarray(problem.row[routes] * problem.sites + problem.site[routes])
 
 
-SLACK = 1e-12
-"""Share by which a later priority may fall behind what an earlier one has reached."""
+SLACK = 1e-12  # share by which a later priority may fall behind what an earlier one has reached
 
 
 def solve_whole(problem: RoutingProblem, penalties: Penalties) -> RoutingPlan:
@@ -224,7 +206,7 @@ def solve_by_columns(
     *,
     gap: float = 1e-6,
 ) -> RoutingPlan:
-    """Solve on a few routes of each origin, and add others as their prices ask for them."""
+    """Solve on a few routes of each origin, and add others as their prices require."""
     return RoutingColumns(gap=gap).solve(problem, penalties, start)
 
 

@@ -30,16 +30,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FEW = 8
-"""Routes of a row to begin with, and to add at a time."""
-SMALL = 30_000
-"""Problems with up to this many routes take all of them from the start."""
-FLAT = 1e-12
-"""Two values within this share of their size are equal."""
-STRIDE = 1.05
-"""Factor of the first step away from a price that is thought to be near."""
-MOST = 200
-"""Prices to try; a handful is usual."""
+FEW = 8  # routes of a row to begin with, and to add at a time
+SMALL = 30_000  # problems with up to this many routes take all of them from the start
+FLAT = 1e-12  # two values within this share of their size are equal
+STRIDE = 1.05  # factor of the first step away from a price that is thought to be near
+MOST = 200  # prices to try; a handful is usual
 
 
 class _Line(NamedTuple):
@@ -192,7 +187,7 @@ class _Search:
             if low.energy <= budget:
                 return low, low
         for _ in range(MOST):
-            # Where rounding alone tells lines apart, one of them comes back.
+            # Where lines differ by rounding alone, one of them is returned.
             known = (low.energy, high.energy)
             price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)

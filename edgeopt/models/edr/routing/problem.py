@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 
 Elastic = Literal["soft", "shed"]
 
-STEEP = 1e2
-"""A penalty in units of the largest cost of what it competes with."""
-STEEPER = 1e1
-"""By how much the penalty of the higher priority outweighs the other one."""
+STEEP = 1e2  # a penalty in units of the largest cost of what it competes with
+STEEPER = 1e1  # by how much the penalty of the higher priority outweighs the other one
 
 
 class Penalties(NamedTuple):
-    """Prices of what must not happen.
+    """Penalties of unserved requests and of excess energy.
 
     Attributes
     ----------
@@ -168,34 +166,18 @@ class RoutingProblem:
         return self.replace(cost=self.cost + energy_price * self.route_energy)
 
     def surcharge(self, energy_price: float, compute_price: Floats) -> Floats:
-        """Return what a request pays at each site for scarce energy and computation.
+        """Return what a request pays for scarce energy and computation, shape [S, N, J].
 
-        Parameters
-        ----------
-        energy_price
-            Price of a Wh.
-        compute_price
-            Price of a GFLOP in each slot, shape [S, J].
-
-        Returns
-        -------
-        Shape [S, N, J].
+        ``energy_price`` is the price of a Wh; ``compute_price`` that of a GFLOP in each slot, shape
+        [S, J].
         """
         return energy_price * self.energy.T + self.work[:, None] * compute_price[:, None, :]
 
     def penalties(self, elastic: Elastic = "soft") -> Penalties:
-        """Return prices that put what must not happen into order.
+        """Return penalties that rank unserved requests and energy above the budget.
 
-        Parameters
-        ----------
-        elastic
-            ``"soft"``: serve even above the budget. ``"shed"``: keep the budget, and leave as few
-            requests unserved as that allows.
-
-        Raises
-        ------
-        OptionError
-            If there is no such order.
+        ``"soft"``: serve all requests, even above the budget. ``"shed"``: keep the budget, and
+        leave as few requests unserved as that allows.
         """
         check_choice("elastic", elastic, ("soft", "shed"))
         spent = self.energy[self.energy > 0]
@@ -234,7 +216,7 @@ class RoutingPlan:
     Attributes
     ----------
     problem
-        What was asked.
+        The problem that it solves.
     used, amount
         Routes in use, ascending, and the requests on each of them.
     unserved

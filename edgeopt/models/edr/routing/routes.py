@@ -97,7 +97,7 @@ def find_routes(instance: EdrInstance, slots: Sequence[Conditions]) -> Routes:
     Parameters
     ----------
     instance
-        Sites and types; its series are not looked at.
+        Sites and types; its series are not used.
     slots
         The slots, S of them.
 
@@ -168,8 +168,7 @@ def _collect(
 
 Split = Literal["even", "free"]
 
-DUST = 1e-12
-"""Share of a capacity that rounding may leave when training takes all of it."""
+DUST = 1e-12  # share of a capacity that rounding may leave when training takes all of it
 
 
 @checked(budget="[-inf, inf]")
@@ -190,8 +189,8 @@ def routing_problem(
     Parameters
     ----------
     instance
-        Sites, types, weights and the number of slots of a frame. Its series are not looked at, so
-        that a policy can ask with what it has observed.
+        Sites, types, weights and the number of slots of a frame. Its series are not used, so
+        that a policy can call this with its own observations.
     slots
         What the slots show, see `edgeopt.models.edr.routing.conditions`.
     price

@@ -48,7 +48,7 @@ def solve_routing(
         Priorities by penalties in one objective, or by solving for one after another, which takes
         a linear programming method.
     start
-        Plan of a similar problem, such as the last slot; whatever differs, it may help.
+        Plan of a similar problem, such as the last slot; the two may differ in anything.
     gap
         Proven relative gap at which generating columns stops.
 

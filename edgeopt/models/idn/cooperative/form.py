@@ -57,13 +57,7 @@ class Rows(NamedTuple):
 
 
 class CooperativeForm:
-    """The program scaled, with its normal equations.
-
-    Parameters
-    ----------
-    program
-        What is to be decided.
-    """
+    """The program scaled, with its normal equations."""
 
     def __init__(self, program: CooperativeProgram) -> None:
         self.program = program
@@ -202,20 +196,11 @@ LIFTS = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)
 
 
 class _NormalEquations:
-    r"""Factorised normal matrix of one interior-point iteration.
+    """Factorised normal matrix of one interior-point iteration.
 
     Slots meet only in the hosting columns, and tasks only in the knapsack rows. So demand and
     capacity rows are eliminated slot by slot; the Schur complement that is left in the hosting
     columns is one dense block :math:`B_i` per task, bordered by one row per knapsack.
-
-    Parameters
-    ----------
-    program
-        What is to be decided.
-    share
-        Capacity coefficients of the options, shape [S, O].
-    load
-        Knapsack coefficient of each hosting column, shape [C].
     """
 
     def __init__(self, program: CooperativeProgram, share: Floats, load: Floats) -> None:
@@ -289,7 +274,7 @@ class _NormalEquations:
 
 
 class _Task:
-    """One task's part of the equations, and the room to factorise it in."""
+    """One task's part of the equations, with memory to factorise it."""
 
     block: Floats
     swept: Floats

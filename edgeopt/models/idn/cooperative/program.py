@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class CooperativeProgram:
     """What is to be decided, sorted by task (see `maps` for the layout).
 
-    Types without an option are left out, and cells that can serve nobody.
+    Types without an option are left out, and cells that can serve no request.
 
     Parameters
     ----------
@@ -129,20 +129,9 @@ class CooperativeProgram:
     def repaired(self, hosted: Floats, served: Floats) -> tuple[Floats, Floats]:
         """Return a feasible point near the given one.
 
-        Parameters
-        ----------
-        hosted
-            Replicas of each cell, shape [C].
-        served
-            Requests that each option serves, shape [S, O].
-
-        Returns
-        -------
-        hosted
-            Clipped, and reduced in proportion where a budget is exceeded.
-        served
-            Clipped and reduced in proportion; capacity that is left then takes requests that are
-            left, the largest gain first.
+        Replicas, shape [C], are clipped and reduced in proportion where a budget is exceeded.
+        Served requests, shape [S, O], too; spare capacity then takes unserved requests, the largest
+        gain first.
         """
         hosted = np.clip(hosted, 0.0, self.copies)
         used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
@@ -156,10 +145,7 @@ class CooperativeProgram:
     def bound(self, price: Floats) -> float:
         """Return the upper bound on the gain that capacity prices prove.
 
-        Parameters
-        ----------
-        price
-            Any numbers, ms per request of capacity, shape [S, C]; negative ones are taken as 0.
+        Prices are in ms per request, shape [S, C]; all prove a bound, and negative ones count as 0.
         """
         price = np.maximum(price, 0.0)
         saved = kernels.best_reduced_gain(self.option_first, self.cell, self.gain, price)
@@ -170,7 +156,7 @@ class CooperativeProgram:
         )  # fmt: skip
         return float(self.weight @ (self.requests * saved).sum(axis=1)) + knapsacks
 
-    # --- what a Solution asks of its problem ------------------------------------------------
+    # --- the interface of problems for `Solution` --------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
         """Return the largest violation of a constraint, each relative to the most that it holds."""
@@ -240,7 +226,7 @@ def cooperative_program(
     requests = np.ascontiguousarray(demand.requests[:, types])
     reach = np.zeros((len(demand), offer.size))
     np.add.at(reach.T, cell, requests.T[kind])
-    reach[reach == 0.0] = 1.0  # nobody asks: any capacity is as good
+    reach[reach == 0.0] = 1.0  # no demand: any capacity is as good
     ranking, place = instance.ranking, chosen.option[option]
     return CooperativeProgram(
         weight=demand.weight,

@@ -36,7 +36,7 @@ CORRECTORS = 0
 
 
 class CooperativeMaster(InteriorMaster[CooperativeForm]):
-    """The whole program, which has at least one option that is asked for."""
+    """The whole program, with at least one option that has requests."""
 
     def __init__(self, program: CooperativeProgram) -> None:
         form = CooperativeForm(program)
@@ -84,8 +84,7 @@ def compile_kernels() -> None:
 
 Method = Literal["auto", "direct", "structured"]
 
-SMALL = 2_000
-"""Up to this many columns a simplex vertex takes milliseconds and is exact."""
+SMALL = 2_000  # up to this many columns a simplex vertex takes milliseconds and is exact
 
 
 @checked()
@@ -141,7 +140,7 @@ def solve_cooperative(
     OptionError
         If the method is unknown, takes no backend options, or the gap is not positive.
     SolverError
-        If asked to raise by ``raises=True`` and the backend found nothing.
+        If ``raises=True`` and the backend found nothing.
 
     Notes
     -----

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Prices = tuple[Floats, Floats, Floats]
 
-GAP: Final = 1e-6
-"""Relative gap at which the slots considered are enough."""
-
-SMALL: Final = 4000
-"""Services up to which the whole program is solved at once."""
+GAP: Final = 1e-6  # relative gap at which the slots considered are enough
+SMALL: Final = 4000  # services up to which the whole program is solved at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +86,7 @@ class FlowBound:
         return relative_gap(self.objective, self.value, bound_size=size)
 
     def violation(self) -> float:
-        """Return by how much the dual point breaks a constraint, recomputed from the data."""
+        """Return the largest violation of the dual point, recomputed from the data."""
         return certify(
             self.problem,
             self.theta,

@@ -1,4 +1,4 @@
-"""The relaxation over slots and what is done in each: patterns join as prices ask for them.
+"""The relaxation over slots and what is done in each: patterns join as prices require.
 
 A pattern says which job each site serves in a slot. The program over patterns has a row per job and
 a row per slot, where the one over services has a row per slot of each site and each job. Prices of
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.oinc.retraining.kernels import price_slots
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.retraining.matrix import coarse_prices
 from edgeopt.models.oinc.retraining.problem import first_come, horizon, largest_theta
 from edgeopt.solvers import LinearProgram, Reusable
@@ -27,45 +27,157 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-class _SlotPrices(NamedTuple):
-    """The best dual point with some prices on jobs.
+@compiled(writes="eta zeta served")
+def price_slots(
+    theta: Floats,
+    weight: Floats,
+    arrival: Ints,
+    rate: Floats,
+    offset: float,
+    one_site: bool,
+    eta: Floats,
+    zeta: Floats,
+    served: Ints,
+) -> None:
+    """Fill in prices and best services of all slots."""
+    jobs, sites = rate.shape
+    slots = eta.shape[1]
+    gain = np.zeros((jobs, sites), dtype=np.float64)
+    wanted = np.zeros(jobs, dtype=np.int64)
+    wide = max(jobs, sites) + 2
+    narrow = min(jobs, sites) + 1
+    price_row, price_column = np.zeros(narrow, dtype=np.float64), np.zeros(wide, dtype=np.float64)
+    row_of, before = np.zeros(wide, dtype=np.int64), np.zeros(wide, dtype=np.int64)
+    slack, done = np.zeros(wide, dtype=np.float64), np.zeros(wide, dtype=np.bool_)
+    cost = np.zeros((narrow, wide), dtype=np.float64)
+    for t in range(slots):
+        eta[:, t] = 0.0
+        zeta[:, t] = 0.0
+        served[:, t] = -1
+        count = 0
+        for k in range(jobs):
+            if arrival[k] > t:
+                break
+            pays = False
+            value = theta[k] - weight[k] * (t - arrival[k] + offset)
+            for j in range(sites):
+                gain[count, j] = 0.0
+                if rate[k, j] > 0.0:
+                    gain[count, j] = max(value * rate[k, j] - 0.5 * weight[k], 0.0)
+                pays = pays or gain[count, j] > 0.0
+            if pays:
+                wanted[count] = k
+                count += 1
+        if count == 0:
+            continue
+        if not one_site:
+            for j in range(sites):
+                best = 0
+                for other in range(1, count):
+                    best = other if gain[other, j] > gain[best, j] else best
+                if gain[best, j] > 0.0:
+                    eta[j, t] = gain[best, j]
+                    served[j, t] = wanted[best]
+            continue
+        turned = count < sites
+        rows, columns = (count, sites) if turned else (sites, count)
+        for i in range(rows):
+            for j in range(columns):
+                cost[i, j] = -(gain[i, j] if turned else gain[j, i])
+        _assign(rows, columns, cost, price_row, price_column, row_of, before, slack, done)
+        for i in range(rows):
+            price = max(-price_row[i + 1], 0.0)
+            if turned:
+                zeta[wanted[i], t] = price
+            else:
+                eta[i, t] = price
+        for j in range(columns):
+            price = max(-price_column[j + 1], 0.0)
+            if turned:
+                eta[j, t] = price
+            else:
+                zeta[wanted[j], t] = price
+            i = row_of[j + 1] - 1
+            if i >= 0 and cost[i, j] < 0.0:
+                if turned:
+                    served[j, t] = wanted[i]
+                else:
+                    served[i, t] = wanted[j]
 
-    Attributes
-    ----------
-    value
-        Its value, a lower bound.
-    theta
-        Price of each job, shape [K].
-    eta, zeta
-        Price of each slot of a site, [J, T], and of a job, [K, T].
-    served
-        Job that each site would serve at these prices, -1 for none, shape [J, T].
+
+@compiled(writes="price_row price_column row_of before slack done")
+def _assign(
+    rows: int,
+    columns: int,
+    cost: Floats,
+    price_row: Floats,
+    price_column: Floats,
+    row_of: Ints,
+    before: Ints,
+    slack: Floats,
+    done: NDArray[np.bool_],
+) -> None:
+    """Assign every row to a column of its own at least cost, by shortest augmenting paths.
+
+    Rows and columns count from 1, and 0 stands for none. On return the prices of a row and a column
+    never sum to more than their cost, and to their cost where they are assigned; prices of columns
+    are not positive, and 0 where the column is free or was assigned last. So prices of rows are not
+    positive either if no cost is.
     """
+    price_row[: rows + 1] = 0.0
+    price_column[: columns + 1] = 0.0
+    row_of[: columns + 1] = 0
+    for start in range(1, rows + 1):
+        row_of[0] = start
+        column = 0
+        slack[: columns + 1] = np.inf
+        done[: columns + 1] = False
+        while True:
+            done[column] = True
+            row = row_of[column]
+            least, following = np.inf, 0
+            for j in range(1, columns + 1):
+                if done[j]:
+                    continue
+                reduced = cost[row - 1, j - 1] - price_row[row] - price_column[j]
+                if reduced < slack[j]:
+                    slack[j] = reduced
+                    before[j] = column
+                if slack[j] < least:
+                    least = slack[j]
+                    following = j
+            for j in range(columns + 1):
+                if done[j]:
+                    price_row[row_of[j]] += least
+                    price_column[j] -= least
+                else:
+                    slack[j] -= least
+            column = following
+            if row_of[column] == 0:
+                break
+        while column != 0:
+            earlier = before[column]
+            row_of[column] = row_of[earlier]
+            column = earlier
 
-    value: float
-    theta: Floats
+
+class _SlotPrices(NamedTuple):
+    """The best dual point with some prices on jobs."""
+
+    value: float  # its value, a lower bound
+    theta: Floats  # price of each job, shape [K]
+    # eta, zeta: price of each slot of a site, [J, T], and of a job, [K, T]
     eta: Floats
     zeta: Floats
-    served: Ints
+    served: Ints  # job that each site would serve at these prices, -1 for none, shape [J, T]
 
 
 class Pricing:
-    """Finds prices of slots for prices of jobs.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    midpoint, one_site
-        Which program.
-    end
-        Look no further than this slot; by default as far as prices reach.
-    """
+    """Finds prices of slots for prices of jobs, up to slot ``end`` or as far as they reach."""
 
     def __init__(
         self, problem: RetrainingProblem, *, midpoint: bool, one_site: bool, end: int | None
     ) -> None:
-        assert problem.weight is not None
         self.problem, self.one_site, self.end = problem, one_site, end
         self.weight: Floats = problem.weight
         self.offset = 0.5 if midpoint else 0.0
@@ -108,29 +220,18 @@ class Pricing:
         return max(int(np.ceil(last.max(initial=0.0))), 0) + 1
 
 
-PIECES: Final = 20
-"""Into how many pieces the slots are cut for the first prices."""
-
+PIECES: Final = 20  # into how many pieces the slots are cut for the first prices
 SAMPLES: Final = 6
-SPREAD: Final = 0.02
-"""How many prices near the first ones are tried to begin with, and how near."""
-
+SPREAD: Final = 0.02  # how many prices near the first ones are tried to begin with, and how near
 BLENDS: Final = (1.0, 0.5, 0.25, 0.1)
 """Parts of the way from the best prices to those of the master that are tried in a round."""
 
 
 class Patterns(NamedTuple):
-    """Patterns of slots.
+    """Patterns of slots."""
 
-    Attributes
-    ----------
-    slot
-        Slot of each, shape [n].
-    part
-        Part of the slot that each site gives to each job, sparse, shape [n, K J].
-    """
-
-    slot: Ints
+    slot: Ints  # slot of each, shape [n]
+    # part of the slot that each site gives to each job, sparse, shape [n, K J]
     part: sparse.csr_array
 
 

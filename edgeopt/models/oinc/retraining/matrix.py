@@ -27,15 +27,9 @@ if TYPE_CHECKING:
 
 
 class _Service(NamedTuple):
-    """What may be served where and when, each entry one column of a program.
+    """What may be served where and when, each entry one column of a program."""
 
-    Attributes
-    ----------
-    job, site, slot
-        Shape [n]; by job, then site, then slot.
-    """
-
-    job: Ints
+    job: Ints  # each of shape [n], sorted by job, then site, then slot
     site: Ints
     slot: Ints
 
@@ -52,7 +46,6 @@ def _services(problem: RetrainingProblem, horizon: int) -> _Service:
 
 def _unit_cost(problem: RetrainingProblem, service: _Service, *, midpoint: bool) -> Floats:
     """Return what serving through a whole slot costs, shape [n]."""
-    assert problem.weight is not None
     job, site, slot = service
     time = slot - problem.arrival[job] + (0.5 if midpoint else 0.0)
     cost: Floats = problem.weight[job] * (time / problem.duration[job, site] + 0.5)
@@ -95,7 +88,7 @@ def flow_matrix(
 
     Notes
     -----
-    Zeng et al., problem (8), where the right-hand side 1 of (8a) is missing; `flow_lp` is its twin
+    Zeng et al., problem (8), where the right-hand side 1 of (8a) is missing; `flow_lp` declares it
     in Pyomo and says what it bounds.
     """
     slots = check_horizon(problem, horizon)
@@ -158,7 +151,7 @@ def dual_matrix(
 
     Notes
     -----
-    Zeng et al., problem (9); `flow_dual` is its twin in Pyomo.
+    Zeng et al., problem (9); `flow_dual` declares it in Pyomo.
     """
     primal = flow_matrix(problem, midpoint=midpoint, one_site=one_site, horizon=horizon)
     jobs = problem.jobs

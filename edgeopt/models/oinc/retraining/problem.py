@@ -5,48 +5,44 @@ With it come the number of slots that its linear programs need, and what their d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.instances.validate import frozen_array, frozen_integers, require
+from edgeopt.instances.fields import Floats, Integers, field
+from edgeopt.instances.records import Record, Size
+from edgeopt.instances.validate import frozen_array, require
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.oinc import OincInstance
 
-    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 Weights = Literal["constant", "deadline"]
 """What weighs the flow time of a job: its own weight, or its weight per time until its deadline."""
 
 
-@dataclass(frozen=True, eq=False)
-class RetrainingProblem:
+def _ascending(name: str, arrival: NDArray[np.int64]) -> None:
+    ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
+    require(name, ordered, arrival, "must ascend: list jobs as they arrive")
+
+
+def _servable(name: str, duration: NDArray[np.float64]) -> None:
+    require(name, duration > 0, duration, "must be positive: there is nothing to do")
+    somewhere = np.isfinite(duration).any(axis=1)
+    rule = "must be finite at one site at least: no site can serve the job"
+    require(name, somewhere, duration.min(axis=1, initial=np.inf), rule)
+
+
+class RetrainingProblem(Record, axes={"job": "K", "site": "J"}, empty=("job",)):
     r"""Minimise the weighted flow time of jobs that are served at one site each.
 
     Preemption is free, migration is not allowed. The flow time of a job is the time from its
     arrival to its completion.
-
-    Parameters
-    ----------
-    arrival
-        Slot in which each job arrives, ascending, shape [K].
-    duration
-        Time :math:`h_{kj} > 0` that each job takes alone at each site, s, shape [K, J]; infinite
-        where a site cannot serve it.
-    weight
-        Weight :math:`l_k \ge 0` of its flow time, fixed at its arrival, shape [K]; 1 by default.
-
-    Raises
-    ------
-    InstanceError
-        If a shape or an entry breaks these rules, or no site can serve some job.
 
     Notes
     -----
@@ -54,38 +50,21 @@ class RetrainingProblem:
     :math:`R\,|\,r_k, pmtn, \text{no migration}\,|\,\sum_k l_k F_k`.
     """
 
-    arrival: NDArray[np.int64]
-    duration: NDArray[np.float64]
-    weight: NDArray[np.float64] | None = None
+    arrival: Integers = field(
+        "job", symbol="a_k", least=0, check=_ascending,
+        doc="Slot in which each job arrives. Ascending.",
+    )  # fmt: skip
+    duration: Floats = field(
+        "job", "site", unit="s", symbol="h_{kj}", infinite=True, check=_servable,
+        doc="Time that each job takes alone at each site. Infinite where a site cannot serve it.",
+    )  # fmt: skip
+    weight: Floats = field(
+        "job", symbol="l_k", least=0, default=None, fill=1.0,
+        doc="Weight of its flow time. Fixed at its arrival.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        arrival = frozen_integers("arrival", self.arrival, ("job",), empty=True)
-        require("arrival", arrival >= 0, arrival, "must not be negative")
-        ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
-        require("arrival", ordered, arrival, "must ascend: list jobs as they arrive")
-        sizes = {"job": arrival.size}
-        duration = frozen_array(
-            "duration", self.duration, ("job", "site"), sizes, empty=True, infinite=True
-        )
-        require("duration", duration > 0, duration, "must be positive: there is nothing to do")
-        servable = np.isfinite(duration).any(axis=1)
-        rule = "must be finite at one site at least: no site can serve the job"
-        require("duration", servable, duration.min(axis=1, initial=np.inf), rule)
-        weight = np.ones(arrival.size) if self.weight is None else self.weight
-        weight = frozen_array("weight", weight, ("job",), sizes, empty=True)
-        require("weight", weight >= 0, weight, "must not be negative")
-        for name, value in {"arrival": arrival, "duration": duration, "weight": weight}.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def jobs(self) -> int:
-        """Number of jobs K."""
-        return int(self.arrival.size)
-
-    @property
-    def sites(self) -> int:
-        """Number of sites J."""
-        return int(self.duration.shape[1])
+    jobs = Size("job", "Number of jobs K.")
+    sites = Size("site", "Number of sites J.")
 
 
 @checked()
@@ -116,7 +95,6 @@ def retraining_problem(
         If a share lies outside [0, 1], or all are 0.
     """
     weight = instance.weight
-    assert weight is not None
     if weights == "deadline":
         weight = weight / (instance.deadline - instance.arrival)
     return RetrainingProblem(instance.arrival, instance.job_seconds(share), weight)
@@ -295,7 +273,7 @@ def largest_theta(
     problem, eta, zeta, midpoint, horizon
         As for `certify`.
     each
-        Whether every site is looked at by itself.
+        Whether to return a price for every site.
 
     Returns
     -------
@@ -311,7 +289,6 @@ def largest_theta(
     if horizon is not None and horizon > slots:
         raise OptionError(f"horizon = {horizon}: there are prices of {slots} slots only")
     weight = problem.weight
-    assert weight is not None
     largest = np.full(problem.duration.shape, np.inf)
     for k in range(problem.jobs):
         # One slot without prices stands for all that follow.

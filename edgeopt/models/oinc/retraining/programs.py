@@ -168,7 +168,6 @@ def _services(
     problem: RetrainingProblem, slots: range, midpoint: bool
 ) -> tuple[dict[tuple[int, int, int], float], dict[tuple[int, int, int], float]]:
     """Return the duration and the cost of every service that there may be."""
-    assert problem.weight is not None
     duration: dict[tuple[int, int, int], float] = {}
     cost: dict[tuple[int, int, int], float] = {}
     for k, j in np.argwhere(np.isfinite(problem.duration)).tolist():

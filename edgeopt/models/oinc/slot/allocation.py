@@ -180,7 +180,7 @@ class Allocation(NamedTuple):
     Attributes
     ----------
     feasible
-        Whether the objectives can be met; the shares are NaN if not, and `proof` tells why.
+        Whether the objectives can be met; the shares are NaN if not, and `proof` says why.
     band, cpu
         Shares of each request, shape [n].
     objective

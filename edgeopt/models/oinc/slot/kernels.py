@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SLACK: Final = 1e-12
-"""How much longer than their objectives requests may take for rounding's sake."""
+SLACK: Final = 1e-12  # how much longer than their objectives requests may take for rounding's sake
 
 
 @compiled(both=True)

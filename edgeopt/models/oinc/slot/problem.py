@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.instances.validate import frozen, frozen_array, frozen_integers, require
+from edgeopt.instances.fields import Floats, Integers, field
+from edgeopt.instances.records import Record, Size
+from edgeopt.instances.validate import frozen, require
 from edgeopt.options import real_array
 
 if TYPE_CHECKING:
@@ -19,85 +22,63 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
 
 
-@dataclass(frozen=True, eq=False)
-class SlotProblem:
+def _positive(name: str, values: NDArray[np.float64]) -> None:
+    require(name, values > 0, values, "must be positive")
+
+
+def _shares(name: str, values: NDArray[np.float64]) -> None:
+    require(name, (values > 0) & (values <= 1), values, "must lie in (0, 1]")
+
+
+class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)):
     r"""Inference of one slot: each request goes to one site and is given band and CPU there.
 
     Request i on site j takes :math:`A_{ij} / v_{ij} + E_{ij} / z_{ij}` seconds with the band share
     v and the CPU share z. The band shares of a site sum to at most 1, its CPU shares to at most
     what retraining leaves.
 
-    Parameters
-    ----------
-    transmission
-        Time to send each request with the whole band, A >= 0, s, shape [n, J].
-    computation
-        Time to compute it with the whole CPU, E >= 0, s, shape [n, J].
-    slo
-        Longest latency that a request should have, positive, s, infinity for none, shape [n].
-    room
-        Share of the CPU of each site that requests may use, :math:`\varphi_j` in (0, 1], shape [J].
-    weight
-        Weight of the latency of each request, positive, shape [n]; 1 by default.
-    device
-        Device of each request, shape [n]; counted through by default.
-
-    Raises
-    ------
-    InstanceError
-        If a shape or an entry breaks these rules.
-
     Notes
     -----
     Zeng et al., problem (3). There constraints sum over requests where they mean one.
     """
 
-    transmission: NDArray[np.float64]
-    computation: NDArray[np.float64]
-    slo: NDArray[np.float64]
-    room: NDArray[np.float64]
-    weight: NDArray[np.float64] | None = None
-    device: NDArray[np.int64] | None = None
+    transmission: Floats = field(
+        "request", "site", unit="s", symbol="A", least=0,
+        doc="Time to send each request with the whole band.",
+    )  # fmt: skip
+    computation: Floats = field(
+        "request", "site", unit="s", symbol="E", least=0,
+        doc="Time to compute it with the whole CPU.",
+    )  # fmt: skip
+    slo: Floats = field(
+        "request", unit="s", infinite=True, first=True, check=_positive,
+        doc="Longest latency that a request should have. Positive, infinity for none.",
+    )  # fmt: skip
+    room: Floats = field(
+        "site", symbol=r"\varphi_j", first=True, check=_shares,
+        doc="Share of the CPU of each site that requests may use. In (0, 1].",
+    )  # fmt: skip
+    weight: Floats = field(
+        "request", default=None, fill=1.0, check=_positive,
+        doc="Weight of the latency of each request. Positive.",
+    )  # fmt: skip
+    device: Integers = field(
+        "request", default=None, fill=lambda slot: np.arange(slot.requests),
+        doc="Device of each request. Counted through by default.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        room = frozen_array("room", self.room, ("site",))
-        require("room", (room > 0) & (room <= 1), room, "must lie in (0, 1]")
-        slo = frozen_array("slo", self.slo, ("request",), empty=True, infinite=True)
-        require("slo", slo > 0, slo, "must be positive")
-        sizes = {"request": slo.size, "site": room.size}
-        own: dict[str, object] = {"room": room, "slo": slo}
-        for name in ("transmission", "computation"):
-            values = frozen_array(name, getattr(self, name), ("request", "site"), sizes, empty=True)
-            require(name, values >= 0, values, "must not be negative")
-            own[name] = values
-        weight = np.ones(slo.size) if self.weight is None else self.weight
-        weight = frozen_array("weight", weight, ("request",), sizes, empty=True)
-        require("weight", weight > 0, weight, "must be positive")
-        device = np.arange(slo.size) if self.device is None else self.device
-        own["weight"] = weight
-        own["device"] = frozen_integers("device", device, ("request",), sizes, empty=True)
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+    requests = Size("request", "Number of requests n.")
+    sites = Size("site", "Number of sites J.")
 
-    def beside(self, reserved: ArrayLike) -> SlotProblem:
-        """Return the same requests beside other reserved shares, in [0, 1), shape [J]."""
+    def with_reserved(self, reserved: ArrayLike) -> SlotProblem:
+        """Return the same requests with other reserved shares, in [0, 1), shape [J]."""
         shares = np.array(np.broadcast_to(real_array("reserved", reserved), self.room.shape))
         require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
-        return replace(self, room=1.0 - shares)
-
-    @property
-    def requests(self) -> int:
-        """Number of requests n."""
-        return int(self.slo.size)
-
-    @property
-    def sites(self) -> int:
-        """Number of sites J."""
-        return int(self.room.size)
+        return dataclasses.replace(self, room=1.0 - shares)
 
 
 def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -> SlotProblem:
-    """Return the requests of a slot beside reserved CPU.
+    """Return the requests of a slot, with some CPU reserved for jobs.
 
     Parameters
     ----------
@@ -128,7 +109,7 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
         room=np.ones(instance.sites),
         device=device,
     )
-    return problem.beside(reserved)
+    return problem.with_reserved(reserved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +155,6 @@ class SlotPlan:
     def objective(self) -> float:
         """Weighted sum of the latencies of answered requests, s."""
         served = self.site >= 0
-        assert self.problem.weight is not None
         return float(self.problem.weight[served] @ self.latency[served])
 
 

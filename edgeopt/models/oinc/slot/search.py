@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 LEAST = 1e-12
 """Relative improvement below which the search stops: rounding must not make it go in circles."""
 
-KICK = 3
-"""Requests that are sent elsewhere at once to leave a local optimum."""
-
-TERMS = 5
-"""Sums that a site keeps: roots of sending and computing, and the three of the objectives."""
+KICK = 3  # requests that are sent elsewhere at once to leave a local optimum
+TERMS = 5  # sums that a site keeps: roots of sending and computing, and the three of the objectives
 
 
 @compiled
@@ -237,7 +234,7 @@ def site_cost(
             break
         determinant = corner * other - off * off
         if not (corner > 0.0 and other > 0.0 and determinant > 0.0):
-            # Objectives that just fit: nobody is faster than it has to be.
+            # Objectives that just fit: no request is faster than it has to be.
             total = 0.0
             for m in range(count):
                 total += limit[members[m]]

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST = 10_000
-"""Changes after which a search stops at the latest."""
+MOST = 10_000  # changes after which a search stops at the latest
 
 
 @checked(urgency="[0, inf)")
@@ -72,7 +71,6 @@ def assign(
     if kicks < 0:
         raise OptionError(f"kicks = {kicks}: must not be negative")
     weight = problem.weight
-    assert weight is not None
     terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
     if start is None:
         nearest = problem.transmission.min(axis=1) + problem.computation.min(axis=1)
@@ -113,7 +111,6 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
     """
     request = np.arange(problem.requests)
     weight = problem.weight
-    assert weight is not None
     sending = np.zeros(problem.sites)
     computing = np.zeros(problem.sites)
     np.add.at(sending, site, np.sqrt(weight * problem.transmission[request, site]))
@@ -182,9 +179,8 @@ def solve_slot(
 
 
 def _polished(plan: SlotPlan, late: float) -> Ints:
-    """Search on from a plan, beside the objectives that it meets."""
+    """Search on from a plan, keeping the objectives that it meets."""
     problem, here = plan.problem, plan.site >= 0
-    assert problem.weight is not None
     latest = np.maximum(problem.slo, late)
     within = np.where(plan.latency <= latest * (1.0 + TIGHT), latest, np.inf)
     slo = np.where(plan.met, problem.slo * (1.0 + TIGHT), within)[here]
@@ -245,7 +241,6 @@ def evaluate(
     """
     site = own_assignment(problem, site, refused=True)
     weight = problem.weight
-    assert weight is not None
     band, cpu = np.zeros(site.size), np.zeros(site.size)
     limit = np.inf if unfit == "refuse" else late
     _share_out_all(

@@ -123,7 +123,7 @@ class StaticGreedy(FixedPlacement):
             If an option is unknown, or a plan is given besides a demand.
         """
         from edgeopt.models.idn import Demand, greedy
-        from edgeopt.models.idn.submodular import picks
+        from edgeopt.models.idn.solve import picks
 
         check_choice("plan", plan, PLANS)
         check_choice("stop", stop, ("gain", "served"))

@@ -126,7 +126,6 @@ def _summed(site: Ints, share: Floats, sites: int) -> Floats:
 
 def _request_need(instance: OincInstance, requests: SlotProblem, site: Ints) -> Floats:
     """Return what each request adds to the estimate on the whole CPU of its site, shape [n]."""
-    assert requests.weight is not None
     seconds = requests.computation[np.arange(site.size), site]
     return np.asarray(requests.weight * seconds / instance.latency_scale)
 

@@ -122,7 +122,9 @@ class Oinc(Deterministic):
         job_site, retraining = self.retraining.dispatch(state.retraining, queues)
         queues = queues._replace(jobs=jobs._replace(site=job_site))
         runs, retraining = self.retraining.serve(retraining, queues)
-        plan, inference = self.inference.answer(state.inference, observation.requests.beside(share))
+        plan, inference = self.inference.answer(
+            state.inference, observation.requests.with_reserved(share)
+        )
         after = replace(
             state,
             share=share,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.starts import efficient
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, get
 
 import numpy as np
 
-from edgeopt.instances.tapfinger.laws import SLOWING
+from edgeopt.instances.tapfinger.durations import SLOWING
 from edgeopt.kernels import compiled, put
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision

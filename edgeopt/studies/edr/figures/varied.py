@@ -13,7 +13,7 @@ from edgeopt.studies.edr.growth import exponent
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.figures import PaperFigure, Published, found, means, said
 from edgeopt.studies.figures.drawing import curves
-from edgeopt.studies.figures.reading import beside, extreme, overall, span, where
+from edgeopt.studies.figures.reading import extreme, ordered, overall, span, where
 from edgeopt.studies.wording import interval, number
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ FIGURES: Final = (
         "trains at the even rate; below zero where a policy trains less, or at better times.",
         (
             Published("PROPOSED's regret at the longest horizon", "below GREEDY, OASDR, LYNO",
-                      beside("regret", OWN, BASELINES, {"below": gt}, frames=max)),
+                      ordered("regret", OWN, BASELINES, {"below": gt}, frames=max)),
             Published("PROPOSED's regret against RL's", "below", None),
         ),
     ),

@@ -13,7 +13,7 @@ from edgeopt.studies.edr.figures.weeks import BASELINES, ONLINE, OPEN, OWN, STEP
 from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt.studies.figures import PaperFigure, Published, found, means, said
 from edgeopt.studies.figures.drawing import bars, curves, groups
-from edgeopt.studies.figures.reading import below, beside, by, extreme, overall, unrolled, where
+from edgeopt.studies.figures.reading import below, by, extreme, ordered, overall, unrolled, where
 from edgeopt.studies.pictures.canvas import INK, blank
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ FIGURES: Final = (
                 "PROPOSED's energy cost", "below GREEDY, OASDR and LYNO; close to OFFLINE",
                 said(
                     "{order}; {times:3} times OFFLINE",
-                    order=beside("energy", OWN, BASELINES, {"below": ge, "above": lt}, frame=max),
+                    order=ordered("energy", OWN, BASELINES, {"below": ge, "above": lt}, frame=max),
                     times=lambda rows: 1 - below("energy", OWN, OFFLINE, frame=max)(rows),
                 ),
             ),

@@ -30,26 +30,16 @@ class Roots(NamedTuple):
 
     With them a site costs the least :math:`\sum_i a_i^2 / v_i + e_i^2 / z_i` such that no term is
     more than :math:`s_i` and v and z sum to at most 1. Weights and room are contained.
-
-    Attributes
-    ----------
-    a
-        :math:`\sqrt{w_i A_{ij} / u}`, shape [J, n].
-    e
-        :math:`\sqrt{w_i E_{ij} / (\varphi_j u)}`, shape [J, n].
-    s
-        :math:`w_i S_i / u`, infinite without objectives, shape [n].
     """
 
-    a: Floats
-    e: Floats
-    s: Floats
+    a: Floats  # sqrt(w_i A_ij / u), shape [J, n]
+    e: Floats  # sqrt(w_i E_ij / (phi_j u)), shape [J, n]
+    s: Floats  # w_i S_i / u, infinite without objectives, shape [n]
 
 
 def roots_of(problem: SlotProblem, objectives: bool) -> tuple[Roots, float]:
     """Return the roots of a problem and the unit u of cost: what a request takes alone, s."""
     weight = problem.weight
-    assert weight is not None
     sending = weight[:, np.newaxis] * problem.transmission
     computing = weight[:, np.newaxis] * problem.computation / problem.room
     slo = weight * problem.slo if objectives else np.full(problem.requests, np.inf)
@@ -59,18 +49,10 @@ def roots_of(problem: SlotProblem, objectives: bool) -> tuple[Roots, float]:
     return Roots(a, e, slo / unit), unit
 
 
-MOMENTUM: Final = 0.7
-"""Share of the last direction that a step goes on in."""
-
-PATIENCE: Final = 5
-"""Steps without a higher bound after which steps become shorter."""
-
-SHORTER: Final = 0.6
-"""By how much they do."""
-
-SHORTEST: Final = 5e-3
-"""Share of Polyak's step below which the ascent ends."""
-
+MOMENTUM: Final = 0.7  # share of the last direction that a step goes on in
+PATIENCE: Final = 5  # steps without a higher bound after which steps become shorter
+SHORTER: Final = 0.6  # by how much they do
+SHORTEST: Final = 5e-3  # share of Polyak's step below which the ascent ends
 MARGIN: Final = 1e-12
 """Relative margin for rounding: a set has to be better by more than that to count as new."""
 
@@ -121,18 +103,18 @@ def price_sites(
             at -= prices[pool[c, 2 + k]]
         if at < value[j]:
             value[j], chosen[j] = at, c
-    looked = 0
+    examined = 0
     for j in range(sites):
         cutoff = value[j] - MARGIN * scale
         _, size, reduced[j], some = search(a[j], e[j], s, prices, cutoff, limit, members, none)
-        looked += some
+        examined += some
         if size > 0 and count < pool.shape[0]:
             pool[count, 0], pool[count, 1] = j, size
             put(members[:size], pool[count, 2:])
             cost[count], _, _ = column_cost(a[j], e[j], s, members, size)
             chosen[j] = count
             count += 1
-    return count, looked
+    return count, examined
 
 
 @compiled(writes="prices pool cost reduced")
@@ -158,11 +140,11 @@ def ascend(
         np.empty(sites, dtype=np.int64),
     )
     now = np.empty(sites, dtype=np.float64)
-    best, step, idle, looked, done = -np.inf, 1.0, 0, 0, 0
+    best, step, idle, examined, done = -np.inf, 1.0, 0, 0, 0
     while done < rounds and step >= SHORTEST:
         done += 1
         count, some = price_sites(a, e, s, point, limit, pool, cost, count, chosen, now)
-        looked += some
+        examined += some
         value = _total(point) + _total(now)
         idle = 0 if value > best + 1e-6 * abs(best) else idle + 1
         if value > best:
@@ -189,7 +171,7 @@ def ascend(
             break
         for i in range(n):
             point[i] = max(0.0, point[i] + step * (upper - value) / length * direction[i])
-    return best, count, done, looked
+    return best, count, done, examined
 
 
 @compiled

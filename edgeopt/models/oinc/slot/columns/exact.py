@@ -49,7 +49,7 @@ class SlotBound:
     columns
         Number of sets whose cost was computed for it.
     certified
-        Whether `gap` is as small as was asked for.
+        Whether `gap` is at most the requested one.
     """
 
     value: float
@@ -134,9 +134,7 @@ def slot_bound(
 STEPS: Final = (3e-5, 3e-4, 3e-3, 3e-2, np.inf)
 """How far above the bound to look for a plan, relatively, one after the other."""
 
-MOST: Final = 20_000
-"""Columns of a site that the search picks among at most."""
-
+MOST: Final = 20_000  # columns of a site that the search picks among at most
 ROUNDING: Final = 1e-9
 """Relative differences of costs below it count as none."""
 
@@ -255,8 +253,8 @@ def _below(evidence: Evidence, ceiling: float) -> Pool | None:
     for j in range(sites):
         a, e, cutoff = roots.a[j], roots.e[j], evidence.reduced[j] + slack
         found = np.empty((MOST, n + 1), dtype=np.int64)
-        _, count, _, looked = search(a, e, roots.s, evidence.prices, cutoff, MANY, members, found)
-        if count > MOST or looked >= MANY:
+        _, count, _, examined = search(a, e, roots.s, evidence.prices, cutoff, MANY, members, found)
+        if count > MOST or examined >= MANY:
             return None
         pool.extend(j, found[:count])
     return pool

@@ -33,25 +33,16 @@ if TYPE_CHECKING:
 SHARES: Final = (0.5, 1.0)
 """How far to go from the best prices so far to those of the master, one after the other."""
 
-FINE: Final = 1e-9
-"""Relative reduced costs below it count as 0."""
+FINE: Final = 1e-9  # relative reduced costs below it count as 0
 
 
 class Pool:
-    """Columns known of a slot: a site, a set of requests, and what the site costs with it.
-
-    Parameters
-    ----------
-    roots
-        The slot.
-    capacity
-        Number of columns that there is room for.
-    """
+    """Columns known of a slot: a site, a set of requests, and what the site costs with it."""
 
     def __init__(self, roots: Roots, capacity: int) -> None:
         self.roots = roots
         self.count = 0
-        self.looked = 0
+        self.examined = 0
         self.sets = np.empty((capacity, 2 + roots.s.size), dtype=np.int64)
         """Site, size and members of each column."""
         self.cost = np.empty(capacity)
@@ -87,7 +78,7 @@ class Pool:
         return site
 
     def reserve(self, more: int) -> None:
-        """Make room for more columns."""
+        """Grow the arrays for more columns."""
         missing = self.count + more - self.cost.size
         if missing > 0:
             missing = max(missing, self.cost.size)
@@ -99,10 +90,10 @@ class Pool:
         sites = self.roots.a.shape[0]
         self.reserve(sites)
         reduced, chosen = np.empty(sites), np.empty(sites, dtype=np.int64)
-        self.count, looked = price_sites(
+        self.count, examined = price_sites(
             *self.roots, prices, limit, self.sets, self.cost, self.count, chosen, reduced
         )
-        self.looked += looked
+        self.examined += examined
         return reduced
 
     def matrix(self, first: int = 0) -> Any:
@@ -124,14 +115,8 @@ class _SlotMaster(ReusableMaster):
         \min \sum_c c_c x_c + M \sum_i u_i \quad\text{s.t.}\quad
         \sum_{c \ni i} x_c + u_i \ge 1,\ \sum_{c \in j} x_c \le 1,\ x, u \ge 0
 
-    Parameters
-    ----------
-    pool
-        Columns to begin with; those that pricing finds are added.
-    unanswered
-        Cost M of a request that no column answers, more than any price.
-    limit
-        Number of sets that pricing looks at on each site at most.
+    The cost M of an unanswered request exceeds any price. Pricing examines up to ``limit`` sets on
+    each site.
     """
 
     def __init__(self, pool: Pool, unanswered: float, limit: int) -> None:
@@ -190,7 +175,7 @@ ROUNDS: Final = 30
 """Steps of the ascent at most; from there on, a linear program raises the bound faster."""
 
 FEW, MANY = 20_000, 1_000_000
-"""Sets that pricing looks at on a site before it makes do with what it has proven.
+"""Sets that pricing examines on a site before it stops with what it has proven.
 
 Few while prices are rough, many in the end.
 """
@@ -204,40 +189,23 @@ DEARER: Final = 100.0
 ROUNDING: Final = 1e-9
 """How much more than possible a bound has to be, relatively, before nothing is possible."""
 
-TINY: Final = 2.0**-200
-"""Makes times vanish beside prices, while their ratios stay what they are."""
+TINY: Final = 2.0**-200  # makes times vanish in sums with prices, and keeps their ratios
 
 
 @dataclass
 class Evidence:
-    """What is known about the cost of a slot, measured in its unit.
+    """What is known about the cost of a slot, measured in its unit."""
 
-    Parameters
-    ----------
-    unit
-        The unit, s.
-    site
-        A good assignment, shape [n].
-    known
-        What it costs, infinite where objectives cannot be met.
-    pool
-        Columns.
-    prices, reduced
-        Prices of requests, shape [n], and what each site's sets cost less these, shape [J].
-    bound
-        Their sum, which no assignment falls below.
-    upper
-        What the bound could rise to at most, infinite if unknown or nothing is possible.
-    """
-
-    unit: float
-    site: Ints
-    known: float
+    unit: float  # s
+    site: Ints  # a good assignment, shape [n]
+    known: float  # what it costs, infinite where objectives cannot be met
     pool: Pool
+    # prices, reduced: prices of requests, shape [n], and what each site's sets cost less these,
+    # shape [J]
     prices: Floats
     reduced: Floats
-    bound: float
-    upper: float
+    bound: float  # their sum, which no assignment falls below
+    upper: float  # what the bound could rise to at most, infinite if unknown or nothing is possible
 
     @property
     def gap(self) -> float:
@@ -286,7 +254,7 @@ def _impossible(evidence: Evidence) -> bool:
 
     They do if they prove a cost above the sum of objectives. Where a request has none, they do if
     they prove a positive cost even if sites cost nothing: with times and objectives so small that
-    they are lost beside prices, but not beside each other.
+    they are lost in sums with prices, but not with each other.
     """
     a, e, s = evidence.pool.roots
     if s.max() < np.inf:
@@ -306,7 +274,7 @@ def _raise_prices(roots: Roots, unit: float, site: Ints, gap: float) -> Evidence
     target = upper
     if not np.isfinite(upper):
         pool.count, target = 0, GUESS * float(prices.sum()) / 2.0
-    bound, pool.count, _, pool.looked = ascend(
+    bound, pool.count, _, pool.examined = ascend(
         *roots, prices, target, gap, ROUNDS, FEW, pool.sets, pool.cost, pool.count, reduced
     )
     return Evidence(unit, site, upper, pool, prices, reduced, bound, upper)

@@ -188,18 +188,18 @@ def search(
     put(key[:width], gains[0])
     count[0] = width
     _suffixes(a, e, s, own, 0.0, 0.0, index[0], gains[0], width, cutoff, smallest, least[0])
-    best, size, looked, depth = cutoff, 0, 0, 0
+    best, size, examined, depth = cutoff, 0, 0, 0
     bound = np.inf
     while depth >= 0:
         at = place[depth]
         if at >= count[depth] or value[depth] + least[depth, at] >= best:
             depth -= 1
             continue
-        if looked >= limit:
+        if examined >= limit:
             for d in range(depth + 1):
                 bound = min(bound, value[d] + least[d, place[d]])
             break
-        looked += 1
+        examined += 1
         place[depth] = at + 1
         i = index[depth, at]
         path[depth] = i
@@ -277,7 +277,7 @@ def search(
         )
         count[new], place[new] = width, 0
         depth = new
-    return best, size, min(best, bound), looked
+    return best, size, min(best, bound), examined
 
 
 @compiled(writes="index gains")

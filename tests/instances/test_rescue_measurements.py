@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.rescue import from_bundled, from_raw
-from edgeopt.instances.rescue.measurements import measure, read_tables, run_lengths, write_tables
+from edgeopt.instances.rescue import from_bundled, from_raw, measurements
+from edgeopt.instances.rescue.measurements import measure, read_tables, run_lengths
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
+from tests.instances.raw_files import check_bad_file, check_tables
 
 TABLES = ["drift.csv", "run_lengths.csv", "sites.csv", "users.csv"]
 
@@ -73,17 +69,7 @@ def test_steady_jobs_take_their_nominal_time():
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    back = read_tables(out)
-    for name in ("windows", "sites", "users"):
-        np.testing.assert_array_equal(getattr(back, name), getattr(measured, name))
-    assert back.drift[:2] == measured.drift[:2]
-    np.testing.assert_array_equal(back.drift.severity, measured.drift.severity)
-    np.testing.assert_array_equal(back.drift.accuracy, measured.drift.accuracy)
-    assert sorted(p.name for p in out.iterdir()) == TABLES
+    check_tables(measurements, raw, tmp_path / "out", TABLES)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -103,14 +89,8 @@ def test_instances_are_built_from_raw_files(raw):
 
 def test_bad_raw_files_are_named(raw):
     path = raw / "alibaba_gpu_v2020" / "minibatch_job_3_norm.csv"
-    path.write_text(path.read_text().replace("\n0,1,1,11,", "\n0,1,1,11,x", 1))
-    with pytest.raises(InstanceError, match="must be a number") as caught:
-        from_raw(raw)
-    assert caught.value.field == f"{path}:batch_time_norm"
-    assert caught.value.index == (5,)
-    path.unlink()
-    with pytest.raises(InstanceError, match="no such file"):
-        from_raw(raw)
+    change = "\n0,1,1,11,", "\n0,1,1,11,x"
+    check_bad_file(from_raw, raw, path, change, "batch_time_norm", 5, "must be a number")
 
 
 @pytest.mark.parametrize(
@@ -149,53 +129,3 @@ def test_default_instance_is_real_and_fixed():
     assert set(instance.profit.accuracy) <= set(
         table.drift.accuracy[table.drift.models.index("Standard")]
     )
-
-
-def test_tables_are_small_and_explained():
-    assert sum(path.stat().st_size for path in FOLDER.glob("*.csv")) <= 70_000
-    readme = (FOLDER / "README.md").read_text()
-    for name in TABLES:
-        assert f"`{name}`" in readme
-    for word in ("Creative Commons Attribution 4.0", "MIT", "ACMA", "Cite:", "tables.derive"):
-        assert word in readme
-
-
-def test_damaged_tables_are_refused(tmp_path):
-    for name in TABLES:
-        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
-    path = tmp_path / "run_lengths.csv"
-    path.write_text(path.read_text() + "25,30,1,1,1,1\n")
-    with pytest.raises(InstanceError, match="24 slots of work"):
-        read_tables(tmp_path)
-    path.write_bytes((FOLDER / "run_lengths.csv").read_bytes())
-    drift = tmp_path / "drift.csv"
-    drift.write_text(drift.read_text()[:-9])
-    with pytest.raises(InstanceError, match="must have 25 entries"):
-        read_tables(tmp_path)
-    drift.write_text("corruption,severity\nfog,1\n")
-    with pytest.raises(InstanceError, match="column per model"):
-        read_tables(tmp_path)
-    drift.write_text("")
-    with pytest.raises(InstanceError, match="is empty"):
-        read_tables(tmp_path)
-
-
-@pytest.fixture
-def public():
-    folder = os.environ.get("EDGEOPT_DATA")
-    if not folder or not (Path(folder) / "alibaba_gpu_v2020").is_dir():
-        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
-    return folder
-
-
-def test_tables_follow_from_the_public_files(public, tmp_path):
-    command = [sys.executable, "-m", "edgeopt.instances.tables.derive", public, str(tmp_path)]
-    subprocess.run(command, check=True)
-    for name in TABLES:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-
-
-def test_public_files_and_tables_give_the_same_instance(public):
-    assert from_raw(public) == from_bundled()
-    options = {"servers": 6, "devices": 18, "profiles": 8, "horizon": 60, "rng": 5}
-    assert from_raw(public, **options) == from_bundled(**options)

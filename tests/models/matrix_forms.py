@@ -17,7 +17,7 @@ CLOSE = {"rel": 1e-9, "abs": 1e-9}
 Axes = "Mapping[str, tuple[str, ...]]"
 
 
-def assert_twins(model: Any, program: LinearProgram, axes: Axes) -> None:
+def assert_same_program(model: Any, program: LinearProgram, axes: Axes) -> None:
     """Hold every column, row, bound and coefficient of one to the other.
 
     Rows that the compiled form alone has must be empty and hold for nothing at all: Pyomo declares

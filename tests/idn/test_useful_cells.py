@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import gain, supergradient
-from edgeopt.models.idn.cells import useful
+from edgeopt.models.idn.cells import useful_models
 from edgeopt.online import simulate
 from edgeopt.online.idn import (
     Gaussian,
@@ -34,7 +34,7 @@ def test_useful_models_are_those_that_some_type_would_rather_use(case, alpha):
     instance = case.instance
     if instance.cost is None:
         instance = instance.replace(alpha=alpha)
-    found = useful(instance)
+    found = useful_models(instance)
     ranking = instance.ranking
     for v, m in itertools.product(range(instance.nodes), range(instance.models)):
         saves = [
@@ -53,7 +53,7 @@ def test_useless_models_gain_nothing_anywhere(case, alpha):
     instance, rng = case.instance, case.rng
     if instance.cost is None:
         instance = instance.replace(alpha=alpha)
-    some = useful(instance) | instance.repository
+    some = useful_models(instance) | instance.repository
     ranking = instance.ranking
     for requests in instance.requests:
         most = ranking.potential(requests)
@@ -72,7 +72,7 @@ def test_requests_are_served_alike_without_useless_models(case):
     instance, plain = case.instance, case.plain
     if instance.types > 4:
         return
-    some = useful(instance) | instance.repository
+    some = useful_models(instance) | instance.repository
     x = (case.rng.random(instance.size.shape) < 0.5) | instance.repository
     x[instance.pinned] = instance.repository[instance.pinned]
     requests = instance.requests[0].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeopt.models.idn.cells import useful_models
 from edgeopt.models.idn.cooperative import solve_cooperative
 from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.gain import (
@@ -33,4 +34,5 @@ __all__ = [
     "solve_placement",
     "supergradient",
     "supergradient_by_messages",
+    "useful_models",
 ]

@@ -57,7 +57,7 @@ class Cells(NamedTuple):
     cost: Floats
 
 
-def useful(instance: IdnInstance) -> NDArray[np.bool_]:
+def useful_models(instance: IdnInstance) -> NDArray[np.bool_]:
     r"""Find the models that can ever save something, :math:`U_v`.
 
     A model is of use at a node if some request type that passes there can be served by it below

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.models.idn.cells import useful
+from edgeopt.models.idn.cells import useful_models
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def node_constants(
         the budget require.
     cells
         ``"useful"``: models that can never save anything are left out as well, see
-        :func:`edgeopt.models.idn.useful`; regret constants are no larger then.
+        :func:`edgeopt.models.idn.useful_models`; regret constants are no larger then.
     reserve
         Whether a node with a choice fills its budget only up to the size of its largest model, so
         that no rounding exceeds it.
@@ -98,7 +98,7 @@ def node_constants(
         allowed &= size <= budget
     check_choice("cells", cells, ("all", "useful"))
     if cells == "useful":
-        allowed &= useful(instance)
+        allowed &= useful_models(instance)
     whole = np.where(allowed, size, 0.0).sum(axis=1)
     free = instance.active & (instance.budget < whole)
     filled = np.array(instance.budget)

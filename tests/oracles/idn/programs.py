@@ -42,7 +42,7 @@ def average_gain(plain: Plain, slots: Sequence[Slot], x: Allocation) -> Number:
     )
 
 
-def useful(plain: Plain) -> set[tuple[int, int]]:
+def useful_models(plain: Plain) -> set[tuple[int, int]]:
     """Return the cells of active nodes that some type prefers to its cheapest repository."""
     return {
         o.cell

@@ -58,7 +58,7 @@ def allocations(plain: Plain, *, maximal: bool = True) -> Iterator[tuple]:
     With `maximal` only those to which no useful cell can be added: the gain never falls with
     more models, so the best of them is the best of all.
     """
-    cells = useful(plain)
+    cells = useful_models(plain)
     menus = []
     for v in range(plain.V):
         mine = sorted(m for u, m in cells if u == v)

@@ -150,7 +150,7 @@ def published(copy: Path, *modules: str, cache: Path | None = None) -> list:
 
 
 def test_an_edit_far_below_moves_the_digest_and_a_comment_does_not(copy: Path) -> None:
-    modules = ("edgeopt.rounding.depround", "edgeopt.models.rescue.matrix")
+    modules = ("edgeopt.rounding.dependent", "edgeopt.models.rescue.matrix")
     first, other = (published(copy, module)[0] for module in modules)
     kernels = copy / "edgeopt/rounding/kernels.py"
     text = kernels.read_text()

@@ -34,11 +34,14 @@ class PlainInfida:
 
     def round(self, rng: np.random.Generator) -> Array:
         hosted = self.share > 0.5
+        # Every model of a node with a budget has a coin, and every node one more.
+        count = np.where(self.instance.active, self.instance.models, 0) + 1
+        coins = np.split(rng.random(int(count.sum())), np.cumsum(count)[:-1])
         for v in self.free:
             fractional = np.flatnonzero((self.share[v] > SNAP) & (self.share[v] < 1.0 - SNAP))
-            coins = rng.random(fractional.size).tolist()
             values, sizes = self.share[v, fractional].tolist(), self.instance.size[v, fractional]
-            hosted[v, fractional] = depround(values, sizes.tolist(), coins)
+            own = coins[v][np.append(fractional, -1)].tolist()
+            hosted[v, fractional] = depround(values, sizes.tolist(), own)
         return hosted
 
     def serve(self, requests: Array, hosted: Array, turn: Array) -> tuple[float, Array]:
@@ -93,15 +96,14 @@ def project(point: Array, size: Array, budget: float) -> Array:
 
 def depround(values: list[float], sizes: list[float], coins: list[float]) -> list[bool]:
     """Round fractions by pair steps in index order; the last one is drawn by itself."""
-    out, carry, used = [False] * len(values), -1, 0
+    out, carry = [False] * len(values), -1
     for j, value in enumerate(values):
         if carry < 0:
             carry, left = j, value
             continue
         s, t = sizes[carry], sizes[j]
         up, down = min(1.0 - left, t * value / s), min(left, t * (1.0 - value) / s)
-        moved = up if coins[used] * (up + down) < down else -down
-        used += 1
+        moved = up if coins[j] * (up + down) < down else -down
         left, value = left + moved, value - moved * s / t
         if not SNAP < left < 1.0 - SNAP:
             out[carry] = left > 0.5
@@ -112,7 +114,7 @@ def depround(values: list[float], sizes: list[float], coins: list[float]) -> lis
         if not SNAP < left < 1.0 - SNAP:
             out[carry], carry = left > 0.5, -1
     if carry >= 0:
-        out[carry] = coins[used] < left
+        out[carry] = coins[-1] < left
     return out
 
 

@@ -1,8 +1,8 @@
 """Randomised rounding with exact laws: fractions in, decisions out, and what is preserved."""
 
-from edgeopt.rounding.depround import depround
+from edgeopt.rounding.dependent import depround
 from edgeopt.rounding.exact import Law, depround_law, pairwise_law
-from edgeopt.rounding.pairwise import independent, pairwise, reduced_limit
+from edgeopt.rounding.integers import independent, pairwise, reduced_limit
 
 __all__ = [
     "Law",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.rounding import depround, depround_law, independent, kernels
-from edgeopt.rounding.depround import FITS
+from edgeopt.rounding.dependent import FITS
 from edgeopt.rounding.kernels import fill_row
 
 HALF = {"residual": "half"}

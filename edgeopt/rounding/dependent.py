@@ -161,7 +161,7 @@ def depround(
     >>> from edgeopt.rounding import depround
     >>> depround([0.5, 0.25, 0.25], rng=0).sum()
     np.int64(1)
-    >>> many = depround(np.tile([0.5, 1 / 3, 0.75], (4000, 1)), [2, 3, 4], rng=1)
+    >>> many = depround(np.tile([0.5, 1 / 3, 0.75], (40_000, 1)), [2, 3, 4], rng=1)
     >>> many.mean(axis=0).round(2)
     array([0.5 , 0.33, 0.75])
     >>> set((depround([[0.9, 0.8]] * 9, [2, 3], rng=1, residual="drop") @ [2, 3]).tolist())

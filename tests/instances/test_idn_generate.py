@@ -269,6 +269,42 @@ def test_tasks_are_attached_to_two_base_stations():
     assert lone.path.tolist() == [[1, 0]] * 3
 
 
+def test_common_stations_serve_all_tasks():
+    stations = set()
+    for seed in range(40):
+        instance = generate(rng=seed, horizon=1, tasks=3, attachment="common")
+        entry = instance.path[:, 0].reshape(3, 2)
+        assert (entry == entry[0]).all()
+        assert entry[0, 0] < entry[0, 1]
+        stations |= set(entry[0].tolist())
+    assert len(stations) > 15
+
+
+@pytest.mark.parametrize(("attachment", "count"), [("all", 24), (1, 1), (5, 5), (np.int64(24), 24)])
+def test_tasks_may_enter_at_any_number_of_stations(attachment, count):
+    instance = generate(horizon=2, tasks=3, attachment=attachment)
+    entry = instance.path[:, 0].reshape(3, count)
+    assert all(len(set(row)) == count for row in entry.tolist())
+    assert (instance.tier[entry] == 4).all()
+    # Requests are split equally, up to whole numbers.
+    split = instance.requests.reshape(2, 3, count)
+    assert (np.ptp(split, axis=2) <= 1).all()
+
+
+def test_the_attachment_of_the_default_is_that_of_tasks():
+    plain, named, two = (
+        generate(horizon=1, tasks=4, **options)
+        for options in ({}, {"attachment": "task"}, {"attachment": 2})
+    )
+    assert plain.fingerprint() == named.fingerprint() == two.fingerprint()
+
+
+@pytest.mark.parametrize("attachment", ["every", 0, 25, 1.5, True, None])
+def test_unknown_attachments_are_refused(attachment):
+    with pytest.raises(OptionError, match="attachment"):
+        generate(horizon=1, tasks=2, attachment=attachment)
+
+
 def test_every_station_is_drawn_equally_often():
     count = np.zeros(24)
     for seed in range(50):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.studies.conftest import Plans
 
 SIZES = {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8}
-KEEPING = ["infida+half", "infida+fill", "sg", "olag"]
+KEEPING = ["infida+", "infida+half", "infida+fill", "sg", "sg+published", "olag"]
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,18 @@ def test_default_policies_and_their_bounds(case: Case) -> None:
     assert {"infida", "infida+theory", "infida+common", "infida-offline", *KEEPING} <= set(
         table.index
     )
-    assert list(table.index[table["bound"] != ""]) == ["sg"]
+    assert set(table.index[table["bound"] != ""]) == {"sg", "sg+published"}
     assert table.loc["sg", "bound_ratio"] <= 1 + 1e-9
     assert (table.loc[KEEPING, "violated"] == 0).all()
     assert table.loc["infida", "violated"] > 0
     names = [entry.name for entry in registry.choose(SYSTEM, "*")]
-    assert {"infida+every8", "infida+shared", "olag+forwarded", "olag+literal"} <= set(names)
+    assert {
+        "infida+every8",
+        "infida+shared",
+        "infida+reserve",
+        "olag+forwarded",
+        "olag+literal",
+    } <= set(names)
 
 
 def test_value_is_the_mean_gain_per_request_over_slots(case: Case) -> None:
@@ -250,6 +256,7 @@ def test_every_source_makes_an_instance() -> None:
         "topology_2",
         "topology_1_sliding",
         "topology_2_sliding",
+        "topology_1_common",
         "tables",
     ]
     made = {name: source.make(rng=1) for name, source in SYSTEM.instances.sources.items()}
@@ -260,9 +267,10 @@ def test_every_source_makes_an_instance() -> None:
         "topology_2": 5,
         "topology_1_sliding": 36,
         "topology_2_sliding": 5,
+        "topology_1_common": 36,
         "tables": 23,
     }
-    for name in list(made)[:4]:
+    for name in list(made)[:5]:
         assert made[name].horizon == 300
         moves = (made[name].requests != made[name].requests[0]).any()
         assert moves == name.endswith("sliding")

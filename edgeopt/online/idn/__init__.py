@@ -13,8 +13,14 @@ from edgeopt.online.idn.policies.fixed import (
     StaticGreedy,
     offline_infida,
 )
-from edgeopt.online.idn.policies.infida import Infida, InfidaState
-from edgeopt.online.idn.policies.infida_parts import Gaussian, Guarantee, MessageLoss, Stretching
+from edgeopt.online.idn.policies.infida import Infida
+from edgeopt.online.idn.policies.infida_parts import (
+    Gaussian,
+    Guarantee,
+    InfidaState,
+    MessageLoss,
+    Stretching,
+)
 from edgeopt.online.idn.policies.olag import Olag, OlagState
 from edgeopt.online.idn.rates import (
     NodeConstants,

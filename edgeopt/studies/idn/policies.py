@@ -79,10 +79,16 @@ def _offline(instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
     return offline_infida(instance)
 
 
-def _greedy(instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
+def _recommended(_instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online.idn import Infida
+
+    return Infida.recommended()
+
+
+def _greedy(instance: IdnInstance, _found: Mapping[str, Benchmark], **options: Any) -> Any:
     from edgeopt.online.idn import StaticGreedy
 
-    return StaticGreedy.plan(instance)
+    return StaticGreedy.plan(instance, **options)
 
 
 def _olag(name: str, title: str, *, default: bool = False, **options: Any) -> PolicyEntry:
@@ -91,11 +97,15 @@ def _olag(name: str, title: str, *, default: bool = False, **options: Any) -> Po
 
 
 POLICIES = (
+    PolicyEntry("infida+", "INFIDA+", _recommended, edition="improved", default=True),
     _infida("infida", "INFIDA", default=True),
     _infida("infida+theory", "INFIDA, proven step", default=True, step="theory"),
     _infida("infida+common", "INFIDA, common coins", default=True, coins="common"),
     _infida("infida+half", "INFIDA, safe half", default=True, coins="common", residual="half"),
     _infida("infida+fill", "INFIDA, safe fill", default=True, coins="common", residual="fill"),
+    _infida(
+        "infida+reserve", "INFIDA, reserve", coins="common", residual="reserve", cells="useful"
+    ),
     _infida("infida+shared", "INFIDA, shared credit", credit="shared"),
     _infida("infida+leader", "INFIDA, all gradients", ascent="leader"),
     _infida("infida+published", "INFIDA, printed step", step="published"),
@@ -114,6 +124,14 @@ POLICIES = (
     ),
     PolicyEntry(
         "sg", "Static greedy", _greedy, kind="hindsight", edition="published", bound=STATIC
+    ),
+    PolicyEntry(
+        "sg+published",
+        "Static greedy, mean demand, until served",
+        partial(_greedy, plan="mean", stop="served"),
+        kind="hindsight",
+        edition="published",
+        bound=STATIC,
     ),
     _olag("olag", "OLAG", default=True),
     _olag("olag+forwarded", "OLAG, forwarded", counters="forwarded"),

@@ -110,8 +110,13 @@ def _describe(instance: IdnInstance) -> Mapping[str, float | int | str]:
     }
 
 
-def _source(topology: Literal[1, 2], popularity: Literal["fixed", "sliding"], title: str) -> Source:
-    make = partial(generate, topology=topology, popularity=popularity)
+def _source(
+    topology: Literal[1, 2],
+    popularity: Literal["fixed", "sliding"],
+    title: str,
+    attachment: Literal["task", "common"] = "task",
+) -> Source:
+    make = partial(generate, topology=topology, popularity=popularity, attachment=attachment)
     return Source(make, f"{title}, drawn in the setting of the paper's evaluation", seeded=True)
 
 
@@ -133,6 +138,9 @@ SYSTEM = System(
             ),
             "topology_2_sliding": _source(
                 2, "sliding", "5 nodes, popularity that shifts every hour"
+            ),
+            "topology_1_common": _source(
+                1, "fixed", "36 nodes, all tasks at the same two stations", "common"
             ),
             "tables": Source(
                 from_bundled,

@@ -13,6 +13,7 @@ from scipy import sparse
 from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn import Demand, average_gain, greedy
+from edgeopt.models.idn.solve import picks
 from edgeopt.online import simulate
 from edgeopt.online.idn import (
     ORDERS,
@@ -76,6 +77,60 @@ EDGE_AND_CLOUD = IdnInstance(
     path=[[0, 1]],
     requests=[[3]],
 )
+
+
+@given(idn_instances(), st.sampled_from(["slots", "mean"]))
+def test_the_published_static_greedy_stops_once_no_repository_is_needed(
+    instance: IdnInstance, plan: Any
+) -> None:
+    """Checked pick by pick, each allocation by serving every slot that is planned for."""
+    if plan == "mean":
+        slots = instance.requests.mean(axis=0, keepdims=True)
+        demand = Demand(slots, instance.ranking.potential(slots), np.ones(1))
+    else:
+        demand = Demand.of(instance, normalised=True)
+    planned = [np.rint(slot).astype(int) for slot in demand.requests]
+    permanent = instance.ranking.permanent
+    expected = np.array(instance.empty)
+
+    def is_served() -> bool:
+        return not any(serve(instance, r, expected).load[permanent].any() for r in planned)
+
+    for cell in picks(instance, demand):
+        if is_served():
+            break
+        expected.flat[cell] = True
+    found = StaticGreedy.plan(instance, plan=plan, stop="served")
+    assert (found.allocation == expected).all()
+    full = StaticGreedy.plan(instance, demand)
+    assert (full.allocation >= found.allocation).all()
+
+
+def test_picks_are_the_greedy_placement_in_its_order() -> None:
+    instance = generate(topology=2, tasks=4, replicas=2, horizon=3)
+    demand = Demand.of(instance, normalised=True)
+    order = picks(instance, demand)
+    assert (order == picks(instance, demand, lazy=False)).all()
+    gains = []
+    chosen = np.array(instance.empty)
+    for cell in order:
+        before = average_gain(instance, demand, chosen)
+        chosen.flat[cell] = True
+        gains.append((average_gain(instance, demand, chosen) - before) / instance.size.flat[cell])
+    # The gain is submodular while capacities are fixed, so that gains per MB only fall: but for
+    # models that no longer fit, which make room for nobody.
+    assert (chosen == greedy(instance, demand)).all()
+    assert min(gains) > 0
+
+
+def test_the_mean_plan_learns_from_a_single_slot() -> None:
+    instance = generate(topology=2, tasks=4, replicas=2, horizon=6, popularity="sliding")
+    mean = np.rint(instance.requests.mean(axis=0, keepdims=True)).astype(int)
+    alone = instance.replace(requests=mean)
+    found = offline_infida(instance, iterations=4, plan="mean", rng=1)
+    expected = offline_infida(alone, iterations=4, rng=1)
+    assert (found.allocation == expected.allocation).all()
+    np.testing.assert_array_equal(found.fractional, expected.fractional)
 
 
 @pytest.mark.parametrize(

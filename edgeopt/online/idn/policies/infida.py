@@ -16,14 +16,15 @@ from edgeopt.online.idn.policies.infida_parts import (
     RESIDUAL,
     Gaussian,
     Guarantee,
+    InfidaState,
     MessageLoss,
     NodeEntropy,
     NodeRates,
     Stretching,
     guarantee_of,
 )
-from edgeopt.online.idn.rates import NodeConstants, node_constants, published_rate, theory_rates
-from edgeopt.online.mirror_ascent import AdaptiveStep, AscentState, MirrorAscent, StepRule
+from edgeopt.online.idn.rates import node_constants, published_rate, theory_rates
+from edgeopt.online.mirror_ascent import AdaptiveStep, MirrorAscent, StepRule
 from edgeopt.online.mirror_ascent.method import check_discount
 from edgeopt.online.simulate import run_policy
 from edgeopt.options import check_choice, check_kind, check_real, check_text, check_whole
@@ -33,72 +34,12 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
+    from edgeopt.online.idn.rates import NodeConstants
     from edgeopt.online.protocols import Kernel
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class InfidaState:
-    """What INFIDA remembers.
-
-    Attributes
-    ----------
-    instance
-        The network.
-    constants
-        Of its nodes.
-    ascent
-        Mirror ascent of all nodes, each at its own rate.
-    climbing
-        Where it stands, shape [C]: the cells that INFIDA decides on, node by node.
-    gradient
-        Last supergradient, shape [C], ms.
-    drawn
-        Shares behind what is deployed, shape [C]; negative before the first slot.
-    deployed
-        What is deployed, shape [C].
-    allocation
-        The same, repositories included, shape [V, M].
-    refreshed
-        Slot in which it was drawn, -1 before the first.
-    coins
-        One coin of every cell and one more of every node, once drawn and if they are common.
-    noise
-        Where noise is drawn from, if there is any.
-    """
-
-    instance: IdnInstance
-    constants: NodeConstants
-    ascent: MirrorAscent
-    climbing: AscentState
-    gradient: Floats
-    drawn: Floats
-    deployed: Bools
-    allocation: Bools
-    refreshed: int = -1
-    coins: Floats | None = None
-    noise: np.random.Generator | None = None
-
-    @property
-    def mirror(self) -> NodeEntropy:
-        """Cells and geometry."""
-        found = self.ascent.mirror
-        assert isinstance(found, NodeEntropy)
-        return found
-
-    @property
-    def fractional(self) -> Floats:
-        """Fractional allocation y, repositories included, shape [V, M]."""
-        return self.dense(self.climbing.point)
-
-    def dense(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Spread values of cells over the network, shape [V, M]."""
-        out = self.instance.empty.astype(values.dtype)
-        out.flat[self.mirror.cells.place] = values
-        return out
 
 
 @dataclass(frozen=True)
@@ -200,6 +141,30 @@ class Infida:
     def name(self) -> str:
         """Name in tables."""
         return self.label
+
+    @classmethod
+    def recommended(cls, label: str = "INFIDA+") -> Infida:
+        """Return the options that do best within the budgets, for demand that may move.
+
+        Useful cells, common coins, budgets filled by what is there already, shared credit, and
+        steps along gradients that are forgotten within some hundred slots. No share of the best
+        gain is proven for them; ``residual="reserve"`` or ``"half"`` with ``ascent="mirror"`` has
+        a proof.
+
+        Parameters
+        ----------
+        label
+            Name in tables.
+
+        Returns
+        -------
+        Infida
+            The policy.
+        """
+        return cls(
+            cells="useful", coins="common", residual="fill", credit="shared", ascent="leader",
+            discount=0.99, scale=3.0, label=label,
+        )  # fmt: skip
 
     def guarantee(self, instance: IdnInstance) -> Guarantee:
         r"""Return what is proven of the gain at most, apart from a regret of order sqrt(T).

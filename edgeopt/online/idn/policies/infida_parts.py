@@ -16,9 +16,13 @@ from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.cells import Cells
+    from edgeopt.online.idn.rates import NodeConstants
+    from edgeopt.online.mirror_ascent import AscentState, MirrorAscent
     from edgeopt.online.mirror_ascent.method import AscentMap
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
 
@@ -222,3 +226,64 @@ class NodeRates(NamedTuple):
     def rate(self, mirror: AscentMap, squares: Any) -> Floats:
         """Return the rates."""
         return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class InfidaState:
+    """What INFIDA remembers.
+
+    Attributes
+    ----------
+    instance
+        The network.
+    constants
+        Of its nodes.
+    ascent
+        Mirror ascent of all nodes, each at its own rate.
+    climbing
+        Where it stands, shape [C]: the cells that INFIDA decides on, node by node.
+    gradient
+        Last supergradient, shape [C], ms.
+    drawn
+        Shares behind what is deployed, shape [C]; negative before the first slot.
+    deployed
+        What is deployed, shape [C].
+    allocation
+        The same, repositories included, shape [V, M].
+    refreshed
+        Slot in which it was drawn, -1 before the first.
+    coins
+        One coin of every cell and one more of every node, once drawn and if they are common.
+    noise
+        Where noise is drawn from, if there is any.
+    """
+
+    instance: IdnInstance
+    constants: NodeConstants
+    ascent: MirrorAscent
+    climbing: AscentState
+    gradient: Floats
+    drawn: Floats
+    deployed: Bools
+    allocation: Bools
+    refreshed: int = -1
+    coins: Floats | None = None
+    noise: np.random.Generator | None = None
+
+    @property
+    def mirror(self) -> NodeEntropy:
+        """Cells and geometry."""
+        found = self.ascent.mirror
+        assert isinstance(found, NodeEntropy)
+        return found
+
+    @property
+    def fractional(self) -> Floats:
+        """Fractional allocation y, repositories included, shape [V, M]."""
+        return self.dense(self.climbing.point)
+
+    def dense(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Spread values of cells over the network, shape [V, M]."""
+        out = self.instance.empty.astype(values.dtype)
+        out.flat[self.mirror.cells.place] = values
+        return out

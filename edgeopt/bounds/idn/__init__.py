@@ -16,6 +16,7 @@ from edgeopt.bounds.idn import (
     residual,
     static,
     theorem,
+    useful,
 )
 
 __all__ = ["CLAIMS"]
@@ -27,6 +28,7 @@ CLAIMS = (
     *dependent.CLAIMS,
     *residual.CLAIMS,
     *theorem.CLAIMS,
+    *useful.CLAIMS,
     *static.CLAIMS,
 )
 """All claims, in the order of the paper's proofs."""

@@ -40,10 +40,10 @@ WORK = 2_000_000
 """Most slots times options of a run where the number of iterations does not matter."""
 
 
-def _require_use(view: Evaluation, constant: float, slots: int) -> float:
-    """Return the promised regret, unless earning nothing at all would keep the promise."""
+def require_use(view: Evaluation, constant: float, slots: int, share: float = PSI) -> float:
+    """Return the bound on the regret, unless earning nothing at all would keep it."""
     promise = constant * math.sqrt(slots)
-    most = PSI * view.largest_gain * slots / view.instance.horizon
+    most = share * view.largest_gain * slots / view.instance.horizon
     if promise >= most:
         needed = math.ceil(slots * (promise / most) ** 2) if most > 0 else math.inf
         raise NotApplicableError(
@@ -56,7 +56,7 @@ def _require_use(view: Evaluation, constant: float, slots: int) -> float:
 def _regret(view: Evaluation, rates: NDArray[np.float64], constant: float) -> Measurement:
     """Exact psi-regret against the best static allocation, or a bound on it if that is too much."""
     slots = view.instance.horizon
-    promise = _require_use(view, constant, slots)
+    promise = require_use(view, constant, slots)
     try:
         best = static_optimum(view)
         gains = [

@@ -21,7 +21,8 @@ ABOUT = {
     if not claim.counterexample and issubclass(IdnInstance, claim.instance_type)
 }
 # Many slots that are all rounded, or programs to solve: fewer and smaller cases.
-SIMULATED = [id for id in ABOUT if id.startswith(("idn.theorem5_1", "idn.proposition"))]
+LONG_RUNS = ("idn.theorem5_1", "idn.proposition", "idn.useful.regret", "idn.reserve")
+SIMULATED = [id for id in ABOUT if id.startswith(LONG_RUNS)]
 SOLVED = [id for id in ABOUT if id.startswith("idn.cooperative")]
 FAST = [id for id in ABOUT if id not in [*SIMULATED, *SOLVED]]
 OBLIVIOUS = [
@@ -31,7 +32,7 @@ OBLIVIOUS = [
         for part in (
             "lemma_c*", "lemma3_1", "lemma_a*", "lemma_e1", "lemma_f[13679]*",
             "message_passing", "equation1*", "rounding", "capped_gain", "half", "half.gain",
-            "margin.gain",
+            "margin.gain", "useful.gain",
         )
     )
     if id in FAST
@@ -100,11 +101,21 @@ def test_regret_over_long_horizons(seed):
     assert sharper.verdict == "holds", sharper.reason
 
 
+def test_regret_with_a_reserve():
+    said = Counter()
+    for seed in range(16):
+        [found] = check(["idn.reserve.regret"], long(seed, 3000))
+        said[found.verdict.value] += 1
+    assert set(said) <= {"holds", "vacuous"}
+    assert said["holds"] >= 8
+
+
 @pytest.mark.parametrize("tasks", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_regret_with_expert_advice_drawn_at_random(tasks, seed):
     instance = adversarial(horizon=200, tasks=tasks, rng=seed)
-    for found in check(["idn.theorem5_1", "idn.theorem5_1.sharper"], instance):
+    ids = ["idn.theorem5_1", "idn.theorem5_1.sharper", "idn.useful.regret"]
+    for found in check(ids, instance):
         assert found.verdict == "holds", found.reason
 
 
@@ -126,6 +137,8 @@ def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
     assert [id for id, found in verdicts.items() if found.verdict == "violated"] == []
     silent = {id for id, found in verdicts.items() if found.verdict == "vacuous"}
     assert silent == {
+        "idn.useful.regret",
+        "idn.reserve.regret",
         "idn.equation149",
         "idn.lemma_f11",
         "idn.rounding",

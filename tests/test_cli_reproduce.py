@@ -24,6 +24,7 @@ def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert printed.err == ""
     assert {path.name for path in tmp_path.iterdir()} == {
         ".edgeopt",
+        "caveats.csv",
         "cells",
         "index.html",
         "published.csv",

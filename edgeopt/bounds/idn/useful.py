@@ -39,8 +39,8 @@ def _constant(constants: NodeConstants) -> float:
 
 
 def _peak(view: Evaluation) -> float:
-    """Return the most requests that a type ever has."""
-    return float(view.instance.requests.max(initial=0))
+    """Return the most requests that a type ever has, at least one."""
+    return float(view.instance.requests.max(initial=1))
 
 
 def _smaller_constant(view: Evaluation) -> Measurement:

@@ -32,6 +32,7 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
         folder.write(f"{name}.svg", standalone_svg(drawing))
         folder.write(f"{name}.csv", csv_text(outcome.rows))
     folder.write("published.csv", csv_text(found.lines))
+    folder.write("caveats.csv", csv_text(found.caveats))
     document = json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False)
     folder.write("reproduction.json", document + "\n")
     page = render("reproduction.html.j2", found=found, shown=shown, in_words=in_words)

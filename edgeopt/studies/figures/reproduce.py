@@ -93,15 +93,23 @@ class Reproduction:
 
     @property
     def lines(self) -> pd.DataFrame:
-        """The lines of all outcomes; `why` includes the caveats of the figure."""
+        """The lines of all outcomes; `why` is what holds for a line alone, see `caveats`."""
         import pandas as pd
 
-        lines = [
-            {**line, "why": " ".join(filter(None, (line["why"], *outcome.paper_figure.caveats)))}
-            for outcome in self.outcomes
-            for line in outcome.lines
-        ]
+        lines = [line for outcome in self.outcomes for line in outcome.lines]
         return pd.DataFrame(lines, columns=list(_LINE))
+
+    @property
+    def caveats(self) -> pd.DataFrame:
+        """What holds for all lines of a figure, one caveat of one figure per row."""
+        import pandas as pd
+
+        rows = [
+            (outcome.paper_figure.name, caveat)
+            for outcome in self.outcomes
+            for caveat in outcome.paper_figure.caveats
+        ]
+        return pd.DataFrame(rows, columns=["paper_figure", "caveat"])
 
     @cached_property
     def shared(self) -> dict[str, str]:
@@ -131,7 +139,7 @@ class Reproduction:
         -------
         Path
             The page, ``index.html``. The directory also gets ``NAME.svg`` and ``NAME.csv`` per
-            figure, ``published.csv`` and ``reproduction.json``.
+            figure, ``published.csv``, ``caveats.csv`` and ``reproduction.json``.
 
         Raises
         ------

@@ -103,11 +103,11 @@ def test_regret_over_long_horizons(seed):
 
 def test_regret_with_a_reserve():
     said = Counter()
-    for seed in range(16):
-        [found] = check(["idn.reserve.regret"], long(seed, 3000))
+    for seed in range(6):
+        [found] = check(["idn.reserve.regret"], long(seed, 1000))
         said[found.verdict.value] += 1
     assert set(said) <= {"holds", "vacuous"}
-    assert said["holds"] >= 8
+    assert said["holds"] >= 3
 
 
 @pytest.mark.parametrize("tasks", [2, 3])

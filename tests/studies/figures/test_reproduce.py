@@ -88,8 +88,8 @@ def test_lines_set_published_beside_computed() -> None:
     assert math.isnan(second["low"])
     assert third["computed"] == NOT_BUILT
     assert fourth["computed"] == "6 rows"
-    assert result.lines["why"].tolist() == [*["Everything is left open."] * 3,
-                                            "Counted. Everything is left open."]  # fmt: skip
+    assert result.lines["why"].tolist() == ["", "", "", "Counted."]
+    assert result.caveats.to_numpy().tolist() == [["figure-3b", "Everything is left open."]]
     assert len(reproduce(RECORD, quick=True).outcomes[0].rows) == 2
 
 
@@ -106,9 +106,9 @@ def test_page_and_files(tmp_path: Path) -> None:
     [one] = document["paper_figures"]
     assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
     assert one["published"][2]["computed"] == NOT_BUILT
-    assert pd.read_csv(tmp_path / "published.csv")["paper_figure"].unique().tolist() == [
-        "figure-3b"
-    ]
+    for name in ("published", "caveats"):
+        table = pd.read_csv(tmp_path / f"{name}.csv")
+        assert table["paper_figure"].unique().tolist() == ["figure-3b"]
 
 
 def test_a_page_shows_shared_caveats_once(tmp_path: Path) -> None:

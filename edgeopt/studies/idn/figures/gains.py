@@ -225,7 +225,9 @@ _FIGURE_8: Final = PaperFigure(
     ],
     caveats=(
         *OPEN,
-        "The caption has periods 4, 8 and 16, the text 4, 8 and 32; all of them are shown here.",
+        "The caption has periods 4, 8 and 16, the text 4, 8 and 32; all of them are shown here. A "
+        "quick run has 40 slots: a period of 32 then draws two deployments, and the stretching "
+        "period ends at 21.",
     ),
     caption="Means up to each slot, over drawn instances and runs. Left: size of the fetched "
     "models per slot, logarithmic above 10 MB. Right: gain per request.",

@@ -205,6 +205,40 @@ def depround_row(values: Floats, weights: Floats, residual: int, coins: Floats, 
 
 
 @compiled(writes="out", nogil=True)
+def depround_ragged(
+    values: Floats, weights: Floats, residual: int, coins: Floats, at: Ints, count: Ints,
+    out: Bools,
+) -> None:  # fmt: skip
+    """Round rows of any length, four at a time; one of n entries has n + 1 coins.
+
+    `at` holds the places where values, weights and coins of each row begin, shape [3, B] or wider,
+    and `count` their lengths, shape [B].
+    """
+    last, mass = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.float64)
+    size = np.empty(LANES, dtype=np.float64)
+    place, length = np.empty((3, LANES), dtype=np.int64), np.empty(LANES, dtype=np.int64)
+    rows = count.size
+    whole = rows - rows % LANES
+    for b in range(0, whole, LANES):
+        for k in range(LANES):
+            length[k] = count[b + k]
+            for part in range(3):
+                place[part, k] = at[part, b + k]
+        chain_ragged(values, weights, coins, place, length, last, mass, size, out)
+        for k in range(LANES):
+            begin, coin, n = at[0, b + k], at[2, b + k], count[b + k]
+            entry = last[k] - begin if last[k] >= 0 else -1
+            row = out[begin : begin + n]
+            finish(residual, coins[coin + n], coins[coin], entry, mass[k], size[k], row)
+    for b in range(whole, rows):
+        begin, weight, coin, n = at[0, b], at[1, b], at[2, b], count[b]
+        depround_row(
+            values[begin : begin + n], weights[weight : weight + n], residual,
+            coins[coin : coin + n + 1], out[begin : begin + n],
+        )  # fmt: skip
+
+
+@compiled(writes="out", nogil=True)
 def depround_shuffled(
     values: Floats, weights: Floats, residual: int, coins: Floats, out: Bools
 ) -> int:

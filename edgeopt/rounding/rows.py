@@ -21,9 +21,8 @@ from edgeopt.rounding.kernels import (
     begin_four,
     chain_four,
     chain_on,
-    chain_ragged,
     chain_row,
-    depround_row,
+    depround_ragged,
     depround_shuffled,
     finish,
     pairwise_row,
@@ -270,23 +269,16 @@ def _in_blocks(
 def _depround_block(
     values: Floats, weights: Floats, residual: int, coins: Floats, out: Bools
 ) -> None:
-    """Round rows, shape [B, n], on coins of shape [B, n + 1], four at a time."""
+    """Round rows, shape [B, n], on coins of shape [B, n + 1]."""
     rows, n = values.shape
-    flat, own, tossed, decided = values.ravel(), weights.ravel(), coins.ravel(), out.ravel()
-    at, count = np.empty((3, LANES), dtype=np.int64), np.empty(LANES, dtype=np.int64)
-    carry, mass = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.float64)
-    size = np.empty(LANES, dtype=np.float64)
-    whole = rows - rows % LANES
-    for b in range(0, whole, LANES):
-        for k in range(LANES):
-            at[0, k], at[2, k], count[k] = (b + k) * n, (b + k) * (n + 1), n
-            at[1, k] = 0 if weights.shape[0] == 1 else (b + k) * n
-        chain_ragged(flat, own, tossed, at, count, carry, mass, size, decided)
-        for k in range(LANES):
-            last, row = carry[k] - (b + k) * n if carry[k] >= 0 else -1, coins[b + k]
-            finish(residual, row[n], row[0], last, mass[k], size[k], out[b + k])
-    for b in range(whole, rows):
-        depround_row(values[b], weights[b % weights.shape[0]], residual, coins[b], out[b])
+    at, count = np.zeros((3, rows), dtype=np.int64), np.empty(rows, dtype=np.int64)
+    for b in range(rows):
+        at[0, b], at[2, b], count[b] = b * n, b * (n + 1), n
+        if weights.shape[0] > 1:
+            at[1, b] = b * n
+    depround_ragged(
+        values.ravel(), weights.ravel(), residual, coins.ravel(), at, count, out.ravel()
+    )
 
 
 @compiled(writes="out", nogil=True)

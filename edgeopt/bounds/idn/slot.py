@@ -198,6 +198,12 @@ def _within(
     return np.asarray(allocations[:, cells] * useful)
 
 
+def regret_constant(nodes: NodeConstants) -> float:
+    r"""Return :math:`\psi \sum_v \sigma_v \sqrt{b_v D_v / 2}` over the nodes with a choice, ms."""
+    b, d = nodes.budget[nodes.free], nodes.diameter[nodes.free]
+    return float(PSI * (nodes.reach[nodes.free] * np.sqrt(b * d / 2)).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Constants:
     """Constants of one network whose requests are known."""
@@ -255,8 +261,7 @@ class Constants:
     @property
     def sharper(self) -> float:
         r""":math:`A = \psi \sum_v \sigma_v b_v \sqrt{\log(\|s_v\|_1 / b_v) / 2}`."""
-        b, d = self.budget[self.free], self.diameters[self.free]
-        return float(PSI * (self.node_bound[self.free] * np.sqrt(b * d / 2)).sum())
+        return regret_constant(self.nodes)
 
     def published_rate(self, slots: int) -> NDArray[np.float64]:
         """Return the paper's rate, the same for all nodes with a choice, shape [V]."""

@@ -10,11 +10,11 @@ from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.idn.evaluation import CHOICE, WHOLE, Evaluation, claim
 from edgeopt.bounds.idn.instances import DRAWN, EXPERTS, LONG
 from edgeopt.bounds.idn.law import expected_gain
+from edgeopt.bounds.idn.slot import regret_constant
 from edgeopt.bounds.idn.theorem import require_use, static_optimum
-from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.idn import useful_models
-from edgeopt.online.idn import Infida, NodeConstants, Outcome, Slot, node_constants
+from edgeopt.online.idn import Infida, Outcome, Slot, node_constants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +31,6 @@ def _gain(view: Evaluation) -> Iterator[Measurement]:
         yield Measurement(alone[n], whole[n], {"allocation": n}, size=size)
 
 
-def _constant(constants: NodeConstants) -> float:
-    """Return the constant of the regret of a node's ascent, summed over the nodes, ms."""
-    some = constants.diameter > 0
-    budget, diameter = constants.budget[some], constants.diameter[some]
-    return PSI * float((constants.reach[some] * np.sqrt(budget * diameter / 2)).sum())
-
-
 def _peak(view: Evaluation) -> float:
     """Return the most requests that a type ever has, at least one."""
     return float(view.instance.requests.max(initial=1))
@@ -47,14 +40,14 @@ def _smaller_constant(view: Evaluation) -> Measurement:
     useful, every = (
         node_constants(view.instance, peak=_peak(view), cells=cells) for cells in ("useful", "all")
     )
-    return Measurement(_constant(useful), _constant(every))
+    return Measurement(regret_constant(useful), regret_constant(every))
 
 
 def _regret(view: Evaluation, policy: Infida) -> Measurement:
     """Run a policy on an oblivious adversary; its expected gains are those of its exact law."""
     instance, potential = view.instance, view.adversary.potential
     state = policy.start(instance)
-    constant, slots = _constant(state.constants), instance.horizon
+    constant, slots = regret_constant(state.constants), instance.horizon
     share = policy.guarantee(instance).share
     promise = require_use(view, constant, slots, share)
     best = static_optimum(view)

@@ -141,6 +141,14 @@ class Ranking:
         return slice(int(self.first[type]), int(self.first[type + 1]))
 
     @cached_property
+    def repository(self) -> NDArray[np.int64]:
+        """The cheapest permanent option of each type, shape [R]."""
+        permanent = np.flatnonzero(self.permanent)
+        array = permanent[np.searchsorted(permanent, self.first[:-1])]
+        array.flags.writeable = False
+        return array
+
+    @cached_property
     def rank(self) -> NDArray[np.int64]:
         """Rank of each option within its type, from 0, shape [P]."""
         array = np.arange(len(self)) - self.first[self.type]

@@ -95,9 +95,8 @@ def cells_of(
     count = np.diff(first)
     by_count = np.argsort(count, kind="stable")
     # The first permanent option takes all that is left of a type: what ranks behind serves nothing.
-    permanent = np.flatnonzero(ranking.permanent)
-    last = permanent[np.searchsorted(permanent, ranking.first[:-1])]
-    taken = (number[ranking.cell] >= 0) & (np.arange(len(ranking)) < last[ranking.type])
+    before = np.arange(len(ranking)) < ranking.repository[ranking.type]
+    taken = (number[ranking.cell] >= 0) & before
     option = np.flatnonzero(taken)
     return Cells(
         first=first,

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.kernels import compiled
 from edgeopt.online.idn.serving import SLACK
 from edgeopt.online.knapsack_projection import ascend_in_place
-from edgeopt.rounding.kernels import LANES, chain_ragged, depround_row, fill_row, finish
+from edgeopt.rounding.kernels import depround_ragged, fill_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,44 +35,21 @@ def deploy(
     What is deployed and the shares behind it (negative before the first slot) are brought up to
     date. A node with n cells has n + 1 coins.
     """
-    nodes = np.empty(cells.free.size, dtype=np.int64)
+    nodes = np.empty(cells.order.size, dtype=np.int64)
     before = np.empty(deployed.size, dtype=np.bool_)
+    at, length = np.empty((3, nodes.size), dtype=np.int64), np.empty(nodes.size, dtype=np.int64)
     count = 0
     for v in cells.order:
+        begin, end = cells.first[v], cells.first[v + 1]
         changed = not common
-        for c in range(cells.first[v], cells.first[v + 1]):
+        for c in range(begin, end):
             changed |= drawn[c] != point[c]
             drawn[c], before[c] = point[c], deployed[c]
         if changed:
-            nodes[count] = v
+            nodes[count], length[count] = v, end - begin
+            at[0, count], at[1, count], at[2, count] = begin, begin, begin + v
             count += 1
-    at, length = np.empty((3, LANES), dtype=np.int64), np.empty(LANES, dtype=np.int64)
-    last, mass = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.float64)
-    weight = np.empty(LANES, dtype=np.float64)
-    for i in range(0, count, LANES):
-        if i + LANES > count:
-            for k in range(i, count):
-                v = nodes[k]
-                begin, end = cells.first[v], cells.first[v + 1]
-                own = coins[begin + v : end + v + 1]
-                depround_row(
-                    point[begin:end], cells.size[begin:end], residual, own, deployed[begin:end]
-                )
-            break
-        for k in range(LANES):
-            v = nodes[i + k]
-            at[0, k] = at[1, k] = cells.first[v]
-            at[2, k] = cells.first[v] + v
-            length[k] = cells.first[v + 1] - cells.first[v]
-        chain_ragged(point, cells.size, coins, at, length, last, mass, weight, deployed)
-        for k in range(LANES):
-            v = nodes[i + k]
-            begin, end = cells.first[v], cells.first[v + 1]
-            entry = last[k] - begin if last[k] >= 0 else -1
-            finish(
-                residual, coins[end + v], coins[begin + v], entry, mass[k], weight[k],
-                deployed[begin:end],
-            )  # fmt: skip
+    depround_ragged(point, cells.size, residual, coins, at, length[:count], deployed)
     if refill:
         for i in range(count):
             v = nodes[i]
@@ -233,8 +210,7 @@ def _serve(
 
 def route_of(ranking: Ranking, cells: Cells) -> Route:
     """Read off the ranking what becomes of requests."""
-    permanent = np.flatnonzero(ranking.permanent)
-    last = permanent[np.searchsorted(permanent, ranking.first[:-1])]
+    last = ranking.repository
     return Route(
         ranking.latency[cells.option], ranking.inaccuracy[cells.option],
         ranking.repository_cost, ranking.latency[last], ranking.inaccuracy[last],

@@ -182,19 +182,13 @@ class Infida:
             :math:`c = \min_v (1 - \max_m s_{vm} / b_v)` over nodes with a choice for
             ``"reserve"``; nothing is proven for ``"drop"`` and ``"fill"``.
         """
-        constants = self.start(instance).constants
+        constants = self._constants(instance)
         kept = constants.budget[constants.free] / instance.budget[constants.free]
         return guarantee_of(self.residual, float(kept.min(initial=1.0)))
 
     def start(self, instance: IdnInstance) -> InfidaState:
         """Spread every budget evenly over the models that a node may host."""
-        constants = node_constants(
-            instance,
-            peak=self.peak,
-            fitting=RESIDUAL[self.residual].fitting,
-            cells=self.cells,
-            reserve=self.residual == "reserve",
-        )
+        constants = self._constants(instance)
         cells = cells_of(instance, constants.allowed, constants.free, constants.budget)
         whole = np.where(constants.allowed, instance.size, 0.0).sum(axis=1)
         share = np.divide(
@@ -209,6 +203,15 @@ class Infida:
             instance, constants, ascent, climbing, np.zeros_like(point),
             np.full_like(point, -1.0), np.zeros(point.size, dtype=np.bool_), instance.empty,
         )  # fmt: skip
+
+    def _constants(self, instance: IdnInstance) -> NodeConstants:
+        return node_constants(
+            instance,
+            peak=self.peak,
+            fitting=RESIDUAL[self.residual].fitting,
+            cells=self.cells,
+            reserve=self.residual == "reserve",
+        )
 
     def _rule(self, instance: IdnInstance, constants: NodeConstants) -> StepRule:
         horizon = max(1, instance.horizon)

@@ -19,7 +19,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test fuzz variations mutants lint format bench bench-large kills verdicts docs clean
+.PHONY: help demo test fuzz variations mutants lint format bench bench-large kills verdicts tuned docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ kills: $(DEV) ## kill runs at a hundred random moments, and run them again
 
 verdicts: $(DEV) ## check all claims on their named instances, and store the verdicts in the package
 	@$(BIN)/python -c 'from edgeopt.bounds.stored import store; store()'
+
+tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the options (10 minutes)
+	@$(BIN)/python -c 'from edgeopt.studies.tuning.stored import store; store("edr")'
 
 docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated

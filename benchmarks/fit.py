@@ -63,7 +63,7 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:
     ValueError
         There are fewer than 3 sizes: a line through two of them has no spread.
     """
-    from scipy.special import stdtrit
+    from edgeopt.bounds.intervals import t_quantile
 
     count = len(sizes)
     if count < 3:
@@ -74,7 +74,7 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:
     exponent = float(centred @ y) / spread
     off = y - y.mean() - exponent * centred
     error = math.sqrt(float(off @ off) / (count - 2) / spread)
-    reach = float(stdtrit(count - 2, 0.5 + CONFIDENCE / 2)) * error
+    reach = t_quantile(CONFIDENCE, count - 2) * error
     return Fit(
         factor=math.exp(float(y.mean()) - exponent * float(x.mean())),
         exponent=exponent,

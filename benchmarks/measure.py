@@ -73,13 +73,14 @@ def measure(
     call = benchmark.build(benchmark.sizes[size], candidate)
     if benchmark.warms(candidate):
         call(time_limit)
+    clock = time.process_time if benchmark.processor else time.perf_counter
     seconds = []
     phases: dict[str, list[float]] = {}
     finished = True
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         reading = call(time_limit)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
         for name, part in reading.phases.items():
             phases.setdefault(name, []).append(part)
         finished = finished and reading.finished

@@ -151,6 +151,9 @@ class Benchmark:
         Names of the parts of a call that are timed apart, in order; candidates may have fewer.
     ladder
         Sizes over which growth is measured; None where there is nothing to learn from it.
+    processor
+        Whether calls at the full size are timed by what the processor spends on them rather than
+        by the clock: for short calls on one thread, so that the load of the machine counts less.
     """
 
     name: str
@@ -173,6 +176,7 @@ class Benchmark:
     settings: Mapping[str, str] = field(default_factory=dict)
     phases: tuple[str, ...] = ()
     ladder: Ladder | None = None
+    processor: bool = False
 
     @property
     def candidates(self) -> tuple[str, ...]:

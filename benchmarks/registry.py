@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from benchmarks.specs import (
     edr_next_slot,
     edr_offline,
+    edr_scenario,
     edr_slot,
     edr_step,
     edr_week,
@@ -28,10 +29,12 @@ from benchmarks.specs import (
     rescue_values,
     rounding,
     rounding_batch,
+    rounding_fill,
     tapfinger_build,
     tapfinger_pooled,
     tapfinger_reservation,
     tapfinger_slots,
+    transport,
 )
 
 if TYPE_CHECKING:
@@ -46,11 +49,18 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_lp_large.BENCHMARK,
     rescue_lp_huge.BENCHMARK,
     rounding.BENCHMARK,
+    rounding.EQUAL,
     rounding_batch.BENCHMARK,
+    rounding_batch.WIDE,
+    rounding_fill.BENCHMARK,
     idn_slots.BENCHMARK,
+    idn_slots.CELLS,
+    idn_slots.CELLS_COMMON,
     idn_greedy.BENCHMARK,
     idn_cooperative.BENCHMARK,
     edr_step.BENCHMARK,
+    edr_scenario.BENCHMARK,
+    edr_scenario.LARGE,
     edr_slot.BENCHMARK,
     edr_next_slot.BENCHMARK,
     edr_week.BENCHMARK,
@@ -69,6 +79,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     tapfinger_slots.BENCHMARK,
     tapfinger_reservation.BENCHMARK,
     tapfinger_reservation.MANY,
+    transport.BENCHMARK,
 )
 
 

@@ -86,7 +86,7 @@ class Report:
         """Yield the printed report."""
         size = ", ".join(f"{k}={v}" for k, v in self.benchmark.sizes[self.size].items())
         yield f"{self.benchmark.name}: {self.benchmark.question}"
-        yield f"  size {size}"
+        yield f"  size {size}" + ("; processor time" if self.benchmark.processor else "")
         width = max(len(m.candidate) for m in self.measurements)
         for measurement in self.measurements:
             yield f"  {measurement.candidate:<{width}}  {self._figures(measurement)}"

@@ -203,6 +203,20 @@ def real_array(name: str, value: object) -> NDArray[np.float64]:
         raise InputError(name, "must be an array of real numbers", value=shown) from None
 
 
+def finite_vector(
+    name: str, values: object, shape: tuple[int, ...] | None = None
+) -> NDArray[np.float64]:
+    """Return a copy of finite numbers with one axis, or of a given shape."""
+    array = np.array(real_array(name, values))
+    if array.ndim != 1 if shape is None else array.shape != shape:
+        rule = "must have one axis" if shape is None else f"must have shape {shape}"
+        raise InputError(name, rule, value=f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        index = int(np.argmin(np.isfinite(array)))
+        raise InputError(name, "must be finite", index=(index,), value=float(array[index]))
+    return array
+
+
 def listed(name: str, values: Any) -> list[Any]:
     """Return what is to be several things as a list."""
     try:

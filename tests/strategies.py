@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from edgeopt.instances.edf import edf_feasible, edf_order
-from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr import EdrHistory, EdrInstance
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
@@ -230,12 +230,25 @@ def edr_instances(
         propagation=travel,
         slo=slo,
         rate=alone,
-        power=_among(draw, (J,), (0, 1)) / 2.0,
+        power=_among(draw, draw(st.sampled_from([(J,), (T, J)])), (0, 1)) / 2.0,
         energy_weight=draw(st.sampled_from([1.0, 2.0, 1.0, 0.0])),
         delay_weight=draw(st.sampled_from([1.0, 0.5, 1.0, 0.0])),
         price_prior=draw(st.sampled_from([None, 1.0])),
         round_delay=draw(st.sampled_from(["sum", "max"])),
+        accuracy=_among(draw, (J, N), (2, 1, 0)) / 2.0 if draw(st.booleans()) else None,
+        history=draw(_edr_histories(J)),
     )
+
+
+@st.composite
+def _edr_histories(draw: DrawFn, sites: int) -> EdrHistory | None:
+    """Draw the day before, nothing known of it, or only a part."""
+    if not draw(st.booleans()):
+        return None
+    price = _among(draw, (24,), (1, 0, 2, -1)) * 1.0
+    share = np.where(_among(draw, (24,), (0, 1)) > 0, 0.5, np.inf)
+    rate = _among(draw, (24, 1, 1), (1, 2)) * np.ones((sites, sites))
+    return EdrHistory(*(draw(st.sampled_from([part, None])) for part in (price, share, rate)))
 
 
 @st.composite

@@ -116,7 +116,7 @@ def test_rescue_study_as_json(instance_file: str, capsys: pytest.CaptureFixture[
     wanted = ["--policies", "rescue*,pickconfigs+guard"]
     assert run(["study", "rescue", "--instance", instance_file, *RUNS, *wanted, "--json"]) == 0
     found = document(capsys)
-    assert list(found) == ["system", "instance", "benchmark", "policies", "claims"]
+    assert list(found) == ["system", "instance", "benchmark", "intervals", "policies", "claims"]
     assert found["system"] == "rescue"
     assert found["instance"]["servers"] == 2
     assert found["benchmark"]["gap"] <= 1e-6
@@ -200,7 +200,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["study", "rescue", "--draws", "2", "--data", "."], "--draws 2: raw data cannot be"),
         (["study", "rescue", "--draws", "2", "--instance", "x.nc"], "--draws 2: x.nc cannot be"),
         (["study", "idm"], "did you mean idn?"),
-        (["study", "idn", "--instance", "topology_3"], "choose from topology_1, topology_2"),
+        (["study", "idn", "--instance", "topology_3"], "choose from topology_1_common, top"),
         (["study", "idn", "--policies", "infid"], "did you mean infida"),
         (["study", "idn", "--runs", "1"], "Invalid value for '--runs'"),
         (["study", "idn", "--data", "nowhere"], "--data nowhere: no such folder"),

@@ -163,3 +163,56 @@ BENCHMARK = Benchmark(
     peer_warm=False,
     ladder=Ladder.over("tasks", (5, 10, 20, 40, 60), topology=1, horizon=20),
 )
+
+COMPACT = "useful cells, common coins"
+LOOP = "the same, slot by slot"
+PUBLISHED = "all cells, fresh coins"
+PLUS = "INFIDA+"
+
+
+def build_cells(size: Mapping[str, Any], candidate: str) -> Candidate:
+    """Simulate five runs; all but the loop are compiled."""
+    from edgeopt.instances.idn import generate
+    from edgeopt.online import simulate
+    from edgeopt.online.idn import IdnEnvironment, Infida
+
+    environment = IdnEnvironment(generate(**size))
+    _ = environment.truth.ranking
+    policy = Infida() if candidate == PUBLISHED else Infida(cells="useful", coins="common")
+    policy = Infida.recommended() if candidate == PLUS else policy
+
+    def run(_: float | None) -> Reading:
+        found = simulate(environment, policy, runs=5, compiled=candidate != LOOP)
+        # The others take other steps or draw other coins, and gain something else.
+        value = float(found.reward.mean()) if candidate in (COMPACT, LOOP) else None
+        return Reading(objective=value, work=float(found.reward.size))
+
+    return run
+
+
+def over_cells(attachment: str, rate: float, ratio: float) -> Benchmark:
+    """Compare storage and coins of INFIDA where tasks enter at stations of their own, or not."""
+    return Benchmark(
+        name=f"idn-cells-{attachment}",
+        question="INFIDA on useful cells and common coins: slots per second of the processor",
+        build=build_cells,
+        sizes={
+            "full": {"topology": 1, "attachment": attachment, "horizon": 300},
+            "smoke": {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8},
+        },
+        subject=COMPACT,
+        peers=(PUBLISHED, PLUS, LOOP),
+        variants=(PUBLISHED, PLUS, LOOP),
+        goals=(
+            Goal("rate", at_least=rate),
+            Goal("ratio", at_least=ratio, peer=PUBLISHED),
+        ),
+        unit="slots",
+        repeats=9,
+        peer_repeats=5,
+        processor=True,
+    )
+
+
+CELLS = over_cells("task", 20_000.0, 6.0)
+CELLS_COMMON = over_cells("common", 10_000.0, 3.0)

@@ -47,3 +47,38 @@ BENCHMARK = Benchmark(
     peer_repeats=5,
     settings={"NUMBA_NUM_THREADS": "2"},
 )
+
+
+def wide(size: Mapping[str, Any], candidate: str) -> Candidate:
+    """Draw about as many entries for every candidate, in rows of its own width."""
+    from edgeopt.rounding import depround
+
+    rng = np.random.default_rng(0)
+    width = int(candidate.replace(",", "").split()[0]) // size["narrower"]
+    fractions = rng.random((max(1, size["entries"] // width), width))
+    weights = rng.uniform(1.0, 3.0, fractions.shape)
+
+    def call(_: float | None) -> Reading:
+        depround(fractions, weights, rng=1)
+        return Reading(work=float(fractions.size))
+
+    return call
+
+
+WIDE = Benchmark(
+    name="rounding-wide",
+    question="Rows at the widths where blocks and segments begin: is an entry dearer on one side?",
+    build=wide,
+    sizes={
+        "full": {"entries": 2_000_000, "narrower": 1},
+        "smoke": {"entries": 4_000, "narrower": 100},
+    },
+    subject="16,384 entries a row",
+    peers=tuple(
+        f"{width:,} entries a row" for width in (8_191, 8_192, 16_383, 16_385, 65_535, 65_536)
+    ),
+    goals=(Goal("ratio", at_least=0.75),),
+    unit="fractions",
+    repeats=9,
+    peer_repeats=9,
+)

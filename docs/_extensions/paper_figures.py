@@ -48,11 +48,11 @@ def compute(system: str, kind: str, number: str) -> dict[str, Any]:
             [line["what"], *in_words(line), *([line["why"]] if reasons else [])] for line in lines
         ],
         "reasons": reasons,
-        "caveats": list(paper_figure.caveats),
+        "caveats": list(outcome.caveats),
         "takeaway": takeaway,
         "svg": inline_svg(figure(outcome), prefix=f"{system}-{paper_figure.name}-", label=takeaway),
         "caption": (
-            f"{paper_figure.caption} Computed from {outcome.cells} small cells when this page was "
+            f"{outcome.caption} Computed from {outcome.cells} small cells when this page was "
             f"built; edgeopt reproduce {system} --{kind} {number} uses the paper's sizes."
         ).strip(),
     }

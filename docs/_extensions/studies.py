@@ -97,8 +97,8 @@ def compute(
     seeds = f"seed {seed}" if draws == 1 else f"seeds {seed} to {seed + draws - 1}"
     label, bound = case.label, record.offline.bounds[record.offline.reference]
     caption = (
-        f"{record.title}: {where}, {seeds}, {ran.settings.runs} runs per policy; intervals of "
-        f"{ran.settings.confidence:.0%}. The reference bound is {label}, which bounds "
+        f"{record.title}: {where}, {seeds}, {ran.settings.runs} runs per policy. "
+        f"{beside_means(ran, comparison)} The reference bound is {label}, which bounds "
         f"{bound.scope}. Computed when this page was built."
     )
     return {
@@ -117,9 +117,20 @@ def value_of(text: str) -> Any:
         return text
 
 
+def beside_means(ran: Study, comparison: str | None) -> str:
+    """Say what the intervals of a table are over."""
+    from edgeopt.studies.pages.summary import ends_heading
+    from edgeopt.studies.wording import spreads_said
+
+    if comparison:
+        rows = ran.comparison(comparison).to_dict("records")
+        return spreads_said(rows, ran.settings.confidence)
+    return f"In brackets: {ends_heading(ran.cases[0])}, over the runs on this instance."
+
+
 def single(ran: Study) -> tuple[list[str], list[list[str]]]:
     """The policies of one instance, as on the page of a study."""
-    from edgeopt.studies.wording import number, percent
+    from edgeopt.studies.wording import beside, number, percent
 
     [case] = ran.cases
     system = ran.system
@@ -130,13 +141,13 @@ def single(ran: Study) -> tuple[list[str], list[list[str]]]:
     headings += [metric.title for metric in system.reporting.metrics]
     rows = []
     for row in case.table.to_dict("records"):
-        error = f" ± {number(row['value_se'], 2)}" if row["value_se"] > 0 else ""
+        error = f" ± {number(row['value_se'], 2)}" if row["spread"] == "interval" else ""
         ratio = system.objective.ratio(row["ratio"])
-        ends = system.objective.ratios(row["ratio_low"], row["ratio_high"])
+        ends = beside(row, "ratio", share=system.objective.sense == "max", digits=4)
         cells = [
             case.title(row),
             f"{number(row['value'])}{error}",
-            f"{ratio} ({ends})" if error else ratio,
+            f"{ratio} ({ends})" if ends else ratio,
         ]
         if constrained:
             cells.append(number(row["violated"], 3))
@@ -149,7 +160,7 @@ def single(ran: Study) -> tuple[list[str], list[list[str]]]:
 
 def compared(ran: Study, name: str) -> tuple[list[str], list[list[str]]]:
     """A table over all instances of a study, as its page shows it."""
-    from edgeopt.studies.wording import interval, number, percent
+    from edgeopt.studies.wording import beside, number, percent
 
     [known] = [one for one in ran.system.reporting.comparisons if one.name == name]
     rows = []
@@ -165,10 +176,8 @@ def compared(ran: Study, name: str) -> tuple[list[str], list[list[str]]]:
                 continue
             share = column in known.percent
             text = percent(figure) if share else number(figure, 3)
-            low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
-            if low is not None and low == low:
-                text += f" ({interval(low, high, share=share, digits=3)})"
-            cells.append(text)
+            more = beside(row, column, share=share)
+            cells.append(f"{text} ({more})" if more else text)
         rows.append(cells)
     return ["policy", *known.columns.values()], rows
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
 from edgeopt.bounds.errata import Erratum, errata
 from edgeopt.bounds.growth import Growth, growth_exponent
-from edgeopt.bounds.ratio import Difference, Ratio, competitive_ratio, paired_difference
+from edgeopt.bounds.intervals import Spread, holm, paired_ratio, spread
+from edgeopt.bounds.ratio import Ratio, competitive_ratio
 from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.regret import (
     DynamicFit,
@@ -24,7 +25,6 @@ from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 __all__ = [
     "Assumption",
     "Claim",
-    "Difference",
     "DynamicFit",
     "DynamicRegret",
     "Erratum",
@@ -37,6 +37,7 @@ __all__ = [
     "Regret",
     "Relation",
     "Source",
+    "Spread",
     "StoredVerdicts",
     "Verdict",
     "check",
@@ -46,9 +47,11 @@ __all__ = [
     "dynamic_regret",
     "errata",
     "growth_exponent",
-    "paired_difference",
+    "holm",
+    "paired_ratio",
     "psi_regret",
     "regret",
     "search",
+    "spread",
     "stored_verdicts",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
+from edgeopt.bounds.intervals import finite_numbers, student, t_quantile
 from edgeopt.errors import OptionError
 from edgeopt.options import check_flag, check_real
 
@@ -125,12 +125,10 @@ def growth_exponent(
         raise OptionError(f"horizons: needs at least three with positive values, has {length.size}")
     slopes, intercepts, errors = _lines(np.log(length), np.log(rows))
     if table.ndim == 1:
-        from scipy.special import stdtrit
-
         exponent = float(slopes[0])
-        reach = float(stdtrit(length.size - 2, (1 + confidence) / 2) * errors[0])
+        reach = t_quantile(confidence, length.size - 2) * float(errors[0])
     else:
-        exponent, _, reach = mean_with_interval(slopes, confidence)
+        exponent, _, reach = map(float, student(slopes, confidence))
     mean = rows.mean(axis=0)
     return Growth(
         exponent=exponent,

@@ -69,7 +69,7 @@ def reproduce(
             show.note(f"{paper_figure.heading}: {paper_figure.title}")
         show.note(outcome.takeaway)
         own = (f"{line['what']}: {line['why']}" for line in lines if line["why"])
-        for sentence in (*own, *(one for one in paper_figure.caveats if one not in found.shared)):
+        for sentence in (*own, *(one for one in outcome.caveats if one not in found.shared)):
             show.note(f"- may differ: {sentence}")
         show.note("")
     for sentence, meant in found.shared.items():

@@ -28,8 +28,17 @@ def document(content: Any) -> None:
     print(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print a table to standard output, in several parts if it is too wide."""
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: int = 1,
+    apart: int = 0,
+) -> None:
+    """Print a table to standard output, in several parts if it is too wide.
+
+    The last `apart` rows stand below a line.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -56,8 +65,10 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], lef
                 justify="left" if place < left else "right",
                 width=least[place] + more,
             )
-        for row in cells:
-            shown.add_row(*(Text(row[place]) for place in part))
+        for number_left, row in zip(range(len(cells), 0, -1), cells, strict=True):
+            shown.add_row(
+                *(Text(row[place]) for place in part), end_section=number_left == apart + 1
+            )
         console.print(shown)
 
 

@@ -80,8 +80,8 @@ def study(
 
 
 def _print(case: "Case") -> None:
-    from edgeopt.studies.pages.summary import sentences
-    from edgeopt.studies.wording import number, percent, uncapitalised
+    from edgeopt.studies.pages.summary import ends_heading, sentences
+    from edgeopt.studies.wording import beside, number, percent, uncapitalised
 
     record = case.system
     constrained = record.constraint.count(case.instance) > 0
@@ -91,7 +91,7 @@ def _print(case: "Case") -> None:
             "policy",
             uncapitalised(record.objective.heading),
             record.objective.over(case.label),
-            "interval",
+            f"{ends_heading(case)}, over {case.settings.runs} runs",
             *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if constrained else []),
             *(uncapitalised(metric.title) for metric in record.reporting.metrics),
             "µs per decision",
@@ -99,9 +99,9 @@ def _print(case: "Case") -> None:
         (
             [
                 case.title(row),
-                f"{number(row['value'], 5)} ± {number(row['value_se'], 2)}",
+                number(row["value"], 5),
                 record.objective.ratio(row["ratio"]),
-                record.objective.ratios(row["ratio_low"], row["ratio_high"]),
+                beside(row, "ratio", share=record.objective.sense == "max", digits=4),
                 *(
                     [f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"]
                     if constrained
@@ -115,27 +115,30 @@ def _print(case: "Case") -> None:
             ]
             for row in case.table.to_dict("records")
         ),
+        apart=len(case.entries) - len(case.causal),
     )
     for sentence in sentences(case):
         show.note(sentence)
 
 
 def _print_comparison(result: "Study", comparison: "Comparison") -> None:
-    from edgeopt.studies.wording import interval, number, percent, plural, uncapitalised
+    from edgeopt.studies.wording import beside, number, percent, plural, spreads_said, uncapitalised
 
     def cell(row: "Mapping[Any, Any]", name: str) -> str:
         share = name in comparison.percent
         if name in comparison.absent and math.isnan(row[name]):
             return comparison.absent[name]
         text = percent(row[name]) if share else number(row[name], 4)
-        low, high = row.get(f"{name}_low", math.nan), row.get(f"{name}_high", math.nan)
-        return text if math.isnan(low) else f"{text} ({interval(low, high, share=share)})"
+        more = beside(row, name, share=share)
+        return f"{text} ({more})" if more else text
 
+    rows = result.comparison(comparison.name)
     show.table(
         f"{comparison.title}; {plural(len(result.cases), 'instance')}",
         ["policy", *(uncapitalised(heading) for heading in comparison.columns.values())],
         (
             [row["title"], *(cell(row, name) for name in comparison.columns)]
-            for row in result.comparison(comparison.name).to_dict("records")
+            for row in rows.to_dict("records")
         ),
     )
+    show.note(spreads_said(rows.to_dict("records"), result.settings.confidence))

@@ -22,9 +22,11 @@ from edgeopt.instances.validate import (
     check_choice,
     check_names,
     check_text,
+    frozen,
     frozen_array,
     frozen_flags,
     frozen_integers,
+    real_numbers,
     require,
     require_positive,
 )
@@ -66,6 +68,7 @@ class Field:
     check: Callable[[str, NDArray[Any]], None] | None
     always: bool
     first: bool
+    once: bool
     name: str = ""
     type: Any = None
     shape: tuple[str, ...] = ()
@@ -92,6 +95,8 @@ class Field:
                 return None
         if self.prepare is not None:
             value = self.prepare(record, value)
+            if value is None and self.default is None:
+                return None
         if self.freeze is not None:
             return self._checked(record, name, self._frozen(record, name, value, self.freeze))
         if self.type is str:
@@ -112,8 +117,14 @@ class Field:
     ) -> NDArray[Any]:
         """Return a read-only array, and note the lengths of axes that it is the first to have."""
         sizes, options = record._sizes, {"infinite": True} if self.infinite else {}
-        array = freeze(name, value, self.axes, sizes, empty=self.empty, **options)
-        for axis, length in zip(self.axes, array.shape, strict=True):
+        axes = self.axes
+        if self.once:
+            value = real_numbers(name, value)
+            if value.ndim == len(axes) and len(value) == 1:
+                value = value[0]
+            axes = axes[1:] if value.ndim < len(axes) else axes
+        array = freeze(name, value, axes, sizes, empty=self.empty, **options)
+        for axis, length in zip(axes, array.shape, strict=True):
             if axis not in sizes:
                 sizes.update(dict.fromkeys(record._alike.get(axis, (axis,)), length))
         return array
@@ -139,7 +150,19 @@ class Field:
             require(name, known, array, rule)
         if self.check is not None:
             self.check(name, array)
+        if self.once:
+            return self._single(array)
         return array if self.axes else self.type(array)
+
+    def _single(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array with one entry along its first axis if all are the same."""
+        if array.ndim < len(self.axes):
+            return frozen(array[None])
+        return frozen(array[:1].copy()) if (array == array[:1]).all() else array
+
+    def as_written(self, array: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
+        """Return the axes and the array as a file has them."""
+        return (self.axes[1:], array[0]) if self.once and len(array) == 1 else (self.axes, array)
 
     def _filled(self, record: Any) -> Any:
         """Return what stands for None: a value of the record, or a number in all entries."""
@@ -163,7 +186,7 @@ class Field:
         said = [f":math:`{self.symbol}{self._range()}`" if self.symbol else self._bounds()]
         said += [self.unit if self.unit != "1" else ""]
         said += ["infinity allowed" if self.infinite else ""]
-        said += [f"shape [{', '.join(self.shape)}]" if self.axes else ""]
+        said += [f"shape [{'1 or ' * self.once}{', '.join(self.shape)}]" if self.axes else ""]
         if self.optional and self.default is None:
             said += [
                 ""
@@ -214,6 +237,7 @@ def field(
     check: Callable[[str, NDArray[Any]], None] | None = None,
     always: bool = False,
     first: bool = False,
+    once: bool = False,
 ) -> Any:
     """Declare a field of an instance; its annotation says which numbers or texts it holds.
 
@@ -245,16 +269,20 @@ def field(
         What None stands for, where that is the default: a number for all entries, or a function of
         the instance.
     prepare
-        Brings what is given into form before the checks: a function of instance and value.
+        Brings what is given into form before the checks: a function of instance and value. It may
+        return None where that is the default.
     check
         Checks the array, given its name and itself.
     always
         Whether files hold the field at its default too, as they did before defaults were left out.
     first
         Whether the field is checked before the others, because it sets the lengths of axes.
+    once
+        Whether entries that are the same all along the first axis are kept, and written to files,
+        once. They may be given without this axis.
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, says, infinite, of, default, fill, prepare,
-        check, always, first,
+        check, always, first, once,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={Field: declared})

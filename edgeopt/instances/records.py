@@ -184,7 +184,7 @@ class Record:
                 array = np.asarray(value)
                 # NetCDF has no type for flags.
                 array = array.astype(np.int8) if array.dtype == np.bool_ else array
-                variables[one.name] = Variable(one.axes, array, one.unit, one.title)
+                variables[one.name] = Variable(*one.as_written(array), one.unit, one.title)
             elif one.type == Names:
                 texts[one.name] = _SEPARATOR.join(value)
             elif isinstance(value, str):

@@ -20,6 +20,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.kernels import compiled
+from edgeopt.options import check_flag
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +40,9 @@ NEGLIGIBLE = -100.0
 LOWEST = float(np.log(FLOOR))
 
 
-def project_knapsack_entropy(point: Floats, size: Floats, budget: float) -> Floats:
+def project_knapsack_entropy(
+    point: Floats, size: Floats, budget: float, *, fill: bool = True
+) -> Floats:
     r"""Project onto the capped knapsack face in the weighted entropy.
 
     .. math:: \arg\min_y \sum_m s_m \bigl( y_m \log \tfrac{y_m}{y'_m} - y_m + y'_m \bigr)
@@ -54,6 +57,9 @@ def project_knapsack_entropy(point: Floats, size: Floats, budget: float) -> Floa
         Sizes s > 0, shape [n], in the unit of the budget.
     budget
         Budget b >= 0. From the sum of sizes on, the result is all ones.
+    fill
+        Whether the budget is to be filled; otherwise :math:`\sum_m s_m y_m \le b`, and a point
+        that fits is only cut off at 1.
 
     Returns
     -------
@@ -64,6 +70,8 @@ def project_knapsack_entropy(point: Floats, size: Floats, budget: float) -> Floa
     InputError
         If an entry is negative or not finite, a size is not positive, the budget is negative, or
         the entries that are not 0 cannot fill the budget, so that no point has a finite divergence.
+    OptionError
+        If `fill` is no truth value.
 
     Notes
     -----
@@ -74,6 +82,7 @@ def project_knapsack_entropy(point: Floats, size: Floats, budget: float) -> Floa
     >>> project_knapsack_entropy([0.2, 0.9, 3.0, 0.05], [1, 2, 3, 4], 5).round(6)
     array([0.181818, 0.818182, 1.      , 0.045455])
     """
+    check_flag("fill", fill)
     result = _checked("point", point, lowest=0.0)
     sizes = _checked("size", size, lowest=np.nextafter(0.0, 1.0))
     if result.shape != sizes.shape or result.ndim != 1:
@@ -83,6 +92,10 @@ def project_knapsack_entropy(point: Floats, size: Floats, budget: float) -> Floa
     amount = float(budget)
     if not amount >= 0.0:
         raise InputError("budget", "must not be negative", value=budget)
+    if not fill:
+        capped = np.minimum(result, 1.0)
+        if sizes @ capped <= amount:
+            return capped
     whole, support = float(sizes.sum()), float(sizes[result > 0].sum())
     # An entry counts as full up to rounding: sums may be taken in any order.
     if support < amount < whole and amount - support > 1e-12 * whole:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import InputError
 from edgeopt.options import check_choice, generator
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, SNAP, fill_row
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, HIGH, SNAP, fill_row
 from edgeopt.rounding.rows import (
+    FILLING,
     as_rows,
     budget_rows,
+    check_filling,
     check_range,
     check_segments,
     depround_rows,
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-_RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
+_RESIDUAL = {
+    "bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF, "reserve": BERNOULLI,
+}  # fmt: skip
 
 
 def depround(
@@ -33,7 +37,7 @@ def depround(
     weights: ArrayLike | None = None,
     *,
     rng: int | np.random.Generator,
-    residual: Literal["bernoulli", "drop", "fill", "half"] = "bernoulli",
+    residual: Literal["bernoulli", "drop", "fill", "half", "reserve"] = "bernoulli",
     order: Literal["index", "random"] = "index",
     gain: _Gain | None = None,
     budget: ArrayLike | None = None,
@@ -71,22 +75,23 @@ def depround(
         What becomes of the last fractional entry r, with fraction :math:`y_r`: ``"bernoulli"``
         draws it with probability :math:`y_r`; ``"drop"`` leaves it out; ``"fill"`` leaves it out
         and fills the room by `gain`; ``"half"`` draws it, and if it comes out 1 a fair coin keeps
-        either it alone or the others alone.
+        either it alone or the others alone; ``"reserve"`` draws it, after all fractions have been
+        scaled down by a share c that keeps room for it, see Notes.
     order
         ``"index"`` joins the two smallest fractional indices, ``"random"`` takes the fractional
         entries in a uniformly random order.
     gain
-        For ``"fill"``, and ``"half"`` if room is to be filled there too: gain of adding each entry,
+        For ``"fill"``, and the two below it if room is to be filled there: gain of adding an entry,
         shape [n] or [B, n], or a function that gets the current decisions, bool [n], and returns
         the marginal gains [n] (for a batch it is called row by row). The entry of most gain per
         weight that fits is added until none of positive gain fits; of equals the smallest index.
-        None stands for `y` with ``"fill"``, for no filling with ``"half"``.
+        None stands for `y` with ``"fill"``, for no filling with ``"half"`` and ``"reserve"``.
     budget
-        For ``"fill"`` and ``"half"``: the weight that a decision may have, one number or [B];
-        at least the weighted sum of `y`, which None stands for.
+        For ``"fill"``, ``"half"`` and ``"reserve"``: the weight that a decision may have, one
+        number or [B]; at least the weighted sum of `y`, which None stands for.
     segments
         4 cuts a row into four parts that are rounded side by side, before what each leaves is
-        joined: three times as fast. Everything below holds as before, but sums over the first
+        joined: nearly twice as fast. Everything below holds as before, but sums over the first
         entries leave their mean by up to about two entries instead of one. None does so for rows
         of more than 16,384 entries in index order; 1 never.
 
@@ -99,9 +104,10 @@ def depround(
     InputError
         If an entry is NaN or outside [0, 1], a weight is not positive or out of range, shapes do
         not fit, there is no entry at all, a budget is below the weighted sum, a gain is not finite,
-        or, with ``"half"``, a fractional entry alone weighs more than the budget.
+        or, with ``"half"`` and ``"reserve"``, a fractional entry alone weighs more than the budget.
     OptionError
-        If there is no such option, or `gain`, `budget` or `segments` does not go with the others.
+        If there is no such option, `rng` is neither a whole number of at least 0 nor a generator,
+        or `gain`, `budget` or `segments` does not go with the others.
 
     See Also
     --------
@@ -124,10 +130,14 @@ def depround(
                                         - s_r, b]`
     ``half``       in                   at most b               always       only :math:`E\prod_S
                    :math:`[y_i/2,y_i]`                                       x_i\le\prod_S y_i`
+    ``reserve``    :math:`c\,y_i`       within :math:`s_r` of   always       yes, with c y for y
+                                        :math:`c\,s\cdot y`
     =============  ===================  ======================  ===========  =======================
 
-    Without a residual (as when weights are 1 and y sums to a whole number) all modes but filling
-    ones are the same and have all properties. *Negative correlation* is
+    The share of ``"reserve"`` is c = 1 where the heaviest fractional entry fits into the budget
+    beside y, and else :math:`c = (b - \max_{y_i>0} s_i) / (s\cdot y) \ge 1 - \max_i s_i/b`.
+    Without a residual (as when weights are 1 and y sums to a whole number) all other modes but
+    filling ones are the same and have all properties. *Negative correlation* is
 
     .. math:: E \prod_{i\in S}(1 - c_i x_i) \le \prod_{i\in S}(1 - c_i y_i), \qquad
         E \prod_{i\in S} c_i x_i \le \prod_{i\in S} c_i y_i
@@ -141,7 +151,8 @@ def depround(
     ``"bernoulli"``, ``"half"`` keeps each of its entries with probability at least 1/2, hence
     :math:`E f \ge \tfrac12 E f(x)` by the Lovász extension [3]_ (Lemma 2.2). For a coverage
     function negative correlation adds :math:`E f(x) \ge (1 - 1/e)` times its concave relaxation at
-    y.
+    y; at c y that is at least c times as much as at y. So ``"reserve"`` keeps more than ``"half"``
+    where c > 1/2. Filling afterwards costs neither of them anything.
     ``"fill"`` is worth at least ``"drop"``, and neither keeps a constant share in the worst case:
     weights :math:`(\varepsilon, 1)`, y = :math:`(1, 1-\varepsilon)`, gains
     :math:`(2\varepsilon, 1)` leave :math:`2\varepsilon` with probability 1.
@@ -174,10 +185,12 @@ def depround(
     rows = values.reshape(-1, values.shape[-1])
     filling = residual == "fill" or gain is not None
     limits = np.empty(0)
-    if residual in ("fill", "half"):
+    if residual in FILLING:
         limits = _limits(rows, sizes, budget)
-    if residual == "half":
-        _check_half(values, np.broadcast_to(sizes, rows.shape), limits)
+    if residual in ("half", "reserve"):
+        _check_alone(residual, values, np.broadcast_to(sizes, rows.shape), limits)
+    if residual == "reserve":
+        rows = _reserved(rows, sizes, limits)
     chosen = depround_rows(
         rows, sizes, _RESIDUAL[residual], generator(rng), shuffled=order == "random",
         segments=segments,
@@ -190,8 +203,7 @@ def depround(
 def _check_options(residual: str, order: str, gain: object, budget: object) -> None:
     check_choice("residual", residual, _RESIDUAL)
     check_choice("order", order, ("index", "random"))
-    if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
-        raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
+    check_filling(residual, gain, budget)
 
 
 def _limits(
@@ -211,17 +223,32 @@ def _limits(
     return limits
 
 
-def _check_half(
-    values: NDArray[np.float64], sizes: NDArray[np.float64], limits: NDArray[np.float64]
+def _check_alone(
+    residual: str,
+    values: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    limits: NDArray[np.float64],
 ) -> None:
     """Raise unless the residual fits alone, whichever entry it is."""
     rows = values.reshape(sizes.shape)
     large = (sizes > limits[:, None] * (1 + FITS)) & (rows > SNAP) & (rows < 1 - SNAP)
     if large.any():
         b, i = (int(k) for k in np.argwhere(large)[0])
-        rule = f"alone exceeds the budget {limits[b]:.17g}: residual='half' needs y = 0 here"
+        rule = f"alone exceeds the budget {limits[b]:.17g}: residual={residual!r} needs y = 0 here"
         index = (i,) if values.ndim == 1 else (b, i)
         raise InputError("weights", rule, index=index, value=float(sizes[b, i]))
+
+
+def _reserved(
+    rows: NDArray[np.float64], sizes: NDArray[np.float64], limits: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Scale the rows down in which the last fractional entry may not fit besides."""
+    sums = (np.clip(rows, 0.0, 1.0) * sizes).sum(axis=1)
+    largest = np.where((rows > SNAP) & (rows < HIGH), sizes, 0.0).max(axis=1)
+    tight = sums + largest > limits * (1 + FITS)
+    room = np.maximum(limits - np.where(rows > SNAP, sizes, 0.0).max(axis=1), 0.0)
+    share = np.divide(room, sums, out=np.ones(len(rows)), where=tight)
+    return np.asarray(rows * share[:, None])
 
 
 _Gain: TypeAlias = "ArrayLike | Callable[[NDArray[np.bool_]], ArrayLike]"

@@ -17,7 +17,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice
-from edgeopt.rounding.rows import check_segments
+from edgeopt.rounding.rows import FILLING, check_filling, check_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -204,7 +204,7 @@ def depround_law(
     y: Numbers,
     weights: Numbers | None = None,
     *,
-    residual: Literal["bernoulli", "drop", "fill", "half"] = "bernoulli",
+    residual: Literal["bernoulli", "drop", "fill", "half", "reserve"] = "bernoulli",
     order: Order = "index",
     gain: Gain | None = None,
     budget: Fraction | float | None = None,
@@ -232,7 +232,8 @@ def depround_law(
     InputError
         If an entry is no number, lies outside [0, 1], a weight is not positive, a row is empty or
         of another length, there are more than 18 fractional entries (8 in random order), the
-        weighted sum of `y` exceeds the budget, or, with ``"half"``, a fractional entry alone does.
+        weighted sum of `y` exceeds the budget, or, with ``"half"`` and ``"reserve"``, a fractional
+        entry alone does.
     OptionError
         If there is no such option, or `gain`, `budget` or `segments` does not go with the others.
 
@@ -257,16 +258,16 @@ def depround_law(
     sizes = _exact_weights(weights, len(values))
     total = sum((s * v for s, v in zip(sizes, values, strict=True)), Fraction(0))
     limit = total if budget is None else _exact_number("budget", budget)
-    check_choice("residual", residual, ("bernoulli", "drop", "fill", "half"))
+    check_choice("residual", residual, ("bernoulli", "drop", *FILLING))
     check_segments(segments, order)
-    if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
-        raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
+    check_filling(residual, gain, budget)
     if total > limit:
         raise InputError("budget", f"must be at least the weighted sum of y, {total}", value=limit)
-    if residual == "half":
-        _check_half(values, sizes, limit)
+    if residual in ("half", "reserve"):
+        _check_alone(residual, values, sizes, limit)
+    parts = _reserved(values, sizes, total, limit) if residual == "reserve" else values
     law: Law = {}
-    for ending, chance in chain_law(values, sizes, order, "y", segments).items():
+    for ending, chance in chain_law(parts, sizes, order, "y", segments).items():
         for bits, share in _finish(ending, residual):
             if residual == "fill" or gain is not None:
                 bits = _filled(bits, sizes, limit, values if gain is None else gain)
@@ -329,8 +330,7 @@ def pairwise_law(
     joined = [v if s > 0 else Fraction(0) for v, s in zip(parts, sizes, strict=True)]
     free = [i for i, s in enumerate(sizes) if s == 0 and parts[i] > 0]
     law: Law = {}
-    chained = chain_law(joined, [s or _ONE for s in sizes], "index", "x")
-    for ending, chance in chained.items():
+    for ending, chance in chain_law(joined, [s or _ONE for s in sizes], "index", "x").items():
         last = ending.last
         drawn = residual == "bernoulli" and (
             room is None or (1 - ending.fraction) * sizes[last] <= room
@@ -353,7 +353,7 @@ def _finish(ending: Ending, residual: str) -> list[tuple[tuple[int, ...], Fracti
     bits, last, fraction = ending
     if last < 0 or residual in ("drop", "fill"):
         return [(bits, _ONE)]
-    if residual == "bernoulli":
+    if residual in ("bernoulli", "reserve"):
         return [(bits, 1 - fraction), (_with(bits, last, 1), fraction)]
     # Half of the time that the residual is drawn it stays alone, otherwise it is what goes.
     alone = _with((0,) * len(bits), last, 1)
@@ -364,12 +364,24 @@ def _with(bits: tuple[int, ...], index: int, bit: int) -> tuple[int, ...]:
     return (*bits[:index], bit, *bits[index + 1 :])
 
 
-def _check_half(values: Sequence[Fraction], sizes: Sequence[Fraction], limit: Fraction) -> None:
+def _check_alone(
+    residual: str, values: Sequence[Fraction], sizes: Sequence[Fraction], limit: Fraction
+) -> None:
     """Raise unless the residual fits alone, whichever entry it is."""
     for i, (value, size) in enumerate(zip(values, sizes, strict=True)):
         if 0 < value < 1 and size > limit:
-            rule = f"alone exceeds the budget {limit}: residual='half' needs y = 0 here"
+            rule = f"alone exceeds the budget {limit}: residual={residual!r} needs y = 0 here"
             raise InputError("weights", rule, index=(i,), value=size)
+
+
+def _reserved(
+    values: tuple[Fraction, ...], sizes: tuple[Fraction, ...], total: Fraction, limit: Fraction
+) -> tuple[Fraction, ...]:
+    """Scale fractions down if the last one may not fit besides."""
+    if all(total + s <= limit for s, v in zip(sizes, values, strict=True) if 0 < v < 1):
+        return values
+    share = (limit - max(s for s, v in zip(sizes, values, strict=True) if v > 0)) / total
+    return tuple(v * share for v in values)
 
 
 def _filled(

@@ -8,7 +8,7 @@ the same coins may be used again for other fractions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -122,6 +122,12 @@ def begin_four(
         mass[k] = _mass(values[at[0, k]], size[k])
 
 
+@compiled(inline="always")
+def _places(at: Ints) -> tuple[Any, Any, Any, Any]:
+    """Return four places as unsigned numbers."""
+    return np.uint64(at[0]), np.uint64(at[1]), np.uint64(at[2]), np.uint64(at[3])
+
+
 @compiled(writes="carry mass size out", nogil=True)
 def chain_four(
     values: Floats, weights: Floats, coins: Floats, at: Ints, begin: int, end: int, carry: Ints,
@@ -130,15 +136,16 @@ def chain_four(
     """Do what `chain_on` does for four chains at once, from `begin` to `end` after their places.
 
     `at` holds the places of their first entries, weights and coins, shape [3, 4]. The state of
-    each chain stands in variables of its own, which the compiler keeps in registers.
+    each chain stands in variables of its own, which the compiler keeps in registers. Places are
+    unsigned: for signed ones it would ask at every access whether they count from the end.
     """
-    b0, b1, b2, b3 = at[0, 0], at[0, 1], at[0, 2], at[0, 3]
-    w0, w1, w2, w3 = at[1, 0], at[1, 1], at[1, 2], at[1, 3]
-    a0, a1, a2, a3 = at[2, 0], at[2, 1], at[2, 2], at[2, 3]
-    c0, c1, c2, c3 = carry[0], carry[1], carry[2], carry[3]
+    b0, b1, b2, b3 = _places(at[0])
+    w0, w1, w2, w3 = _places(at[1])
+    a0, a1, a2, a3 = _places(at[2])
+    c0, c1, c2, c3 = _places(carry)
     m0, m1, m2, m3 = mass[0], mass[1], mass[2], mass[3]
     s0, s1, s2, s3 = size[0], size[1], size[2], size[3]
-    for i in range(begin, end):
+    for i in range(np.uint64(begin), np.uint64(end)):
         x0, x1, x2, x3 = values[b0 + i], values[b1 + i], values[b2 + i], values[b3 + i]
         if x0 > SNAP and x0 < HIGH:
             c0, m0, s0 = _join(b0 + i, x0, weights[w0 + i], coins[a0 + i], c0, m0, s0, out)

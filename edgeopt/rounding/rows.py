@@ -113,6 +113,18 @@ def budget_rows(budget: ArrayLike, rows: int) -> NDArray[np.float64]:
     return np.broadcast_to(array, (rows,))
 
 
+FILLING = ("fill", "half", "reserve")
+"""Ways to treat the last fractional entry that keep a budget of their own and may fill it."""
+
+
+def check_filling(residual: str, gain: object, budget: object) -> None:
+    """Check that gain and budget come with a residual mode that has a use for them."""
+    if residual not in FILLING and not (gain is None and budget is None):
+        *others, last = map(repr, FILLING)
+        known = f"{', '.join(others)} and {last}"
+        raise OptionError(f"gain and budget go with {known}, not with {residual!r}")
+
+
 def check_segments(segments: int | None, order: str) -> None:
     """Check into how many segments a row may be cut."""
     if segments is not None:
@@ -246,15 +258,16 @@ def _in_blocks(
 
     The coins are drawn here, in the order of the rows, while threads work on those before.
     """
-    step = max(1, BLOCK // width)
+    threads = _threads() if rows * width >= _WORTH_THREADS else 1
+    # Rows go four by four, but not where threads would be left without any.
+    step = min(max(LANES, BLOCK // width // LANES * LANES), -(-rows // threads))
     starts = range(0, rows, step)
-    threads = min(_threads(), len(starts))
-    if threads == 1 or rows * width < _WORTH_THREADS:
+    if threads == 1:
         for start in starts:
             stop = min(start + step, rows)
             block(slice(start, stop), rng.random((stop - start, width)))
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(min(threads, len(starts))) as pool:
         running = []
         for start in starts:
             stop = min(start + step, rows)

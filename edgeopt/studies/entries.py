@@ -160,11 +160,15 @@ class BenchmarkEntry:
         Policies whose expected value it bounds, as the end of "it bounds ...".
     compute
         Maps an instance to its :class:`Benchmark`.
+    offered
+        Whether it is computed for an instance; by default for all. The reference bound and those
+        that policies name must be.
     """
 
     label: str
     scope: str
     compute: Callable[[Any], Benchmark]
+    offered: Callable[[Any], bool] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -197,7 +201,8 @@ class PolicyEntry:
     system
         Name of the system it belongs to; needed only by the entry-point group ``edgeopt.policies``.
     kind
-        Whether it decides by what has happened so far, or knows the future.
+        Whether it decides by what has happened so far, or knows the future of a run. A policy with
+        hindsight is marked in tables, drawn apart in pictures, and never called best.
     learned
         Whether it was trained on instances.
     edition
@@ -223,9 +228,15 @@ class PolicyEntry:
         check_choice("PolicyEntry.edition", self.edition, ("published", "improved", "own"))
 
     @property
+    def causal(self) -> bool:
+        """Whether it decides by what has happened so far."""
+        return self.kind == "causal"
+
+    @property
     def title(self) -> str:
-        """Group and variant in one: ``"RESCUE (guarded)"``."""
-        return f"{self.group} ({self.variant})" if self.variant else self.group
+        """Group and, in brackets, variant and hindsight: ``"RESCUE (guarded)"``."""
+        remarks = [self.variant] * bool(self.variant) + [self.kind] * (not self.causal)
+        return f"{self.group} ({', '.join(remarks)})" if remarks else self.group
 
 
 def made(module: str, name: str, **options: Any) -> Callable[..., Any]:

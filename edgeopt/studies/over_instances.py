@@ -1,35 +1,95 @@
-"""Means over the instances of a study, with intervals over their draw."""
+"""Figures over the instances of a study, with what may be said of them over their draw."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.bounds.intervals import LISTED, Nature, holm, paired_ratio, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from edgeopt.bounds import Spread
     from edgeopt.studies.result import Study
+
+UNRESOLVED = "not resolved"
+"""Said of two policies whose interval of the paired ratio does not exclude 1."""
 
 
 def mean_columns(
-    name: str, series: NDArray[np.float64], confidence: float = 0.95, *, share: bool = False
-) -> dict[str, float]:
-    """Average independent figures, such as those of several instances."""
-    mean = float(series.mean())
-    low = high = np.nan
-    if series.size > 1 and np.isfinite(mean):
-        reach = mean_with_interval(series, confidence)[2]
-        low, high = mean - reach, mean + reach
-    if share:
-        low, high = np.clip([low, high], 0.0, 1.0).tolist()
-    return {name: mean, f"{name}_low": low, f"{name}_high": high}
+    name: str,
+    series: NDArray[np.float64],
+    confidence: float = 0.95,
+    *,
+    share: bool = False,
+    signed: bool = False,
+    timing: bool = False,
+) -> dict[str, Any]:
+    """Return centre, ends and kind of independent figures, such as those of several instances.
+
+    A figure is positive unless it is a share, may be negative, or is a timing; see
+    :func:`edgeopt.bounds.spread`.
+    """
+    nature: Nature = "positive"
+    for given, kind in ((share, "share"), (signed, "signed"), (timing, "timing")):
+        nature = kind if given else nature  # type: ignore[assignment]
+    return _columns(name, spread(series, nature, confidence=confidence), series)
+
+
+def _columns(name: str, found: Spread, series: NDArray[np.float64]) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        name: found.centre,
+        f"{name}_low": found.low,
+        f"{name}_high": found.high,
+        f"{name}_spread": found.kind,
+    }
+    return columns | listed_values(name, series)
+
+
+def listed_values(name: str, series: NDArray[np.float64]) -> dict[str, list[float]]:
+    """Return every value, where there are few."""
+    few = 1 < series.size < LISTED and not np.isnan(series).all()
+    return {f"{name}_each": series.tolist()} if few else {}
+
+
+def relative_columns(
+    name: str,
+    pairs: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]] | None],
+    confidence: float,
+    words: tuple[str, str] = ("less", "more"),
+) -> list[dict[str, Any]]:
+    """Compare policies with their references, a row each, None for a reference itself.
+
+    Whether two differ is tested together over all rows by Holm's method. `words` say that the first
+    is below, and above.
+    """
+    tested = [
+        None if pair is None else paired_ratio(*pair, confidence=confidence) for pair in pairs
+    ]
+    raised = iter(holm([found[1] for found in tested if found is not None]))
+    rows = []
+    for pair, found in zip(pairs, tested, strict=True):
+        if pair is None or found is None:
+            alone = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+            rows.append(
+                alone | {f"{name}_spread": "none", f"{name}_p": np.nan, f"{name}_finding": ""}
+            )
+            continue
+        (a, b), probability = pair, float(next(raised))
+        finding = UNRESOLVED
+        if probability <= 1 - confidence:
+            ratio = found[0].centre
+            above = ratio > 1 if np.isfinite(ratio) else a.mean() > b.mean()
+            finding = words[int(above)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            columns = _columns(name, found[0], a / b)
+        rows.append(columns | {f"{name}_p": probability, f"{name}_finding": finding})
+    return rows
 
 
 def over_instances(
@@ -38,33 +98,48 @@ def over_instances(
     *,
     paired: Sequence[str] = (),
     shares: Sequence[str] = (),
-    sums: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    signed: Sequence[str] = (),
+    timings: Sequence[str] = (),
+    table: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Average columns of the table of a study over its instances.
+    """Summarise columns of the table of a study, or of one with further columns, over instances.
 
     The instances are taken as independent draws. A figure of one instance is itself a mean over
-    the runs on it; the interval is over the draw of the instances.
+    the runs on it; the interval is over the draw of the instances. Columns in `paired` are also
+    compared with those of the reference, as NAME_relative.
     """
     import pandas as pd
 
-    table = study.table.set_index(["policy", "instance"])
-    for name, terms in sums.items():
-        table[name] = table[list(terms)].sum(axis=1)
+    table = (study.table if table is None else table).set_index(["policy", "instance"])
     cases = [case.name for case in study.cases]
     entries, references = study.cases[0].entries, study.cases[0].references
-    rows = []
+    confidence = study.settings.confidence
+    rows: list[dict[str, Any]] = []
     for policy, entry in entries.items():
         row: dict[str, Any] = {"policy": policy, "title": entry.title, "instances": len(cases)}
-        other = references[policy]
-        found = {name: _series(table, policy, cases, name) for name in {*columns, *sums, *paired}}
-        for name in [*columns, *sums]:
-            row |= mean_columns(name, found[name], study.settings.confidence, share=name in shares)
-        for name in paired:
-            lead = found[name] - _series(table, other, cases, name)
-            if other == policy:
-                lead = np.full(len(cases), np.nan)
-            row |= mean_columns(f"{name}_difference", lead, study.settings.confidence)
+        for name in columns:
+            series = _series(table, policy, cases, name)
+            row |= mean_columns(
+                name,
+                series,
+                confidence,
+                share=name in shares,
+                signed=name in signed,
+                timing=name in timings,
+            )
         rows.append(row)
+    for name in paired:
+        pairs = [
+            None
+            if references[policy] == policy
+            else (
+                _series(table, policy, cases, name),
+                _series(table, references[policy], cases, name),
+            )
+            for policy in entries
+        ]
+        found = relative_columns(f"{name}_relative", pairs, confidence)
+        rows = [row | more for row, more in zip(rows, found, strict=True)]
     return pd.DataFrame(rows)
 
 

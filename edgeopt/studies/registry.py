@@ -177,7 +177,14 @@ def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
     while name in set(taken) | {entry.name for entry in record.policies.entries}:
         name, count = f"{title} ({count})", count + 1
     bound = record.policies.bound_of(policy) if record.policies.bound_of else ""
-    return PolicyEntry(name, name, lambda _instance, _benchmarks: policy, bound=bound)
+    knows = getattr(policy, "hindsight", False) is True
+    return PolicyEntry(
+        name,
+        name,
+        lambda _instance, _benchmarks: policy,
+        bound=bound,
+        kind="hindsight" if knows else "causal",
+    )
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt.errors import OptionError
 from edgeopt.studies.files import plain
@@ -181,20 +181,30 @@ class Case:
     def _replays(self) -> dict[tuple[str, str], Any]:
         return {}
 
-    def best(self, *, kept: bool = False) -> pd.Series | None:
+    @property
+    def causal(self) -> list[str]:
+        """Names of the policies that do not know the future; only these can be called best."""
+        return [name for name, entry in self.entries.items() if entry.causal]
+
+    def best(
+        self, *, kept: bool = False, kind: Literal["causal", "hindsight"] = "causal"
+    ) -> pd.Series | None:
         """Return the row of the policy with the best mean value.
 
         Parameters
         ----------
         kept
             Only among policies without violations in any run.
+        kind
+            Among policies that decide by what has happened so far, or among those that know the
+            future.
 
         Returns
         -------
         pandas.Series or None
             None when no policy is left.
         """
-        rows = self.table
+        rows = self.table[self.table["kind"] == kind]
         if kept:
             rows = rows[rows["violated"] == 0]
         if rows.empty:
@@ -222,7 +232,7 @@ class Case:
         return draw(pictures[name], self, titled=True)
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON document: system, instance, benchmark, policies, claims."""
+        """Return the JSON document: system, instance, benchmark, intervals, policies, claims."""
         system, name = self.system, self.system.offline.reference
         others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
         return {
@@ -233,6 +243,11 @@ class Case:
                 **system.instances.describe(self.instance),
             },
             "benchmark": {"name": name, **self.benchmark.record(), "others": others},
+            "intervals": {
+                "over": "runs on this instance",
+                "runs": self.settings.runs,
+                "confidence": self.settings.confidence,
+            },
             "policies": [
                 {**row, "seed": self.settings.seed} for row in self.table.to_dict("records")
             ],
@@ -342,8 +357,8 @@ class Study:
         Returns
         -------
         str
-            An object with keys system, instance, benchmark, policies, claims; for a study of
-            several instances a list of them.
+            An object with keys system, instance, benchmark, intervals, policies, claims; for a
+            study of several instances a list of them.
         """
         records = [plain(case.record()) for case in self.cases]
         document = records[0] if len(records) == 1 else records

@@ -57,7 +57,9 @@ def study(
     policies
         Names and glob patterns of the system's policies (``"rescue*"``), policy objects, or a
         mixture; by default all entries with ``default=True``. ``[mine, "*"]`` compares a policy of
-        your own with all of the system's.
+        your own with all of the system's. One that knows the future of a run, which is marked and
+        never called best, says so by its `kind`, or as an object by an attribute
+        ``hindsight = True``; such policies come last.
     system
         The system, or its name; by default found by the type of the instance.
     runs
@@ -114,11 +116,13 @@ def study(
                 f"{record.name} takes {record.instances.kind.__name__}"
             )
         _require_fingerprint(instance)
-    entries = registry.choose(record, policies)
+    # Those that know the future come last.
+    entries = sorted(registry.choose(record, policies), key=lambda entry: not entry.causal)
     references = _references(record, entries, reference)
     seed = int(stream.integers(2**63)) if stream is rng else int(rng)  # type: ignore[arg-type]
 
-    total = len(named) * (len(record.offline.bounds) + len(entries) + (record.claims is not None))
+    each = len(entries) + (record.claims is not None)
+    total = sum(len(record.offline.offered(instance)) + each for instance in named.values())
     with progress_bar(total, show=progress) as step:
         parts = _compute(record, named, entries, runs=runs, seed=seed, workers=workers, step=step)
     settings = Settings(
@@ -208,7 +212,7 @@ def _compute(
 ) -> dict[str, dict[str, Any]]:
     """Solve, simulate and check; every stage is a flat list of independent cells."""
     with processes.pool(workers) as pool:
-        cells = [(name, key) for name in named for key in record.offline.bounds]
+        cells = [(name, key) for name in named for key in record.offline.offered(named[name])]
         solved = _stage(
             pool,
             step,

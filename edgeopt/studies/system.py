@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.result import Case
+    from edgeopt.studies.tuning import Tuning
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,14 @@ class Offline:
     def reference(self) -> str:
         """Name of the reference bound, by which the column ``ratio`` divides."""
         return next(iter(self.bounds))
+
+    def offered(self, instance: Any) -> list[str]:
+        """Return the names of the bounds that are computed for an instance."""
+        return [
+            name
+            for name, entry in self.bounds.items()
+            if entry.offered is None or entry.offered(instance)
+        ]
 
 
 @dataclass(frozen=True)
@@ -232,6 +241,8 @@ class System:
     figures
         Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.figures`. Those of
         built-in systems are loaded on first use.
+    tuning
+        Which parameters of policies can be tuned, and on what.
 
     Raises
     ------
@@ -252,6 +263,7 @@ class System:
     figures: Sequence[PaperFigure] = ()
     reporting: Reporting = field(default_factory=Reporting)
     paper: Paper | None = None
+    tuning: Tuning | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import competitive_ratio, mean_with_interval, paired_difference
+from edgeopt.bounds import competitive_ratio, spread
+from edgeopt.bounds.intervals import EQUAL, student
+from edgeopt.studies.over_instances import listed_values, relative_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,22 +16,23 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-_ROUNDING = 1e-14
-"""Relative spread of the runs that counts as rounding."""
-
 
 def tidy(case: Case) -> pd.DataFrame:
     r"""Tabulate the policies of one case.
 
-    Columns, all over the simulated runs:
+    Columns, all over the simulated runs on this instance:
 
-    ``instance, policy, group, variant, runs``
-        What the row is about.
+    ``instance, policy, group, variant, kind, runs``
+        What the row is about; `kind` is ``"hindsight"`` for a policy that knows the future.
+    ``spread``
+        What `low` and `high` are: ``"interval"``, ``"range"`` (least and largest run) with fewer
+        than five runs, ``"equal"`` if all runs have the same value and ``"none"`` if one has none;
+        in the last two cases the ends are NaN.
     ``value, value_se, value_exact``
         Mean value of a run, its standard error, and the expectation without sampling where
-        the policy has one (NaN elsewhere).
+        the policy has one (NaN elsewhere); with fewer than twelve runs also ``value_each``.
     ``ratio, ratio_se, ratio_low, ratio_high``
-        `value` over the reference bound, with confidence interval.
+        `value` over the reference bound.
     ``bound, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low, bound_ratio_high``
         Name and value of the tightest benchmark that bounds this policy, and `value` over it.
     ``violated, violated_se, violated_share``
@@ -40,13 +43,31 @@ def tidy(case: Case) -> pd.DataFrame:
     ``decision_us``
         Microseconds per decision (NaN if none was taken); where a compiled kernel ran, its whole
         time, environment included.
-    ``reference, difference, difference_se, difference_low, difference_high``
-        Mean of `value` minus that of the reference policy on the same scenarios, with confidence
-        interval; NaN for the reference itself.
+    ``reference, relative, relative_low, relative_high, relative_spread``
+        The value over that of the reference policy on the same scenarios, by
+        :func:`edgeopt.bounds.paired_ratio`; NaN for the reference itself, and where a value is not
+        positive.
+    ``relative_p, relative_finding``
+        Probability of such a ratio, or difference, if there were none, corrected for all rows by
+        Holm's method; ``"better"``, ``"worse"`` or ``"not resolved"``.
     """
     import pandas as pd
 
-    return pd.DataFrame([_row(case, name) for name in case.trajectories])
+    others = [case.references[name] for name in case.trajectories]
+    pairs = [
+        None if other == name else (case.values(name), case.values(other))
+        for name, other in zip(case.trajectories, others, strict=True)
+    ]
+    words = ("worse", "better") if case.objective.sense == "max" else ("better", "worse")
+    compared = relative_columns("relative", pairs, case.settings.confidence, words)
+    return pd.DataFrame(
+        [
+            {**_row(case, name), "reference": "" if pair is None else other, **relative}
+            for name, other, pair, relative in zip(
+                case.trajectories, others, pairs, compared, strict=True
+            )
+        ]
+    )
 
 
 def _row(case: Case, name: str) -> dict[str, Any]:
@@ -57,8 +78,11 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "policy": name,
         "group": entry.group,
         "variant": entry.variant,
+        "kind": entry.kind,
         "runs": len(values),
+        "spread": spread(values, "signed").kind,
         **_mean("value", values),
+        **listed_values("value", values),
         "value_exact": case.exact.get(name, np.nan),
         **_ratio(case, name, "ratio", case.system.offline.reference),
         "bound": entry.bound,
@@ -69,16 +93,16 @@ def _row(case: Case, name: str) -> dict[str, Any]:
     for metric in case.system.reporting.metrics:
         row |= _mean(metric.name, metric.compute(case.instance, trajectory))
     row["decision_us"] = 1e6 * trajectory.seconds_per_decision
-    return row | _difference(case, name)
+    return row
 
 
 def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
     mean = float(runs.mean())
     if not np.isfinite(mean):
         return {name: mean, f"{name}_se": np.nan}
-    error = mean_with_interval(runs)[1] if len(runs) > 1 else np.nan
+    error = float(student(runs)[1]) if len(runs) > 1 else np.nan
     # Equal runs differ in the last digits when they were summed in different orders.
-    return {name: mean, f"{name}_se": 0.0 if error <= _ROUNDING * abs(mean) else error}
+    return {name: mean, f"{name}_se": 0.0 if error <= EQUAL * abs(mean) else error}
 
 
 def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, float]:
@@ -87,10 +111,11 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
     bound = case.benchmarks[benchmark].bound if benchmark else np.nan
     if not (bound > 0 and np.isfinite(case.values(name)).all()):
         return dict.fromkeys(columns, np.nan)
-    found = competitive_ratio(case.values(name), bound, confidence=case.settings.confidence)
-    return dict(
-        zip(columns, (found.value, found.standard_error, found.low, found.high), strict=True)
-    )
+    values = case.values(name)
+    found = competitive_ratio(values, bound, confidence=case.settings.confidence)
+    equal = spread(values, "signed").kind == "equal"
+    error, *ends = (0.0, np.nan, np.nan) if equal else (found.standard_error, found.low, found.high)
+    return dict(zip(columns, (found.value, error, *ends), strict=True))
 
 
 def _violations(case: Case, name: str) -> dict[str, float]:
@@ -100,17 +125,3 @@ def _violations(case: Case, name: str) -> dict[str, float]:
         **_mean("violated", violated),
         "violated_share": float(violated.mean()) / count if count else np.nan,
     }
-
-
-def _difference(case: Case, name: str) -> dict[str, Any]:
-    columns = ("difference", "difference_se", "difference_low", "difference_high")
-    other = case.references[name]
-    if other == name:
-        return {"reference": "", **dict.fromkeys(columns, np.nan)}
-    if not (np.isfinite(case.values(name)).all() and np.isfinite(case.values(other)).all()):
-        return {"reference": other, **dict.fromkeys(columns, np.nan)}
-    found = paired_difference(
-        case.values(name), case.values(other), confidence=case.settings.confidence
-    )
-    figures = (found.mean, found.standard_error, found.low, found.high)
-    return {"reference": other, **dict(zip(columns, figures, strict=True))}

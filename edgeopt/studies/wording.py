@@ -6,18 +6,22 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
 __all__ = [
+    "beside",
     "called",
     "capitalised",
     "duration",
+    "every",
     "interval",
     "listed",
     "number",
     "percent",
     "plural",
     "power",
+    "spreads_said",
     "uncapitalised",
 ]
 
@@ -26,6 +30,9 @@ NOTHING = "\N{EN DASH}"
 
 _MINUS = "\N{MINUS SIGN}"
 _PERCENT = "\N{NO-BREAK SPACE}%"
+
+_MORE = 8
+"""Digits added at most to tell two numbers apart."""
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -68,12 +75,70 @@ def percent(share: float | None, decimals: int = 1) -> str:
 
 
 def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -> str:
-    """Write an interval: ``68.4 to 69.4 %``."""
+    """Write an interval: ``68.4 to 69.4 %``, with as many digits as tell its ends apart.
+
+    Equal ends are one number.
+    """
     if math.isnan(low) or math.isnan(high):
         return NOTHING
-    if share:
-        return f"{percent(low).removesuffix(_PERCENT)} to {percent(high)}"
-    return f"{number(low, digits)} to {number(high, digits)}"
+    for more in range(_MORE):
+        one, other = (
+            percent(end, 1 + more) if share else number(end, digits + more) for end in (low, high)
+        )
+        if one != other:
+            return f"{one.removesuffix(_PERCENT)} to {other}"
+    return percent(low) if share else number(low, digits)
+
+
+def beside(row: Mapping[Any, Any], name: str, *, share: bool = False, digits: int = 3) -> str:
+    """Write what stands beside a figure: ``1.1 to 1.2``, ``range 1.1 to 1.2``, ``equal``.
+
+    A row has the ends in NAME_low and NAME_high, what they are in NAME_spread or, for all its
+    figures, in spread, and what a comparison found in NAME_finding.
+    """
+    kind = row.get(f"{name}_spread", row.get("spread", ""))
+    low, high = row.get(f"{name}_low", math.nan), row.get(f"{name}_high", math.nan)
+    said = "equal" if kind == "equal" else ""
+    if low is not None and math.isfinite(low):
+        said = interval(low, high, share=share, digits=digits)
+        said = f"range {said}" if kind == "range" else said
+    return ", ".join(word for word in (said, row.get(f"{name}_finding", "")) if word)
+
+
+def every(row: Mapping[Any, Any], name: str) -> str:
+    """List all values of a figure, where there are few of them: ``each: 1.1, 1.4``."""
+    values = row.get(f"{name}_each")
+    return (
+        f"each: {', '.join(number(one, 6) for one in values)}" if isinstance(values, list) else ""
+    )
+
+
+def spreads_said(rows: Iterable[Mapping[Any, Any]], confidence: float = 0.95) -> str:
+    """Say what stands beside the figures of rows over drawn instances, and what they are."""
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        for name, kind in row.items():
+            if str(name).endswith("_spread"):
+                counts.setdefault(str(kind), []).append(int(row["instances"]))
+    over = {
+        kind: f"{min(those)} to {max(those)}" if min(those) < max(those) else f"{those[0]}"
+        for kind, those in counts.items()
+    }
+    said = []
+    if "interval" in over:
+        said.append(
+            f"Small print, bands and thin lines: {percent(confidence, 0)} intervals over "
+            f"{over['interval']} drawn instances; figures with one are geometric means, shares and "
+            "what can be negative means."
+        )
+    if "range" in over:
+        where = "Where it says range" if said else "Small print, bands and thin lines"
+        said.append(f"{where}: medians and ranges of {over['range']} drawn instances.")
+    if "equal" in over:
+        said.append("Equal: the same in all instances.")
+    if not said and "one" in over:
+        said.append("With one instance there is no interval over instances.")
+    return " ".join(said)
 
 
 def duration(seconds: float) -> str:

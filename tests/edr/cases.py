@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr import EdrHistory, EdrInstance
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr import (
     EdrEnvironment,
@@ -20,6 +20,7 @@ from edgeopt.online.edr import (
     Oasdr,
     QuantileThreshold,
     SaddlePoint,
+    Scenario,
 )
 from tests.oracles.edr import Plain, plain
 from tests.strategies import edr_instances
@@ -101,13 +102,23 @@ def draw_sites(
         propagation=travel,
         slo=slo,
         rate=rate,
-        power=among((J,), 0, 900, 1800),
+        power=among((J,) if rng.random() < 0.5 else (T, J), 0, 900, 1800),
         energy_weight=float(rng.choice([1.0, 2.0, 0.5])),
         delay_weight=float(rng.choice([1.0, 0.5, 0.0])),
         price_prior=None if rng.random() < 0.5 else 1.0,
         round_delay=str(rng.choice(["sum", "max"])),  # type: ignore[arg-type]
+        history=draw_history(rng, J) if rng.random() < 0.5 else None,
         **data,
     )
+
+
+def draw_history(rng: np.random.Generator, sites: int) -> EdrHistory:
+    """Draw the day before, each part of it known or not."""
+    price = rng.choice([-1.0, 0.0, 1.0, 2.0, 3.0], 24)
+    share = np.where(rng.random(24) < 0.6, np.inf, 0.9)
+    rate = rng.choice([1.0, 2.0, 4.0], (24, sites, sites))
+    known = [None if rng.random() < 0.3 else part for part in (price, share, rate)]
+    return EdrHistory(*known)
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,10 @@ CAPPED = [
     SaddlePoint(residual="floor", carry=True, init="zero", price_forecast="mean"),
     SaddlePoint(margin=True, budget="price", price_forecast="day", elastic="shed"),
     SaddlePoint(margin=True, init="zero", price_forecast="mean", alpha0=1.0),
+    Scenario(),
+    Scenario(samples=2, history=False, guard=1.0, reserve=None, training_room=1.0),
+    Scenario(recourse="fluid", price_forecast="day", cap_room=0.0, elastic="shed"),
+    Scenario(recourse="perfect", samples=2, reserve="last"),
 ]
 POLICIES = [*CAPPED, Lyapunov(), Lyapunov(weight=0.0, catch_up=2.0, guard=None)]
 

@@ -397,17 +397,19 @@ def test_rounds_keep_the_current_cap_before_any_repair(case, residual, reserve, 
     st.sampled_from(["current", "stale"]),
     st.sampled_from(["current", "stale"]),
     st.sampled_from(["rate", "zero"]),
-    st.sampled_from([(None, None), (0.5, 2.0), (3.0, 0.0)]),
+    st.sampled_from(
+        [(None, None, None), (0.5, 2.0, None), (3.0, 0.0, None), (None, None, "printed")]
+    ),
 )
 def test_fractions_are_those_of_the_equations(case, index, gradient, init, factors):
     """Algorithm 0 from its equations, fed with the rounds that were left in each frame."""
     plain = case.plain
-    alpha0, mu0 = factors
+    alpha0, mu0, rule = factors
     options = {"index": index, "gradient": gradient, "init": init, "alpha0": alpha0, "mu0": mu0}
-    policy = SaddlePoint(reserve=None, **options)
+    policy = SaddlePoint(reserve=None, step=rule, **options)
     ran = step_through(case.instance, policy, seed=case.seed)
     left = [remaining(plain, ran.rounds, t) for t in range(plain.T)]
-    expected = oracle.saddle_point(plain, left, **options)
+    expected = oracle.saddle_point(plain, left, step_rule=rule, **options)
     for t, (frame, before) in enumerate(zip(ran.frames, ran.before, strict=True)):
         found = policy.relax(before.memory, frame, plain.cap[t]).saddle.point
         assert found == pytest.approx(expected[t], abs=1e-8)

@@ -49,10 +49,16 @@ def over_budget(plain, x):
     ]
 
 
-@given(cases(slots=3), st.sampled_from(SAFE), st.sampled_from(["fresh", "common"]), ORDERS)
-def test_safe_roundings_never_exceed_a_budget(case, residual, coins, order):
+@given(
+    cases(slots=3),
+    st.sampled_from([*SAFE, "reserve"]),
+    st.sampled_from(["fresh", "common"]),
+    st.sampled_from(["all", "useful"]),
+    ORDERS,
+)
+def test_safe_roundings_never_exceed_a_budget(case, residual, coins, cells, order):
     environment = IdnEnvironment(case.instance, order=order)
-    policy = Infida(step=1.0, residual=residual, coins=coins)
+    policy = Infida(step=1.0, residual=residual, coins=coins, cells=cells)
     run = simulate(environment, policy, rng=case.seed, runs=3, record=True)
     assert (run.violations == 0).all()
     for x in run.hosted:

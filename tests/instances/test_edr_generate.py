@@ -3,8 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgeopt.errors import OptionError
-from edgeopt.instances.edr import calibrated_weights, generate, reference
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.instances.edr import (
+    EdrHistory,
+    EdrInstance,
+    calibrated_weights,
+    generate,
+    reference,
+)
 
 SMALL = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2}
 FIELDS = (
@@ -185,6 +191,7 @@ def test_same_seed_same_instance():
         ({"weights": "published"}, set()),
         ({"round_delay": "max"}, set()),
         ({"capable_share": 0.8}, {"capable"}),
+        ({"power": "frame"}, {"power", "rate"}),
     ],
 )
 def test_settings_change_nothing_else(options, changed):
@@ -193,6 +200,21 @@ def test_settings_change_nothing_else(options, changed):
     for name in FIELDS:
         equal = np.array_equal(getattr(one, name), getattr(other, name))
         assert equal != (name in changed), name
+
+
+def test_power_drawn_by_frame_sets_the_rates_of_that_frame():
+    by_frame = generate(**SMALL, rng=3, power="frame", reuse="none")
+    assert by_frame.power.shape == (24, 5)
+    low, high = 10**0.2 / 1e3, 0.1
+    assert low <= by_frame.power.min() < 1.2 * low
+    assert 0.8 * high < by_frame.power.max() <= high
+    assert len(np.unique(by_frame.power)) == 24 * 5
+    # Without interference the signal over the noise is in proportion to the power.
+    by_site = generate(**SMALL, rng=3, reuse="none")
+    links = ~np.eye(5, dtype=bool)
+    signal = [2 ** (one.rate[:, links] / 25e3) - 1 for one in (by_site, by_frame)]
+    times = np.broadcast_to((by_frame.power / by_site.power)[:, :, None], (24, 5, 5))[:, links]
+    np.testing.assert_allclose(signal[1] / signal[0], times, rtol=1e-9)
 
 
 def test_it_says_that_it_is_drawn(default):
@@ -242,8 +264,40 @@ def test_most_requests_have_a_route(reuse):
         ({"weights": "equal"}, "weights = "),
         ({"reuse": "all"}, "reuse = "),
         ({"bandwidth": -1.0}, "bandwidth"),
+        ({"power": "slot"}, "power = "),
     ],
 )
 def test_options_out_of_range_are_refused(options, rule):
     with pytest.raises(OptionError, match=rule):
         generate(**{**SMALL, **options})
+
+
+def test_the_day_before_is_drawn_by_itself():
+    plain = generate(**SMALL, rng=7)
+    for history in (True, "channel"):
+        drawn = generate(**SMALL, rng=7, history=history)
+        assert drawn.replace(history=None) == plain
+        assert drawn != plain
+    past = drawn.history
+    assert (past.rate > 0).all()
+    assert np.isfinite(past.cap_share).sum() >= 4
+    assert (generate(**SMALL, rng=7, history=True).history.price == past.price).all()
+    assert generate(**SMALL, rng=7, history=True).history.rate is None
+    assert (past.price != plain.price).all()
+    assert not np.isfinite(generate(**SMALL, capped=None, history=True).history.cap_share).any()
+    with pytest.raises(OptionError, match="history"):
+        generate(**SMALL, history="price")
+
+
+def test_the_day_before_is_saved_and_checked(tmp_path):
+    plain, drawn = (generate(**SMALL, rng=7, history=history) for history in (False, "channel"))
+    drawn.save(tmp_path / "day.nc")
+    loaded = EdrInstance.load(tmp_path / "day.nc")
+    assert loaded == drawn
+    assert (loaded.history.rate == drawn.history.rate).all()
+    # Nothing known is nothing said.
+    assert plain.replace(history=EdrHistory()).history is None
+    with pytest.raises(InstanceError, match=r"history\.price"):
+        EdrHistory(price=np.ones(23))
+    with pytest.raises(InstanceError, match=r"history\.rate.*5 sites"):
+        plain.replace(history=EdrHistory(rate=np.ones((24, 4, 4))))

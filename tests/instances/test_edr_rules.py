@@ -82,6 +82,30 @@ def test_the_slowest_client_ends_a_synchronous_round():
     assert slowest.round_energy[0, 0] == summed.round_energy[0, 0] == 2 + 0.125
 
 
+def test_power_by_frame_by_hand():
+    instance = EdrInstance(**sound())
+    twice = EdrInstance(**{**sound(), "power": [[1.0, 0.5, 0.0], [2.0, 1.0, 0.0]]})
+    # Sending takes 0.25 + 0.125 Wh at the first powers, and twice that in the second frame only.
+    assert twice.round_energy[:, 0].tolist() == [1.625 + 0.375, 1.625 + 0.75]
+    assert twice.round_energy[:, 1].tolist() == instance.round_energy[:, 1].tolist()
+    assert (twice.round_seconds == instance.round_seconds).all()
+    for power in ([[1.0, 0.5, 0.0]] * 2, [[1.0, 0.5, 0.0]]):
+        same = EdrInstance(**{**sound(), "power": power})
+        assert same.power.tolist() == [[1.0, 0.5, 0.0]]
+        assert same == instance != twice
+
+
+def test_accuracy_is_one_unless_given_and_changes_no_cost():
+    instance = EdrInstance(**sound())
+    assert instance.accuracy.tolist() == [[1.0] * 2] * 3
+    assert EdrInstance(**sound(), accuracy=np.ones((3, 2))) == instance
+    other = EdrInstance(**sound(), accuracy=[[0.5, 1], [0, 1], [1, 1]])
+    assert other != instance
+    assert (other.round_cost == instance.round_cost).all()
+    assert (other.request_seconds(0, 0) == instance.request_seconds(0, 0)).all()
+    assert (other.request_energy == instance.request_energy).all()
+
+
 @pytest.mark.parametrize(
     ("field", "value", "index", "found", "rule"),
     [
@@ -108,6 +132,9 @@ def test_the_slowest_client_ends_a_synchronous_round():
         ("capacity", [1, -1, 1], (1,), -1.0, "must not be negative"),
         ("speed", [4, 0, 1], (1,), 0.0, "must be positive"),
         ("power", [-1, 0, 1], (0,), -1.0, "must not be negative"),
+        ("power", [[1, 0, 1], [1, -1, 1]], (1, 1), -1.0, "must not be negative"),
+        ("accuracy", [[1, 1], [1, 1.5], [1, 1]], (1, 1), 1.5, "must be at most 1"),
+        ("accuracy", [[1, 1], [1, 1], [-1, 1]], (2, 0), -1.0, "must not be negative"),
         ("request_work", [0, 1], (0,), 0.0, "must be positive"),
         ("request_size", [0, -1], (1,), -1.0, "must not be negative"),
         # Demand and network.

@@ -112,6 +112,35 @@ def test_defaults_of_every_kind_are_left_out(tmp_path):
 # --- what a class of one's own gets -----------------------------------------------------------
 
 
+class Tariff(Instance, kind="tariff", axes={"slot": "T", "row": "J"}):
+    price: Floats = field("slot", doc="Price.")
+    fee: Floats = field("slot", "row", unit="$", least=0, once=True, doc="Fee.")
+
+
+def test_what_is_the_same_all_along_an_axis_is_kept_and_written_once(tmp_path):
+    plain = Tariff([1, 2, 3], [4, 5])
+    for fee in ([[4, 5]], [[4, 5]] * 3):
+        assert Tariff([1, 2, 3], fee) == plain
+    assert (plain.fee.shape, plain.fee.flags.writeable) == ((1, 2), False)
+    moving = plain.replace(fee=[[4, 5], [4, 5], [4, 6]])
+    assert moving.fee.shape == (3, 2)
+    assert not moving.fee.flags.writeable
+    for tariff, dims in ((plain, ("row",)), (moving, ("slot", "row"))):
+        tariff.save(tmp_path / "tariff.nc")
+        assert Tariff.load(tmp_path / "tariff.nc") == tariff
+        with xarray.open_dataset(tmp_path / "tariff.nc", engine="h5netcdf") as data:
+            assert data["fee"].dims == dims
+    assert "Fee: at least 0, $, shape [1 or T, J]." in Tariff.__doc__
+    for fee, told in (
+        ([[4, 5], [4, 5]], "must have 3 entries along its axis 'slot'"),
+        ([4, -5], r"fee\[1\] = -5.0: must not be negative"),
+        ([[4], [5, 6]], "must be a rectangular array of numbers"),
+        (4, r"must have the axes \[row\]"),
+    ):
+        with pytest.raises(InstanceError, match=told):
+            plain.replace(fee=fee)
+
+
 class Part(Record, prefix="part.", empty=("item",)):
     size: Integers = field("item", least=1, most=9, doc="Size of an item.")
 

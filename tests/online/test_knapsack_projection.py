@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -78,6 +80,35 @@ def test_conditions_of_optimality_hold(row: tuple[Floats, Floats, float]) -> Non
     below = result < 1
     np.testing.assert_allclose(result[below], multiplier * point[below], rtol=1e-13)
     assert (multiplier * point[~below] >= 1 - 1e-13).all()
+
+
+def in_fractions(point: list[int], size: list[int], budget: int, fill: bool) -> list[Fraction]:
+    """Search all sets of full entries for the one whose multiplier makes just these full."""
+    y = [Fraction(p, 8) for p in point]
+    capped = [min(Fraction(1), p) for p in y]
+    if not fill and sum(s * p for s, p in zip(size, capped, strict=True)) <= budget:
+        return capped
+    for count in range(len(y)):
+        for full in itertools.combinations(range(len(y)), count):
+            rest = [i for i in range(len(y)) if i not in full]
+            left = budget - sum(size[i] for i in full)
+            multiplier = left / sum(size[i] * y[i] for i in rest)
+            found = [min(Fraction(1), multiplier * p) for p in y]
+            if left >= 0 and {i for i, p in enumerate(found) if p == 1} == set(full):
+                return found
+    return [Fraction(1)] * len(y)
+
+
+@pytest.mark.parametrize("fill", [True, False])
+@given(st.integers(0, 2**32 - 1))
+def test_projection_is_that_in_fractions(fill: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    point, size = rng.integers(1, 16, n).tolist(), rng.integers(1, 6, n).tolist()
+    budget = int(rng.integers(1, sum(size) + 1))
+    expected = in_fractions(point, size, budget, fill)
+    result = project_knapsack_entropy(np.array(point) / 8, size, budget, fill=fill)
+    np.testing.assert_allclose(result, [float(x) for x in expected], rtol=1e-12)
 
 
 def test_hand_value() -> None:

@@ -1,8 +1,7 @@
-"""Mirror ascent: the geometry of both maps, the step rules, and the proven regret."""
+"""Mirror ascent on a knapsack: the step rules, the driver, and the proven regret."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -10,150 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.online.knapsack_projection import project_knapsack_entropy
 from edgeopt.online.mirror_ascent import (
     AdaptiveStep,
     FixedStep,
     KnapsackEntropy,
     KnapsackEuclidean,
     MirrorAscent,
-    MirrorMap,
     TheoryStep,
-    regret_bound,
 )
 from tests.draws import draws
-
-Floats = NDArray[np.float64]
-Map = KnapsackEntropy | KnapsackEuclidean
-
-
-@st.composite
-def maps(draw: st.DrawFn) -> tuple[Map, np.random.Generator]:
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    size = rng.uniform(0.2, 3.0, draw(st.integers(2, 8)))
-    kind = draw(st.sampled_from([KnapsackEntropy, KnapsackEuclidean]))
-    share = draw(st.sampled_from([0.02, 0.2, 0.5, 0.8, 0.98]))
-    return kind(size, share * float(size.sum())), rng
-
-
-def somewhere(mirror: Map, rng: np.random.Generator, decades: float = 3.0) -> Floats:
-    """Draw a point of the set, near its faces as often as not."""
-    n = mirror.size.size
-    point = 10.0 ** rng.uniform(-rng.uniform(0, decades), 0, n)
-    return project_knapsack_entropy(point, mirror.size, mirror.budget)
-
-
-def norm(mirror: Map, move: Floats) -> float:
-    if isinstance(mirror, KnapsackEntropy):
-        return float(mirror.size @ np.abs(move))
-    return float(np.sqrt(mirror.size @ move**2))
-
-
-def best_fixed(total: Floats, mirror: Map) -> float:
-    """Fill the budget with the items that earn most per size."""
-    left, earned = mirror.budget, 0.0
-    for m in np.argsort(-total / mirror.size):
-        part = min(1.0, left / mirror.size[m])
-        earned += part * total[m]
-        left -= part * mirror.size[m]
-    return earned
-
-
-@given(maps())
-def test_divergence_is_at_least_half_the_squared_norm(drawn: tuple[Map, np.random.Generator]):
-    mirror, rng = drawn
-    y, z = somewhere(mirror, rng), somewhere(mirror, rng)
-    assert mirror.divergence(y, z) >= mirror.convexity / 2 * norm(mirror, y - z) ** 2 - 1e-12
-    assert mirror.divergence(y, y) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_no_larger_convexity_is_valid_for_the_entropy():
-    """Halves of equal mass, moved against each other by little."""
-    mirror = KnapsackEntropy([1.0, 2.0, 3.0, 4.0], 3.0)
-    centre = mirror.centre()
-    move = 1e-4 * np.array([1.0, -1.0, -1.0, 1.0]) * centre
-    ratio = mirror.divergence(centre + move, centre) / norm(mirror, move) ** 2
-    assert ratio == pytest.approx(mirror.convexity / 2, rel=1e-3)
-
-
-@given(maps())
-def test_diameter_and_width_bound_the_set(drawn: tuple[Map, np.random.Generator]):
-    mirror, rng = drawn
-    y, z = somewhere(mirror, rng, 30.0), somewhere(mirror, rng, 30.0)
-    assert mirror.divergence(y, mirror.centre()) <= mirror.diameter * (1 + 1e-12)
-    assert norm(mirror, y - z) <= mirror.width * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("kind", [KnapsackEntropy, KnapsackEuclidean])
-def test_whole_choices_attain_diameter_and_width(kind: type[Map]):
-    mirror = kind([1.0, 2.0, 3.0, 2.0], 4.0)
-    low, high = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.0, 1.0])
-    assert mirror.divergence(low, mirror.centre()) == pytest.approx(mirror.diameter)
-    assert norm(mirror, low - high) == pytest.approx(mirror.width)
-
-
-@given(maps())
-def test_dual_norm_bounds_what_a_move_earns_and_is_attained(
-    drawn: tuple[Map, np.random.Generator],
-):
-    mirror, rng = drawn
-    gradient = rng.normal(size=mirror.size.size)
-    move = somewhere(mirror, rng) - somewhere(mirror, rng)
-    assert gradient @ move <= mirror.dual_norm(gradient) * norm(mirror, move) + 1e-12
-    worth = gradient / mirror.size
-    if isinstance(mirror, KnapsackEntropy):
-        move = np.zeros_like(worth)
-        move[np.argmax(worth)] += 1.0
-        move[np.argmin(worth)] -= 1.0
-        move /= mirror.size
-    else:
-        move = worth - np.average(worth, weights=mirror.size)
-    assert mirror.size @ move == pytest.approx(0.0, abs=1e-12)
-    assert gradient @ move == pytest.approx(mirror.dual_norm(gradient) * norm(mirror, move))
-    shifted = gradient + 7.0 * mirror.size
-    assert mirror.dual_norm(shifted) == pytest.approx(mirror.dual_norm(gradient))
-
-
-@given(maps())
-def test_a_step_maximises_its_objective(drawn: tuple[Map, np.random.Generator]):
-    mirror, rng = drawn
-    start, gradient = somewhere(mirror, rng), rng.normal(size=mirror.size.size)
-    rate = 10.0 ** rng.uniform(-2, 1)
-    reached = mirror.step(start, gradient, rate)
-    assert mirror.size @ reached == pytest.approx(mirror.budget, rel=1e-12)
-    assert ((reached >= 0) & (reached <= 1)).all()
-
-    def objective(y: Floats) -> float:
-        return rate * float(gradient @ y) - mirror.divergence(y, start)
-
-    other = somewhere(mirror, rng)
-    for part in (1.0, 0.1, 1e-3):
-        assert objective(reached + part * (other - reached)) <= objective(reached) + 1e-10
-
-
-@given(maps(), st.floats(-3, 3))
-def test_euclidean_projection_clips_at_one_level(
-    drawn: tuple[Map, np.random.Generator], offset: float
-):
-    face, rng = drawn
-    mirror = KnapsackEuclidean(face.size, face.budget)
-    target = rng.normal(scale=rng.choice([0.1, 1.0, 10.0]), size=mirror.size.size) + offset
-    if rng.random() < 0.3:
-        target = np.round(target)
-    result = mirror.project(target)
-    low, high = target.min() - 1.0, target.max()
-    for _ in range(100):
-        level = (low + high) / 2
-        if mirror.size @ np.clip(target - level, 0.0, 1.0) > mirror.budget:
-            low = level
-        else:
-            high = level
-    np.testing.assert_allclose(result, np.clip(target - high, 0.0, 1.0), atol=1e-12)
-    assert mirror.size @ result == pytest.approx(mirror.budget, rel=1e-12)
-
+from tests.online.mirror_maps import Floats, Line, Map, best_fixed, maps, somewhere
 
 Sequence = Callable[[Map, int, Floats], Floats]
 
@@ -183,26 +50,26 @@ def growing(mirror: Map, slot: int, point: Floats) -> Floats:
     return mirror.size * np.sin(np.arange(point.size) + slot**2) * max(0, slot - 5) / 100.0
 
 
-SEQUENCES = [alternating, worst_for_it, turning, growing]
+def charged(mirror: Map, slot: int, point: Floats) -> Floats:
+    """What is used most is dear: gains fall with it."""
+    return mirror.size * (0.4 - point) * (1 + slot % 3)
+
+
+SEQUENCES = [alternating, worst_for_it, turning, growing, charged]
 
 
 def run_policy(
-    ascent: MirrorAscent, mirror: Map, sequence: Sequence, slots: int
+    ascent: MirrorAscent, mirror: Map, sequence: Sequence, slots: int, start: Floats | None = None
 ) -> tuple[float, float]:
     """Return the regret and its bound."""
-    state, earned, total = ascent.start(), 0.0, np.zeros(mirror.size.size)
-    norms, rates = [], []
+    state, earned, total = ascent.start(start), 0.0, np.zeros(mirror.size.size)
     for slot in range(slots):
         gradient = sequence(mirror, slot, state.point)
         earned += float(gradient @ state.point)
         total += gradient
-        norms.append(mirror.dual_norm(gradient))
-        rates.append(state.rate)
         state = ascent.update(state, gradient)
-    if isinstance(ascent.rule, FixedStep | TheoryStep):
-        rates[0] = ascent.rule.rate(mirror, 0.0)
     np.testing.assert_allclose(state.total, total)
-    return best_fixed(total, mirror) - earned, regret_bound(mirror, norms, rates)
+    return best_fixed(total, mirror) - earned, ascent.regret_bound(state)
 
 
 @settings(max_examples=draws(25))
@@ -228,6 +95,57 @@ def test_regret_of_the_leader_keeps_its_bound_at_adaptive_rates(
         ascent = MirrorAscent(mirror, AdaptiveStep(scale), "leader")
         regret, bound = run_policy(ascent, mirror, sequence, 120)
         assert regret <= bound + 1e-9
+
+
+@settings(max_examples=draws(25))
+@given(maps())
+def test_regret_of_the_default_keeps_its_bound_from_any_start(
+    drawn: tuple[Map, np.random.Generator],
+):
+    mirror, rng = drawn
+    ascent = MirrorAscent(mirror)
+    for sequence in SEQUENCES:
+        for start in (None, somewhere(mirror, rng)):
+            regret, bound = run_policy(ascent, mirror, sequence, 120, start)
+            assert regret <= bound + 1e-9 < np.inf
+
+
+def test_bound_of_the_default_grows_as_the_root_of_time():
+    """Norms of 1/2: at most 2 sqrt(D / kappa) times the root of their squares, and one slot."""
+    mirror = KnapsackEntropy(np.ones(10), 1.0)
+    for slots in (100, 400):
+        ascent = MirrorAscent(mirror)
+        regret, bound = run_policy(ascent, mirror, worst_for_it, slots)
+        closed = 2 * math.sqrt(mirror.diameter / mirror.convexity * slots / 4)
+        assert 0.9 * closed <= bound <= closed + mirror.width
+        assert 0 < regret <= bound
+
+
+def test_nothing_is_proven_for_rates_that_rise_change_or_forget():
+    mirror = KnapsackEntropy([1.0, 2.0, 3.0], 2.0)
+
+    class Rising:
+        def rate(self, mirror: object, squares: float) -> float:
+            return 0.1 * squares
+
+    class Stopping:
+        def rate(self, mirror: object, squares: float) -> float:
+            return 0.1 if squares < 1.0 else 0.0
+
+    for rule, ascent, discount, finite in (
+        (AdaptiveStep(), "leader", 1.0, True),
+        (AdaptiveStep(), "mirror", 1.0, False),
+        (FixedStep(0.1), "mirror", 1.0, True),
+        (AdaptiveStep(), "leader", 0.9, False),
+        (Rising(), "leader", 1.0, False),
+        (Stopping(), "leader", 1.0, False),
+    ):
+        method = MirrorAscent(mirror, rule, ascent, discount)
+        state = method.start()
+        assert method.regret_bound(state) == 0.0
+        for _ in range(6):
+            state = method.update(state, [1.0, 0.0, 0.0])
+        assert (method.regret_bound(state) < np.inf) is finite
 
 
 @settings(max_examples=draws(25))
@@ -258,16 +176,14 @@ def test_prediction_with_experts(n: int, slots: int):
     def tossed(mirror: Map, slot: int, point: Floats) -> Floats:
         return coins[slot]
 
-    norms = np.full(slots, 0.5)
-    rates = np.full(slots, rule.rate(mirror, 0.0))
-    unclipped = regret_bound(mirror, norms, rates)
-    assert unclipped == pytest.approx(known)
     for sequence in (tossed, worst_for_it):
-        regret, _ = run_policy(MirrorAscent(mirror, rule), mirror, sequence, slots)
-        assert regret <= known
+        regret, bound = run_policy(MirrorAscent(mirror, rule), mirror, sequence, slots)
+        assert regret <= bound <= known * (1 + 1e-12)
         if sequence is tossed:
             # Coins alone cost any algorithm a good part of it.
             assert regret >= 0.25 * known
+        else:
+            assert bound == pytest.approx(known)
 
 
 def test_theory_rate_equals_that_of_a_node():
@@ -277,8 +193,20 @@ def test_theory_rate_equals_that_of_a_node():
     assert TheoryStep(3.5, 50).rate(mirror, 0.0) == pytest.approx(expected)
     spread = [2.0, 7.0]
     expected = 10 * math.sqrt(8 * math.log(3.0) / sum(r**2 for r in spread))
-    rate = AdaptiveStep().rate(mirror, sum((r / 2) ** 2 for r in spread))
+    rate = AdaptiveStep(10.0).rate(mirror, sum((r / 2) ** 2 for r in spread))
     assert rate == pytest.approx(expected)
+
+
+def test_gradients_along_the_sizes_are_nothing_to_a_filled_budget():
+    """Up to rounding, which must not be taken for a direction."""
+    rng = np.random.default_rng(0)
+    for kind in (KnapsackEntropy, KnapsackEuclidean):
+        for _ in range(20):
+            mirror = kind(rng.uniform(0.2, 3.0, 7), 2.0)
+            ascent = MirrorAscent(mirror)
+            state = ascent.update(ascent.start(), 0.3 * mirror.size)
+            assert state.rate == 0.0
+            assert ascent.update(state, 0.3 * mirror.size + np.eye(7)[0]).rate > 0.0
 
 
 def test_no_step_while_nothing_is_known():
@@ -307,21 +235,6 @@ def test_both_ascents_agree_while_nothing_is_capped():
         np.testing.assert_allclose(one.point, two.point, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [KnapsackEntropy, KnapsackEuclidean])
-@pytest.mark.parametrize("budget", [0.0, 6.0, 100.0, np.inf])
-def test_sets_of_one_point(kind: type[Map], budget: float):
-    mirror = kind([1.0, 2.0, 3.0], budget)
-    point = np.ones(3) if budget else np.zeros(3)
-    np.testing.assert_array_equal(mirror.centre(), point)
-    assert mirror.diameter == 0.0
-    assert mirror.width == 0.0
-    np.testing.assert_array_equal(mirror.step(point, np.array([1.0, -5.0, 2.0]), 3.0), point)
-    for rule in (TheoryStep(1.0, 10), AdaptiveStep()):
-        ascent = MirrorAscent(mirror, rule)
-        state = ascent.update(ascent.start(), np.array([1.0, 0.0, 0.0]))
-        np.testing.assert_array_equal(state.point, point)
-
-
 def test_states_are_left_as_they_were():
     ascent = MirrorAscent(KnapsackEuclidean([1.0, 2.0], 1.0), FixedStep(1.0))
     start = ascent.start()
@@ -331,10 +244,36 @@ def test_states_are_left_as_they_were():
     np.testing.assert_array_equal(start.total, before[1])
 
 
-def test_maps_follow_the_protocol():
-    mirrors: list[MirrorMap] = [KnapsackEntropy([1.0], 0.5), KnapsackEuclidean([1.0], 0.5)]
-    for mirror, other in itertools.product(mirrors, ([0.5], [1.0])):
-        assert mirror.divergence(np.array(other), np.array(other)) == 0.0
+def test_three_members_make_a_map():
+    for rule, expected in ((FixedStep(0.5), -0.5), (AdaptiveStep(2.0, reach=3.0), -1.2)):
+        ascent = MirrorAscent(Line(), rule)
+        state = ascent.update(ascent.update(ascent.start(), [3.0]), [-4.0])
+        assert state.point.tolist() == pytest.approx([expected])
+        with pytest.raises(OptionError, match="regret_bound needs its convexity"):
+            ascent.regret_bound(state)
+    assert MirrorAscent(Line(), FixedStep(0.5)).start([7.0]).point.tolist() == [7.0]
+
+
+def test_rules_say_which_member_they_miss():
+    with pytest.raises(OptionError, match=r"AdaptiveStep.*convexity: 'Line'"):
+        MirrorAscent(Line()).start()
+
+    class Curved(Line):
+        convexity = 1.0
+
+    with pytest.raises(OptionError, match="TheoryStep needs its diameter"):
+        MirrorAscent(Curved(), TheoryStep(1.0, 5)).start()
+
+    class Wide(Curved):
+        diameter = width = 1.0
+
+    ascent = MirrorAscent(Wide())
+    assert ascent.regret_bound(ascent.update(ascent.start(), [1.0])) < np.inf
+    with pytest.raises(OptionError, match="regret_bound needs its farthest"):
+        ascent.regret_bound(ascent.update(ascent.start([0.5]), [1.0]))
+
+
+AHEAD = MirrorAscent(KnapsackEntropy([1.0, 1.0], 1.0))
 
 
 @pytest.mark.parametrize(
@@ -352,11 +291,15 @@ def test_maps_follow_the_protocol():
         (lambda: AdaptiveStep(0.0), OptionError, "scale"),
         (lambda: MirrorAscent(KnapsackEntropy([1.0], 1.0), FixedStep(1.0), "down"), OptionError,
          "ascent"),
-        (lambda: regret_bound(KnapsackEntropy([1.0], 0.5), [1.0], [1.0, 1.0]), InputError, "rates"),
-        (lambda: regret_bound(KnapsackEntropy([1.0], 0.5), [1.0] * 2, [1.0, 2.0]), InputError,
-         "increase"),
-        (lambda: regret_bound(KnapsackEntropy([1.0], 0.5), [1.0, -1.0], [1.0, 1.0]), InputError,
-         r"norms\[1\]"),
+        (lambda: KnapsackEntropy([1.0], 1.0, "no"), OptionError, "fill"),
+        (lambda: TheoryStep([1.0, -1.0], 3), OptionError, "largest"),
+        (lambda: TheoryStep([1.0, 1.0], 3).rate(KnapsackEntropy([1.0], 1.0), 0.0), OptionError,
+         "largest: 2 bounds"),
+        (lambda: AdaptiveStep(reach=-1.0), OptionError, "reach"),
+        (lambda: AHEAD.start([0.5]), InputError, "must have shape"),
+        (lambda: AHEAD.start([0.5, np.nan]), InputError, r"point\[1\]"),
+        (lambda: AHEAD.start([0.5, 0.6]), InputError, "must lie in the set"),
+        (lambda: AHEAD.start([1.5, -0.5]), InputError, r"point\[1\]"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named(make: Callable[[], object], error: type[Exception], named: str):
@@ -371,15 +314,17 @@ def test_bad_gradients_are_named(gradient: list[float]):
         ascent.update(ascent.start(), np.array(gradient))
 
 
-def test_mirror_steps_from_its_point_and_the_leader_from_the_centre() -> None:
+def test_mirror_steps_from_its_point_and_the_leader_from_the_start() -> None:
     mirror = KnapsackEuclidean(np.ones(3), 1.0)
     gradients = np.array([[9.0, 0.0, -3.0], [-4.0, 2.0, 1.0]])
     for kind in ("mirror", "leader"):
         ascent = MirrorAscent(mirror, FixedStep(0.5), kind)
-        first = ascent.update(ascent.start(), gradients[0])
+        start = ascent.start([0.5, 0.1, 0.4])
+        assert start.point.tolist() == start.origin.tolist() == [0.5, 0.1, 0.4]
+        first = ascent.update(start, gradients[0])
         last = ascent.update(first, gradients[1])
         origin, direction = (
-            (mirror.centre(), gradients.sum(axis=0))
+            (first.origin, gradients.sum(axis=0))
             if kind == "leader"
             else (first.point, gradients[1])
         )

@@ -24,6 +24,7 @@ from edgeopt.online.primal_dual import (
     VariationStep,
     fit_bound,
     multiplier_bound,
+    regret_bound,
 )
 from tests.draws import draws
 
@@ -195,6 +196,36 @@ def test_multipliers_keep_their_bounds(seed: int):
     assert fit <= fit_bound(bound, dual) * (1 + 1e-9)
 
 
+@given(SEEDS)
+def test_regret_keeps_its_bound(seed: int):
+    """Against what is wanted in each slot, and against the least that suffices in all."""
+    drawn = Drawn(seed)
+    missed, multipliers = drawn.run_policy()
+    points = drawn.wanted - missed
+    paid = float((drawn.cost * points).sum())
+    grown = np.maximum(np.diff(drawn.wanted, axis=0), 0.0)
+    moved = np.diff(drawn.wanted, axis=0)
+    known = {
+        "gradient": float(np.linalg.norm(drawn.cost, axis=1).max()),
+        "constraints": drawn.largest,
+        "diameter": float(np.linalg.norm(drawn.upper)),
+        "multipliers": float(np.linalg.norm(multipliers, axis=1).max()),
+        "drift": float(np.linalg.norm(grown, axis=1).sum()),
+    }
+    path = float(np.linalg.norm(moved, axis=1).sum())
+    for best, length in ((drawn.wanted, path), (drawn.wanted.max(axis=0), 0.0)):
+        bound = regret_bound(drawn.steps, drawn.slots, **known, path=length)
+        assert paid - float((drawn.cost * best).sum()) <= bound * (1 + 1e-9)
+
+
+def test_regret_bound_by_hand():
+    bound = regret_bound(
+        StepSizes(0.5, 2.0), 7, gradient=3.0, constraints=4.0, diameter=5.0, multipliers=6.0,
+        drift=1.5, path=2.5,
+    )  # fmt: skip
+    assert bound == (2.0 * 16.0 * 8 + 0.5 * 9.0 * 7) / 2 + (5.0 * 2.5 + 12.5) / 0.5 + 6.0 * 1.5
+
+
 def test_multiplier_bound_by_hand():
     bound = multiplier_bound(
         StepSizes(0.5, 2.0), gradient=3.0, constraints=4.0, diameter=5.0, slack=2.0, drift=1.0
@@ -300,6 +331,16 @@ METHOD = PrimalDual(FixedStep(1.0, 1.0))
         (lambda: Box([0.0, 2.0], [1.0, 1.0]), InputError, r"upper\[1\]"),
         (lambda: fit_bound(1.0, 0.0), InputError, "dual"),
         (lambda: fit_bound(-1.0, 1.0), InputError, "multipliers"),
+        (
+            lambda: regret_bound(StepSizes(1.0, 1.0), 0, gradient=1, constraints=1, diameter=1),
+            InputError,
+            "slots",
+        ),
+        (
+            lambda: regret_bound(StepSizes(1.0, 1.0), 3, gradient=1, constraints=-1, diameter=1),
+            InputError,
+            "constraints",
+        ),
         (
             lambda: multiplier_bound(
                 StepSizes(1.0, 1.0), gradient=1, constraints=1, diameter=1, slack=0.5, drift=0.5

@@ -74,6 +74,13 @@ def depround(
     limit = limit if budget is None else Fraction(budget)
     if residual == "fill" and score is None:
         score = lambda _, n: Fraction(y[n])  # noqa: E731 - the default score
+    if residual == "reserve":
+        heavy = max([w for w, v in zip(s, y, strict=True) if 0 < v < 1], default=Fraction(0))
+        used = sum(w * Fraction(v) for w, v in zip(s, y, strict=True))
+        if used + heavy > limit:
+            kept = limit - max(w for w, v in zip(s, y, strict=True) if v > 0)
+            y = [kept * Fraction(v) / used for v in y]
+        residual = "bernoulli"
     law: Law = defaultdict(Fraction)
     for state, chance in finish(y, s, order).items():
         left = {n for n, v in enumerate(state) if 0 < v < 1}

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.rounding import depround_law, pairwise_law
+from edgeopt.rounding.exact import chain_law
 from tests.oracles import rounding as oracle
 
 F = Fraction
-MODES = ("bernoulli", "drop", "fill", "half")
+MODES = ("bernoulli", "drop", "fill", "half", "reserve")
 
 shares = st.one_of(
     st.sampled_from([F(0), F(1), F(1, 2), F(1, 2), F(1, 3), F(2, 3), F(3, 4)]),
@@ -121,6 +122,13 @@ def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
         assert every <= hit
 
 
+@given(rows(n=8, fits=True), st.sampled_from(MODES))
+def test_segments_have_the_law_of_their_oracle(row, mode):
+    y, s = row
+    law = depround_law(y, s, residual=mode, segments=4)
+    assert law == oracle.depround(y, s, mode, order="segments")
+
+
 @given(rows(n=8), st.sampled_from(MODES[:2]))
 def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
     y, s = row
@@ -137,6 +145,20 @@ def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
         for none, missed, every, hit in product_bounds(law, y):
             assert none <= missed
             assert every <= hit
+
+
+@given(rows(n=8), st.integers(1, 4))
+def test_any_number_of_segments_keeps_marginals_and_negative_correlation(row, segments):
+    y, s = row
+    law = {}
+    for bits, last, part in (endings := chain_law(y, s, "index", "y", segments)):
+        for bit, share in ((1, part), (0, 1 - part)) if last >= 0 else ((0, F(1)),):
+            x = (*bits[:last], bit, *bits[last + 1 :]) if last >= 0 else bits
+            law[x] = law.get(x, F(0)) + endings[bits, last, part] * share
+    assert marginals(law, len(y)) == y
+    for none, missed, every, hit in product_bounds(law, y):
+        assert none <= missed
+        assert every <= hit
 
 
 def test_prefix_sums_are_looser_in_segments() -> None:
@@ -193,6 +215,30 @@ def test_half_keeps_the_budget_half_the_marginals_and_half_the_gain(row, data):
 
 
 @given(rows(fits=True, n=5), st.data())
+def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, data):
+    y, s = row
+    limit = total(y, s) + data.draw(st.sampled_from([F(0), F(0), F(1, 2), F(3)]))
+    law = depround_law(y, s, residual="reserve", budget=limit)
+    assert law == oracle.depround(y, s, "reserve", budget=limit)
+    assert all(total(x, s) <= limit for x in law)
+    heaviest = max((w for v, w in zip(y, s, strict=True) if v > 0), default=F(0))
+    fits = all(total(y, s) + w <= limit for v, w in zip(y, s, strict=True) if 0 < v < 1)
+    share = F(1) if fits else (limit - heaviest) / total(y, s)
+    if fits:
+        assert law == depround_law(y, s)
+    else:
+        assert 1 - heaviest / limit <= share < 1
+    scaled = [share * v for v in y]
+    assert marginals(law, len(y)) == scaled
+    for none, missed, every, hit in product_bounds(law, scaled):
+        assert none <= missed
+        assert every <= hit
+    f = data.draw(coverage(len(y)))
+    kept = mean_of(law, lambda x: f(chosen(x)))
+    assert float(kept) >= (1 - 1 / euler) * float(share * f.relaxed(y)) - 1e-12
+
+
+@given(rows(fits=True, n=5), st.data())
 def test_filling_follows_its_rule_and_only_helps(row, data):
     y, s = row
     f = data.draw(coverage(len(y)))
@@ -204,11 +250,12 @@ def test_filling_follows_its_rule_and_only_helps(row, data):
     def gain(x):
         return [score(chosen(x), n) if not x[n] else F(0) for n in range(len(y))]
 
-    for mode in ("fill", "half"):
+    for mode in ("fill", "half", "reserve"):
         law = depround_law(y, s, residual=mode, gain=gain, budget=limit)
         assert law == oracle.depround(y, s, mode, score=score, budget=limit)
         assert all(total(x, s) <= limit for x in law)
-        bare = depround_law(y, s, residual={"fill": "drop", "half": "half"}[mode])
+        without = ("drop", None) if mode == "fill" else (mode, limit)
+        bare = depround_law(y, s, residual=without[0], budget=without[1])
         filled = sum(p * f(chosen(x)) for x, p in law.items())
         assert filled >= sum(p * f(chosen(x)) for x, p in bare.items())
     fixed = [F(data.draw(st.integers(0, 3))) for _ in y]

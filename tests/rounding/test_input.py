@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from inspect import signature
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeopt import rounding
 from edgeopt.errors import InputError, OptionError
 from edgeopt.rounding import depround, depround_law, independent, kernels
 from edgeopt.rounding.dependent import FITS
@@ -16,6 +18,7 @@ from edgeopt.rounding.kernels import fill_row
 
 HALF = {"residual": "half"}
 FILL = {"residual": "fill"}
+RESERVE = {"residual": "reserve"}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_what_is_exactly_at_an_edge_is_taken():
     depround([1 + 0.5e-9], rng=0, budget=1 - 0.8e-9, **FILL)
 
 
-@pytest.mark.parametrize("options", [HALF, FILL])
+@pytest.mark.parametrize("options", [HALF, FILL, RESERVE])
 def test_a_budget_may_fall_short_by_a_billionth_and_no_more(options):
     y, weights = [0.5, 1.0], [2.0, 4.0]
     depround(y, weights, rng=0, budget=5.0 * (1 - 0.5e-9), **options)
@@ -130,6 +133,7 @@ BAD = [
     ([[0.5, 0.5]] * 2, [[1, 1]] * 3, {}, r"weights .*\(2, 2\)", None),
     ([0.5, 0.25], None, HALF, r"weights\[0\] = 1.0: alone exceeds the budget 0.75", (0,)),
     ([[1, 1], [0, 0.5]], [3, 2], HALF, r"weights\[1, 1\] = 2.0: alone exceeds", (1, 1)),
+    ([0.5, 0.25], [3, 1], RESERVE, r"weights\[0\] = 3.0: alone .*='reserve'", (0,)),
     ([0.5, 1], None, HALF | {"budget": 1.4}, r"budget = 1.4: must be at least .* 1.5 in", None),
     ([0.5, 1], None, FILL | {"budget": 1.4}, "budget = 1.4: must be at least", None),
     ([0.5, 1], None, FILL | {"budget": [2, 2]}, "budget .*one number, or one for each", None),
@@ -156,7 +160,10 @@ def test_bad_input_is_named(y, weights, options, text, index):
     [
         ({"residual": "floor"}, "residual = 'floor': must be one of 'bernoulli', 'drop'"),
         ({"order": "sorted"}, "order = 'sorted': must be one of 'index', 'random'"),
-        ({"gain": [1.0]}, "gain and budget go with 'fill' and 'half', not with 'bernoulli'"),
+        (
+            {"gain": [1.0]},
+            "gain and budget go with 'fill', 'half' and 'reserve', not with 'bernoulli'",
+        ),
         ({"residual": "drop", "budget": 1.0}, "not with 'drop'"),
     ],
 )
@@ -165,6 +172,27 @@ def test_options_that_do_not_go_together(options, text):
         depround([0.5], rng=0, **options)
     with pytest.raises(OptionError, match=text):
         depround_law([0.5], **options)
+
+
+RANDOM = [
+    name for name in rounding.__all__
+    if callable(getattr(rounding, name)) and name != "Law"
+    and "rng" in signature(getattr(rounding, name)).parameters
+]  # fmt: skip
+
+
+def test_a_stream_is_taken_where_coins_are_drawn():
+    assert sorted(RANDOM) == ["depround", "independent", "pairwise"]
+
+
+@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize("rng", ["x", -1, 1.5, None, True, [1], np.random.RandomState(0)])
+def test_what_is_no_seed_is_named(name, rng):
+    function = getattr(rounding, name)
+    arguments = ([0.5], [1.0]) if "weights" in signature(function).parameters else ([0.5],)
+    rule = "must be at least 0" if rng == -1 else "must be a whole number, or a numpy.random.Gen"
+    with pytest.raises(OptionError, match=f"^rng = .*: {rule}"):
+        function(*arguments, rng=rng)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +207,7 @@ def test_options_that_do_not_go_together(options, text):
         ([0.5], [0], {}, r"weights\[0\] = 0: must be positive"),
         ([0.5], [1, 1], {}, "weights: must have 1 entries, has 2"),
         ([0.5], [2], HALF, r"weights\[0\] = 2: alone exceeds the budget 1"),
+        ([0.5], [2], RESERVE, r"weights\[0\] = 2: alone exceeds the budget 1: residual='reserve'"),
         ([0.5], [2], FILL | {"budget": Fraction(1, 2)}, "budget = 1/2: must be at least"),
         ([0.5], [2], FILL | {"gain": [1, 1]}, "gain: must have 1 entries, has 2"),
     ],
@@ -218,7 +247,7 @@ def test_of_many_equals_the_first_are_taken():
     assert np.array_equal(np.flatnonzero(chosen[::2]), np.arange(50))
 
 
-@pytest.mark.parametrize("residual", ["fill", "half"])
+@pytest.mark.parametrize("residual", ["fill", "half", "reserve"])
 def test_a_function_of_fixed_gains_does_as_the_array(residual):
     rng = np.random.default_rng(1)
     y, weights = rng.random((50, 9)), rng.uniform(1, 3, 9)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from edgeopt.errors import InputError
-from edgeopt.solvers.transport import TransportFlow, TransportSimplex
+from edgeopt.solvers import Status
+from edgeopt.solvers.transport import TransportFlow, TransportSimplex, transport
 from tests.certified import linprog
 
 if TYPE_CHECKING:
@@ -165,6 +166,104 @@ def test_going_on_takes_fewer_pivots_than_starting() -> None:
     nearby = TransportSimplex(first, sink, supply, capacity)
     nearby.solve(cost, unserved, sink_price=flow.sink_price)
     assert nearby.pivots < cold / 2
+
+
+@pytest.mark.parametrize("change", [0.02, 0.3, 10.0])
+def test_costs_that_change_at_random_never_cost_many_more_pivots_than_starting(
+    change: float,
+) -> None:
+    rng = np.random.default_rng(3)
+    first, sink = np.arange(0, 30_001, 60), np.tile(np.arange(60), 500)
+    supply, capacity = rng.random(500), np.full(60, 4.3)
+    cost, unserved = rng.random(30_000), np.full(500, 90.0)
+    kept, cold = (TransportSimplex(first, sink, supply, capacity) for _ in range(2))
+    kept.solve(cost, unserved)
+    before = kept.pivots
+    other = cost + change * rng.random(30_000)
+    flow, fresh = kept.solve(other, unserved), cold.solve(other, unserved)
+    assert flow.amount @ other[flow.route] == pytest.approx(fresh.amount @ other[fresh.route])
+    assert kept.pivots - before < 1.3 * cold.pivots
+
+
+@st.composite
+def tables(draw: DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whole supplies and capacities, and costs with gaps; many have no plan."""
+    sources, sinks = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+
+    def numbers(n: int, least: int, most: int) -> np.ndarray:
+        drawn = st.lists(st.integers(least, most), min_size=n, max_size=n)
+        return np.array(draw(drawn), dtype=float)
+
+    cost = numbers(sources * sinks, -2, 6).reshape(sources, sinks)
+    closed = numbers(sources * sinks, 0, 3).reshape(sources, sinks) == 0
+    capacity = numbers(sinks, 0, 7)
+    capacity[capacity == 7] = np.inf
+    return numbers(sources, 0, 4), capacity, np.where(closed, np.inf, cost)
+
+
+def answer(
+    supply: np.ndarray, capacity: np.ndarray, cost: np.ndarray, unserved: float | None
+) -> float:
+    """Return the least cost by SciPy, infinity where there is no plan."""
+    sources, sinks = cost.shape
+    some, finite = np.isfinite(cost).ravel(), np.isfinite(capacity)
+    price = np.zeros(sources) if unserved is None else np.full(sources, unserved)
+    leave = sparse.eye_array(sources)
+    send = sparse.kron(leave, np.ones((1, sinks))).tocsc()[:, some]
+    into = sparse.kron(np.ones((1, sources)), sparse.eye_array(sinks)).tocsc()[:, some]
+    limit = sparse.hstack([into, sparse.csr_array((sinks, sources))]).tocsr()[finite]
+    most = 0.0 if unserved is None else np.inf
+    found = linprog(
+        np.concatenate((cost.ravel()[some], price)),
+        A_ub=limit, b_ub=capacity[finite], A_eq=sparse.hstack([send, leave]), b_eq=supply,
+        bounds=[(0.0, np.inf)] * int(some.sum()) + [(0.0, most)] * sources,
+    )  # fmt: skip
+    return float(found.fun) if found.status == 0 else np.inf
+
+
+@given(tables(), st.sampled_from([None, 2.5, 30.0]))
+def test_a_table_is_solved_or_proven_to_have_no_plan(
+    table: tuple[np.ndarray, np.ndarray, np.ndarray], unserved: float | None
+) -> None:
+    supply, capacity, cost = table
+    plan = transport(supply, capacity, cost, unserved=unserved)
+    best = answer(supply, capacity, cost, unserved)
+    assert plan.flow.sum(axis=1) + plan.unserved == pytest.approx(supply, abs=1e-12)
+    assert (plan.flow.sum(axis=0) <= capacity + 1e-12).all()
+    assert (plan.flow >= 0).all()
+    assert (plan.flow[np.isinf(cost)] == 0).all()
+    assert plan.flow == pytest.approx(np.round(plan.flow), abs=1e-12)
+    assert np.count_nonzero(plan.flow) < sum(cost.shape) + 1
+    assert (plan.status is Status.PROVEN_INFEASIBLE) == np.isinf(best)
+    if np.isinf(best):
+        assert np.isinf(plan.bound)
+        most = answer(supply, capacity, np.where(np.isinf(cost), np.inf, 0.0), 1.0)
+        assert plan.unserved.sum() == pytest.approx(most, abs=1e-9)
+        return
+    assert plan.objective == pytest.approx(best, abs=1e-9)
+    assert plan.gap == 0.0
+    source, sink = np.nonzero(np.isfinite(cost))
+    tense = cost[source, sink] + plan.sink_price[sink] - plan.source_price[source]
+    assert (tense >= -1e-9).all()
+    assert tense[plan.flow[source, sink] > 0] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("supply", {"supply": [-1.0, 1.0]}),
+        ("capacity", {"capacity": [np.nan, 1.0]}),
+        ("cost", {"cost": [[1.0, 2.0]]}),
+        ("cost", {"cost": [[1.0, np.nan], [1.0, 1.0]]}),
+        ("cost", {"cost": [[1.0, -np.inf], [1.0, 1.0]]}),
+        ("unserved", {"unserved": np.inf}),
+        ("unserved", {"unserved": [1.0, 2.0, 3.0]}),
+    ],
+)
+def test_bad_tables_are_named(field: str, change: dict[str, object]) -> None:
+    sound = {"supply": [1.0, 1.0], "capacity": [1.0, 1.0], "cost": [[1.0, 2.0], [2.0, 1.0]]}
+    with pytest.raises(InputError, match=f"^{field}"):
+        transport(**{**sound, **change})
 
 
 @pytest.mark.parametrize(

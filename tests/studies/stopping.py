@@ -187,7 +187,11 @@ SYSTEM = System(
                 "over_all",
                 "Over all instances",
                 _over_instances,
-                {"value": "Reward", "value_difference": "Lead", "violated_share": "Broken"},
+                {
+                    "value": "Reward",
+                    "value_relative": "Times the reference",
+                    "violated_share": "Broken",
+                },
                 percent=("violated_share",),
                 caption="Offers of all lengths.",
             ),

@@ -15,7 +15,7 @@ from edgeopt.studies.edr.cost import states
 from edgeopt.studies.edr.flows import largest_flows
 from edgeopt.studies.edr.growth import cut, exponent, horizons, losses, lost
 from edgeopt.studies.edr.log import cost_parts, done, simulated
-from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
 from edgeopt.studies.edr.training import shares, shown_tasks
 from tests.studies.test_page import assert_readable, assert_self_contained
 
@@ -54,6 +54,28 @@ def test_default_policies_and_their_bounds(case: Case) -> None:
     names = [entry.name for entry in registry.choose(SYSTEM, "*")]
     assert {"saddle_point+carry", "saddle_point+price", "even_rate+shed"} <= set(names)
     assert len(registry.choose(SYSTEM, "*")) > len(registry.choose(SYSTEM))
+
+
+def test_what_foresight_is_worth_is_said_of_instances_with_a_law(case: Case) -> None:
+    assert INFORMED not in case.benchmarks
+    [said] = [note for note in SYSTEM.reporting.notes(case) if "prices are drawn" in note]
+    assert "no bound for plans without foresight" in said
+    small_sizes = SIZES | {"frames": 12}
+    known = study(
+        {"known": generate(**small_sizes, rng=1, law=True)},
+        ["even_rate"], system=FEW_CLAIMS, runs=2, rng=5,
+    ).cases[0]  # fmt: skip
+    found = known.benchmarks[INFORMED]
+    assert found.bound == pytest.approx(found.value - 2 * found.plan.training_error)
+    assert found.value == pytest.approx(found.plan.training + found.plan.serving)
+    [said] = [note for note in SYSTEM.reporting.notes(known) if "prices are drawn" in note]
+    assert f"{found.bound:.5g}".rstrip("0").rstrip(".") in said
+    assert "in expectation over channels and prices, not on this one instance" in said
+    share = 100 * (found.value / known.benchmark.bound - 1)
+    assert re.search(rf"differs from OPT\(LP\) by {share:.1f}".replace("-", "."), said), said
+    # The other benchmarks and the table are as without the law.
+    assert known.benchmark.bound > 0
+    assert INFORMED in known.record()["benchmark"]["others"]
 
 
 def test_parts_of_the_cost_add_up(case: Case) -> None:
@@ -196,12 +218,13 @@ def test_fit_is_the_norm_of_what_tasks_lack(case: Case) -> None:
 
 @pytest.mark.parametrize("frames", [1, 5, 11, 23, 24])
 def test_cut_instance_keeps_even_rates_and_the_frames(frames: int) -> None:
-    instance = generate(**SIZES, rng=3)
+    instance = generate(**SIZES, rng=3, power="frame")
     short = cut(instance, frames)
     here = [i for i in range(instance.tasks) if instance.arrival[i] < frames]
     assert (short.frames, short.tasks) == (frames, len(here))
     assert (short.requests == instance.requests[:frames]).all()
     assert (short.cap == instance.cap[:frames]).all()
+    assert (short.power == instance.power[:frames]).all()
     for i, task in enumerate(here):
         rate = short.rounds[i] / short.window[i]
         assert instance.even_rate[task] <= rate + 1e-12
@@ -353,6 +376,20 @@ def test_sources_and_what_they_are_made_of() -> None:
     for source in ("Ontario", "EIA", "London", "EUA"):
         assert any(line.startswith(source) for line in lines)
     assert "drawn" in SYSTEM.instances.sources["quiet"].title
+
+
+def test_the_page_says_who_knows_the_day_before(case: Case) -> None:
+    assert case.instance.history is None
+    assert any("no policy uses it" in line for line in SYSTEM.reporting.notes(case))
+    known = generate(**SIZES, history=True)
+    names = ["scenario", "scenario+history"]
+    [both] = study({"day": known}, names, system=FEW_CLAIMS, runs=2).cases
+    [one] = study({"day": known}, names[:1], system=FEW_CLAIMS, runs=2).cases
+    said, other = (" ".join(SYSTEM.reporting.notes(each)) for each in (both, one))
+    assert "Scenario control with history uses it and the others do not" in said
+    assert "no policy here uses it" in other
+    table = both.table.set_index("policy")["value"]
+    assert table["scenario"] != table["scenario+history"]
 
 
 def test_export_writes_both_files_alike(plans: Plans) -> None:

@@ -112,7 +112,7 @@ def test_comparison_is_on_the_page_and_in_its_folder(stopped: Study, tmp_path: P
     reader = assert_self_contained(stopped.page(tmp_path).read_text(encoding="utf-8"))
     assert "compared-over_all" in reader.identifiers
     text = " ".join(reader.text)
-    assert "Means over 2 instances; small print: 95\N{NO-BREAK SPACE}%" in text
+    assert "Small print, bands and thin lines: medians and ranges of 2 drawn instances." in text
     written = pd.read_csv(tmp_path / "over_all.csv")
     assert written["policy"].tolist() == list(stopped.cases[0].trajectories)
     assert f"{written['value'][0]:.3f}" in text
@@ -162,7 +162,14 @@ def test_document_of_several_instances_is_a_list(stopped: Study) -> None:
     document = json.loads(stopped.to_json(), parse_constant=pytest.fail)
     assert [record["instance"]["name"] for record in document] == ["long", "short"]
     for record in document:
-        assert list(record) == ["system", "instance", "benchmark", "policies", "claims"]
+        assert list(record) == [
+            "system",
+            "instance",
+            "benchmark",
+            "intervals",
+            "policies",
+            "claims",
+        ]
 
 
 def test_pictures_say_what_the_table_says(stopped: Study) -> None:

@@ -19,7 +19,9 @@ COLUMNS = [
     "policy",
     "group",
     "variant",
+    "kind",
     "runs",
+    "spread",
     "value",
     "value_se",
     "value_exact",
@@ -40,10 +42,12 @@ COLUMNS = [
     "patience_se",
     "decision_us",
     "reference",
-    "difference",
-    "difference_se",
-    "difference_low",
-    "difference_high",
+    "relative",
+    "relative_low",
+    "relative_high",
+    "relative_spread",
+    "relative_p",
+    "relative_finding",
 ]
 
 
@@ -68,23 +72,45 @@ def test_table_is_what_the_scenarios_say(
 
     value, first = taken(level), taken(0.0)
     row = stopped.case(name).table.set_index("policy").loc[policy]
-    reach = stats.t.ppf(0.975, 39) / np.sqrt(40)
+    reach = stats.t.ppf(0.975, 39) * value.std(ddof=1) / np.sqrt(40)
     bound = slots / (slots + 1)
     assert row["value"] == pytest.approx(value.mean())
     assert row["value_se"] == pytest.approx(value.std(ddof=1) / np.sqrt(40))
     assert row["ratio"] == pytest.approx(value.mean() / bound)
-    assert row["ratio_low"] == pytest.approx((value.mean() - reach * value.std(ddof=1)) / bound)
-    assert row["ratio_high"] == pytest.approx((value.mean() + reach * value.std(ddof=1)) / bound)
+    mean, factor = value.mean(), np.exp(reach / value.mean())
+    ends = (mean / factor, mean * factor) if value.min() > 0 else (mean - reach, mean + reach)
+    assert row["spread"] == "interval"
+    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx(
+        (ends[0] / bound, ends[1] / bound)
+    )
     assert row["violated"] == pytest.approx(((value > 0) & (value < floor)).mean())
     assert row["violated_share"] == row["violated"]
     if policy == "first":
         assert row["reference"] == ""
-        assert np.isnan(row["difference"])
+        assert np.isnan(row["relative"])
+        assert row["relative_finding"] == ""
     else:
         assert row["reference"] == "first"
-        lead = value - first
-        assert row["difference"] == pytest.approx(lead.mean())
-        assert row["difference_high"] == pytest.approx(lead.mean() + reach * lead.std(ddof=1))
+        # Tests of both policies, corrected by Holm; where a value is 0 there is no ratio.
+        tests = {}
+        for other, taken_there in (("choosy", taken(0.8)), ("half", taken(0.5))):
+            found = (
+                stats.ttest_1samp(np.log(taken_there / first), 0)
+                if taken_there.min() > 0
+                else stats.ttest_rel(taken_there, first)
+            )
+            tests[other] = found.pvalue
+        least = min(tests, key=lambda one: tests[one])
+        raised = {one: max(p, 2 * tests[least]) for one, p in tests.items()}
+        assert row["relative_p"] == pytest.approx(min(1.0, raised[policy]))
+        if value.min() > 0:
+            logs = np.log(value / first)
+            assert row["relative"] == pytest.approx(np.exp(logs.mean()))
+        else:
+            assert np.isnan(row["relative"])
+        resolved = row["relative_p"] <= 0.05
+        better = "better" if value.mean() > first.mean() else "worse"
+        assert row["relative_finding"] == (better if resolved else "not resolved")
 
 
 def test_same_result_on_one_and_on_two_processes(stopped: Study) -> None:
@@ -171,8 +197,8 @@ def test_the_system_says_how_many_runs_and_what_a_run_is_worth() -> None:
     assert case.settings.runs == 9
     assert case.table["value"].to_numpy() == pytest.approx(plain.table["value"].to_numpy() / 4)
     assert case.table["ratio"].to_numpy() == pytest.approx(plain.table["ratio"].to_numpy() / 4)
-    differences = plain.table["difference"].to_numpy()[1:] / 4
-    assert case.table["difference"].to_numpy()[1:] == pytest.approx(differences)
+    for name in ("relative", "relative_p"):
+        assert case.table[name].to_numpy() == pytest.approx(plain.table[name], nan_ok=True)
     trajectory = case.trajectories["first"]
     so_far = means.objective.so_far(trajectory)
     for slot in range(4):

@@ -41,6 +41,42 @@ def test_shares_and_intervals() -> None:
     assert wording.interval(math.nan, 1.0) == DASH
 
 
+def test_ends_of_an_interval_never_read_alike() -> None:
+    assert wording.interval(113.31, 113.34, digits=4) == "113.31 to 113.34"
+    assert wording.interval(0.00012, 0.00013, share=True) == f"0.012 to 0.013{PERCENT}"
+    assert wording.interval(0.4, 0.4, share=True) == f"40.0{PERCENT}"
+    assert wording.interval(2.0, 2.0 + 1e-15, digits=3) == "2.00"
+
+
+def test_what_stands_beside_a_figure() -> None:
+    row = {"x": 2.0, "x_low": 1.0, "x_high": 4.0, "x_spread": "interval"}
+    assert wording.beside(row, "x") == "1.00 to 4.00"
+    assert wording.beside(row | {"x_spread": "range"}, "x") == "range 1.00 to 4.00"
+    assert wording.beside(row | {"x_finding": "better"}, "x") == "1.00 to 4.00, better"
+    for kind, said in (("equal", "equal"), ("one", ""), ("none", "")):
+        none = row | {"x_low": math.nan, "x_high": math.nan, "x_spread": kind}
+        assert wording.beside(none, "x") == said
+    assert wording.beside({"x": 1.0, "spread": "equal"}, "x") == "equal"
+    assert wording.beside({"x": 1.0}, "x") == ""
+    assert wording.every({"x_each": [1.0, 2.5]}, "x") == "each: 1.00000, 2.50000"
+    assert wording.every({"x": 1.0}, "x") == wording.every({"x_each": math.nan}, "x") == ""
+
+
+def test_what_is_said_of_rows_is_true_of_them() -> None:
+    kinds = {"interval": 8, "range": 3, "equal": 8, "one": 1}
+    rows = [{"instances": n, "x_spread": kind} for kind, n in kinds.items()]
+    said = wording.spreads_said(rows, 0.9)
+    assert f"90{PERCENT} intervals over 8 drawn instances" in said
+    assert "Where it says range: medians and ranges of 3 drawn instances." in said
+    assert wording.spreads_said(rows[1:2]).startswith("Small print, bands and thin lines: medians")
+    assert "interval" not in wording.spreads_said(rows[1:3])
+    assert wording.spreads_said(rows[3:]) == (
+        "With one instance there is no interval over instances."
+    )
+    assert wording.spreads_said([{"x": 1.0}]) == ""
+    assert "of 3 to 4 drawn" in wording.spreads_said([*rows[1:2], {**rows[1], "instances": 4}])
+
+
 def test_times_counts_and_lists() -> None:
     assert wording.duration(0.0123) == "12 ms"
     assert wording.duration(0.84) == "0.84 s"

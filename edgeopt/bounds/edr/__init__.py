@@ -17,6 +17,7 @@ from edgeopt.bounds.edr import (
     separation,
     theorem1,
     value,
+    waiting,
 )
 
 __all__ = ["CLAIMS"]
@@ -30,5 +31,6 @@ CLAIMS = (
     *separation.CLAIMS,
     *value.CLAIMS,
     *modelling.CLAIMS,
+    *waiting.CLAIMS,
 )
-"""All claims: rounding, training, both together, serving, single formulas."""
+"""All claims: rounding, training, both together, serving, single formulas, waiting."""

@@ -22,6 +22,7 @@ from edgeopt.online.primal_dual import (
     StepSizes,
     fit_bound,
     multiplier_bound,
+    regret_bound,
 )
 
 if TYPE_CHECKING:
@@ -190,12 +191,16 @@ class Constants:
     @property
     def regret(self) -> float:
         r"""Bound :math:`A_T` of the regret of training, Lemma 4, equation (34)."""
-        alpha, mu = self.sizes
-        steps = (
-            mu * self.constraints**2 * (self.frames + 1) + alpha * self.gradient**2 * self.frames
+        return regret_bound(
+            self.sizes,
+            self.frames,
+            gradient=self.gradient,
+            constraints=self.constraints,
+            diameter=self.diameter,
+            multipliers=self.multiplier,
+            drift=self.drift,
+            path=self.path,
         )
-        moves = self.diameter * self.path + self.diameter**2 / 2
-        return steps / 2 + self.multiplier * self.drift + moves / alpha
 
 
 class Evaluation:

@@ -189,6 +189,7 @@ def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrI
     series = ("cap", "price", "requests", "propagation", "slo", "rate")
     return instance.replace(
         **{name: getattr(instance, name)[order] for name in series},
+        power=np.broadcast_to(instance.power, instance.rate.shape[:2])[order],
         deadline=np.full(instance.tasks, frames - 1),
         rounds=instance.rounds * (times if keep_rate else 1),
     )

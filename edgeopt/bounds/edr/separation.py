@@ -86,7 +86,7 @@ def _clients(instance: EdrInstance) -> tuple[Floats, Floats]:
     for i, server in enumerate(instance.server.tolist()):
         there = instance.model_size[i] / instance.rate[:, :, server]
         back = instance.model_size[i] / instance.rate[:, server, :]
-        joules = instance.power * there + instance.power[server] * back
+        joules = instance.power * there + instance.power[:, [server]] * back
         energy[:, i] = joules / 3600 + instance.round_work[i] * instance.energy_per_work
         seconds[:, i] = there + back + travel[:, :, server] + travel[:, server, :]
         seconds[:, i, server] = 0.0

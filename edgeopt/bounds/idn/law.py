@@ -253,7 +253,9 @@ def expectations(
             yield found, slot
 
 
-def expected_gain(view: Evaluation, slot: Slot, point: NDArray[np.float64]) -> float:
+def expected_gain(
+    view: Evaluation, slot: Slot, point: NDArray[np.float64], residual: Residual = "bernoulli"
+) -> float:
     """Return the expected gain of a slot when the nodes round a fractional allocation."""
-    found = Rounded(point, *joint_law(point, view.instance.size))
+    found = Rounded(point, *joint_law(point, view.instance.size, residual))
     return found.mean(slot.ranked)

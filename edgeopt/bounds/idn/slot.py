@@ -198,10 +198,17 @@ def _within(
     return np.asarray(allocations[:, cells] * useful)
 
 
+def regret_parts(nodes: NodeConstants) -> NDArray[np.float64]:
+    r"""Return :math:`\sigma_v \sqrt{b_v D_v / 2}`, 0 at nodes without a choice, ms, shape [V]."""
+    found = np.zeros(nodes.free.size)
+    b, d = nodes.budget[nodes.free], nodes.diameter[nodes.free]
+    found[nodes.free] = nodes.reach[nodes.free] * np.sqrt(b * d / 2)
+    return found
+
+
 def regret_constant(nodes: NodeConstants) -> float:
     r"""Return :math:`\psi \sum_v \sigma_v \sqrt{b_v D_v / 2}` over the nodes with a choice, ms."""
-    b, d = nodes.budget[nodes.free], nodes.diameter[nodes.free]
-    return float(PSI * (nodes.reach[nodes.free] * np.sqrt(b * d / 2)).sum())
+    return float(PSI * regret_parts(nodes)[nodes.free].sum())
 
 
 @dataclass(frozen=True, eq=False)

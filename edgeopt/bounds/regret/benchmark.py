@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
+from edgeopt.bounds.intervals import finite_numbers, student
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 
@@ -201,7 +201,7 @@ def regret(
     if table.ndim == 1:
         mean, error, reach = float(table.sum()), 0.0, 0.0
     else:
-        mean, error, reach = mean_with_interval(table.sum(axis=1), confidence)
+        mean, error, reach = map(float, student(table.sum(axis=1), confidence))
     value, floor = sign * (bound - mean), sign * (in_hand - mean)
     proof = {"mean": mean, "benchmark_value": in_hand, "benchmark_bound": bound}
     return Regret(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
+from edgeopt.bounds.intervals import finite_numbers, student
 from edgeopt.bounds.regret.benchmark import Regret, regret
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
@@ -185,7 +185,7 @@ def dynamic_fit(
     if table.ndim == 3:
         each = 1 - (1 - confidence) / max(1, reach.size)
         for i, sums in enumerate(table.sum(axis=1).T):
-            reach[i] = mean_with_interval(sums, each)[2]
+            reach[i] = student(sums, each)[2]
     return DynamicFit(
         value=float(path[-1]),
         low=_positive_norm(missing - reach),

@@ -9,7 +9,9 @@ from __future__ import annotations
 from edgeopt.instances.edr.channel import draw_bands, link_rates
 from edgeopt.instances.edr.draw import Reference, calibrated_weights, reference, rounds_needed
 from edgeopt.instances.edr.generate import generate
+from edgeopt.instances.edr.history import EdrHistory
 from edgeopt.instances.edr.instance import EdrInstance
+from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.edr.measurements import cap_shares, from_bundled, from_raw
 from edgeopt.instances.edr.named_instances import (
     falling_cap,
@@ -25,7 +27,9 @@ from edgeopt.instances.edr.named_instances import (
 )
 
 __all__ = [
+    "EdrHistory",
     "EdrInstance",
+    "EdrLaw",
     "Reference",
     "calibrated_weights",
     "cap_shares",

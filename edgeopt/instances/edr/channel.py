@@ -39,17 +39,18 @@ def draw_rates(
     """Draw gains and bands of every frame and return the rates of the links.
 
     Gains lie uniformly in -95 to -90 dB, link by link. They are drawn from another stream than the
-    bands: ``reuse`` changes who disturbs whom and nothing else.
+    bands: ``reuse`` changes who disturbs whom and nothing else. Powers have shape [J] or [T, J].
     """
     check_real("bandwidth", bandwidth, "(0, inf)")
     check_real("noise", noise, "[-400, 400]")
     gains, bands = generator.spawn(2)
-    sites = power.size
+    sites = power.shape[-1]
+    power = np.broadcast_to(power, (frames, sites))
     rate = np.empty((frames, sites, sites))
     for frame in range(frames):
         gain = decibel_to_ratio(gains.uniform(*_GAIN, (sites, sites)))
         heard = draw_bands(bands, sites, reuse)
-        rate[frame] = link_rates(power, gain, heard, noise=noise, bandwidth=bandwidth)
+        rate[frame] = link_rates(power[frame], gain, heard, noise=noise, bandwidth=bandwidth)
     return rate
 
 

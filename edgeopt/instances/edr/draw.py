@@ -148,27 +148,42 @@ SECONDS_PER_KM: Final = 2e-3  # propagation delay per distance, s/km
 LOCAL_STEPS: Final = 5  # local steps of a client in a round
 
 
+def draw_power(generator: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Draw powers of transmission of 2 to 20 dBm, W."""
+    return np.asarray(dbm_to_watt(generator.uniform(2.0, 20.0, shape)))
+
+
 class Machines(NamedTuple):
     """Properties of the sites, whatever their requests."""
 
     energy_per_work: NDArray[np.float64]  # energy of a computation, Wh/GFLOP, shape [J]
     speed: NDArray[np.float64]  # speed of serving a request, GFLOP/s, shape [J]
-    power: NDArray[np.float64]  # transmission power, W, shape [J]
+    power: NDArray[np.float64]  # transmission power, W, shape [J], or [T, J] if drawn by frame
     capable: NDArray[np.bool_]  # whether a site can serve a type, shape [J, N]
 
 
 def draw_machines(
-    generator: np.random.Generator, sites: int, types: int, capable_share: float
+    generator: np.random.Generator,
+    sites: int,
+    types: int,
+    capable_share: float,
+    *,
+    redrawn: int = 0,
 ) -> Machines:
-    """Draw machines in the paper's ranges."""
+    """Draw machines in the paper's ranges; their power anew in each of so many frames, if any.
+
+    Powers by frame are drawn last, so that all else stays as it is.
+    """
     check_real("capable_share", capable_share, "(0, 1]")
     able = max(1, round(capable_share * sites))
     capable = np.zeros((sites, types), dtype=np.bool_)
     energy = generator.uniform(4e-5, 8e-5, sites)
-    power = dbm_to_watt(generator.uniform(2.0, 20.0, sites))
+    power = draw_power(generator, sites)
     speed = generator.uniform(5.0, 20.0, sites)
     for n in range(types):
         capable[generator.choice(sites, able, replace=False), n] = True
+    if redrawn:
+        power = draw_power(generator, (redrawn, sites))
     return Machines(energy, speed, power, capable)
 
 
@@ -247,6 +262,15 @@ def draw_objectives(
 ) -> NDArray[np.float64]:
     """Draw the longest delay of each type, 0.25 to 0.5 s, the same in all slots."""
     return np.tile(generator.uniform(0.25, 0.5, types), (frames, slots, 1))
+
+
+def draw_prices(generator: np.random.Generator, frames: int) -> NDArray[np.float64]:
+    """Draw prices that rise and fall by the day, 20 % up or down, and at times threefold."""
+    hour = np.arange(frames) % 24
+    daily = 3e-5 * (1 + 0.5 * np.sin(2 * np.pi * (hour - 10) / 24))
+    spike = np.where(generator.random(frames) < 0.05, 3.0, 1.0)
+    price: NDArray[np.float64] = daily * generator.uniform(0.8, 1.2, frames) * spike
+    return price
 
 
 def capacity_for(

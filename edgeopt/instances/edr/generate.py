@@ -12,14 +12,18 @@ from edgeopt.instances.edr.draw import (
     capacity_for,
     draw_machines,
     draw_objectives,
+    draw_power,
+    draw_prices,
     draw_propagation,
     draw_tasks,
     reference,
     request_sizes,
 )
+from edgeopt.instances.edr.history import DAY, EdrHistory
 from edgeopt.instances.edr.instance import EdrInstance
+from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.validate import check_sizes, check_span
-from edgeopt.options import check_choice, check_real, check_room, generator
+from edgeopt.options import check_choice, check_flag, check_real, check_room, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +60,10 @@ def generate(
     demand: float = 1.0,
     noise: float = NOISE,
     bandwidth: float = BANDWIDTH,
+    law: bool = False,
     round_delay: Literal["sum", "max"] = "sum",
+    power: Literal["site", "frame"] = "site",
+    history: bool | Literal["channel"] = False,
 ) -> EdrInstance:
     """Draw a random instance in the paper's setting, with made-up series in place of its traces.
 
@@ -92,8 +99,17 @@ def generate(
         Factor on all requests.
     noise, bandwidth
         Power density of noise, dBm/Hz, and band of a link, Hz.
+    law
+        Whether the instance says how its channels and prices are drawn, for `informed_bound`. All
+        other fields stay as they are.
     round_delay
         As in `EdrInstance`.
+    power
+        Whether the power of transmission is drawn once per ``"site"``, or anew in every
+        ``"frame"``, in which case only power and rates differ.
+    history
+        Whether prices and caps of the day before are drawn by the same law, and with ``"channel"``
+        rates as well. All other fields stay as they are.
 
     Returns
     -------
@@ -113,14 +129,19 @@ def generate(
     check_room("frames * slots * sites * sites", frames, slots, sites, sites)
     check_room("frames * slots * sites * types", frames, slots, sites, types)
     check_real("demand", demand, "[0, inf)")
-    streams = generator(rng).spawn(9)
+    check_choice("power", power, ("site", "frame"))
+    check_choice("history", history, (False, True, "channel"))
+    check_flag("law", law)
+    parent = generator(rng)
+    streams = parent.spawn(9)
     place, asking, market, event, arriving, building, travelling, air, promising = streams
     side = SIDE_KM * np.sqrt(sites / 20)
     position = place.uniform(0.0, side, (sites, 2))
     kilometres = np.linalg.norm(position[:, None] - position[None], axis=2)
     size, work = request_sizes(types)
     requests = demand * _requests(asking, frames, slots, sites, types)
-    machines = draw_machines(building, sites, types, capable_share)
+    redrawn = frames if power == "frame" else 0
+    machines = draw_machines(building, sites, types, capable_share, redrawn=redrawn)
     data = draw_tasks(
         arriving,
         tasks=tasks,
@@ -130,9 +151,10 @@ def generate(
         accuracy=accuracy,
         rounds_bound=rounds_bound,
     )
+    shares = _cap_shares(event, frames, capped, cap_share)
     draft = EdrInstance(
         cap=np.full(frames, np.inf),
-        price=_prices(market, frames),
+        price=draw_prices(market, frames),
         **data,
         **machines._asdict(),
         request_size=size,
@@ -143,10 +165,20 @@ def generate(
         slo=draw_objectives(promising, frames, slots, types),
         rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
         slot_seconds=3600 / slots,
+        law=EdrLaw(reuse, noise, bandwidth) if law else None,
         round_delay=round_delay,
         position=position,
     )
-    shares = _cap_shares(event, frames, capped, cap_share)
+    if history:
+        market, event, air, sending = parent.spawn(1)[0].spawn(4)
+        rate = None
+        if history == "channel":
+            sent = draw_power(sending, (DAY, sites)) if redrawn else machines.power
+            rate = draw_rates(air, sent, DAY, reuse=reuse, noise=noise, bandwidth=bandwidth)
+        past = EdrHistory(
+            draw_prices(market, DAY), _cap_shares(event, DAY, capped, cap_share), rate
+        )
+        draft = draft.replace(history=past)
     return finish(draft, shares, weights, _origin(capped, cap_share))
 
 
@@ -177,14 +209,6 @@ def _requests(
     slot = generator.uniform(0.8, 1.2, (frames, slots, sites))
     asked = profile[:, :, None] * level * slot / types
     return np.repeat(asked[..., None], types, axis=3)
-
-
-def _prices(generator: np.random.Generator, frames: int) -> NDArray[np.float64]:
-    hour = np.arange(frames) % 24
-    daily = 3e-5 * (1 + 0.5 * np.sin(2 * np.pi * (hour - 10) / 24))
-    spike = np.where(generator.random(frames) < 0.05, 3.0, 1.0)
-    price: NDArray[np.float64] = daily * generator.uniform(0.8, 1.2, frames) * spike
-    return price
 
 
 def _cap_shares(

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.edr.exchange import (
+    away_from,
+    exchange_joules,
+    exchange_seconds,
+    infinite_within_sites,
+)
+from edgeopt.instances.edr.history import EdrHistory, known_or_none
+from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.records import Instance, Size, rule
-from edgeopt.instances.validate import frozen, real_numbers, require
+from edgeopt.instances.validate import frozen, require
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 JOULES_PER_WATT_HOUR: Final = 3600.0
@@ -24,14 +32,6 @@ _AXES: Final = {
     "frame": "T", "slot": "D", "site": "J", "task": "I", "request_type": "N", "origin": "J",
     "target": "J", "coordinate": 2,
 }  # fmt: skip
-
-
-def _infinite_within_sites(_: Any, values: ArrayLike) -> NDArray[np.float64]:
-    rate = real_numbers("rate", values)
-    if rate.ndim == 3 and rate.shape[1] == rate.shape[2]:
-        sites = np.arange(rate.shape[1])
-        rate[:, sites, sites] = np.inf
-    return rate
 
 
 class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
@@ -103,10 +103,13 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     )  # fmt: skip
     rate: Floats = field(
         "frame", *_LINK, unit="bit/s", symbol="R_{jk}", above=0, infinite=True,
-        prepare=_infinite_within_sites,
+        prepare=infinite_within_sites,
         doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
     )  # fmt: skip
-    power: Floats = field("site", unit="W", symbol="p_j", least=0, doc="Transmission power.")
+    power: Floats = field(
+        "frame", "site", unit="W", symbol="p_j", least=0, once=True,
+        doc="Transmission power. An array of shape [J] holds in all frames.",
+    )  # fmt: skip
     energy_weight: float = field(
         unit="1/$", symbol="w_E", least=0, default=1.0, always=True, doc="Cost of a dollar."
     )
@@ -130,11 +133,23 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         "task", least=0, says="must be a kind, counted from 0", default=None,
         doc="Kind of a task. Counted from 0, for tables.",
     )  # fmt: skip
+    law: EdrLaw | None = field(
+        default=None, doc="How channels and prices are drawn. None: that is not known."
+    )
     position: Floats | None = field(
         "site", "coordinate", unit="km", default=None,
         doc="East and north of a site. For maps and clusters.",
     )  # fmt: skip
     names: Names | None = field("site", default=None, doc="Name of a site.")
+    accuracy: Floats = field(
+        "site", "request_type", symbol=r"\eta_{jn}", least=0, most=1, default=None, fill=1.0,
+        doc="Accuracy of inference. It weighs served requests in the efficiency, and nothing else.",
+    )  # fmt: skip
+    history: EdrHistory | None = field(
+        default=None,
+        prepare=known_or_none,
+        doc="The day before the first frame. None: nothing is known of it.",
+    )
     origin: str = field(
         default="", always=True,
         doc="Where the data come from. In sentences that a study shows.",
@@ -168,6 +183,14 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         require("slo", self.slo <= self.slot_seconds, self.slo, "must fit into a slot")
         own = np.einsum("tdjj->tdj", self.propagation)
         require("propagation", own == 0, own, "must be 0 from a site to itself")
+
+    @rule
+    def _check_history(self) -> None:
+        """Check that the day before has rates between these sites."""
+        past = None if self.history is None else self.history.rate
+        if past is not None and past.shape[1] != self.sites:
+            rule = f"must have rates between {self.sites} sites"
+            raise InstanceError("history.rate", rule, value=f"shape {past.shape}")
 
     @rule
     def _check_types(self) -> None:
@@ -216,14 +239,11 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
 
         Zhu et al., the energy of an iteration summed over its clients.
         """
-        energy, power = np.empty((self.frames, self.tasks)), self.power
+        energy = np.empty((self.frames, self.tasks))
         for i in range(self.tasks):
             away, server = self._away(i)
-            joules = self.model_size[i] * (
-                power[away] / self.rate[:, away, server]
-                + power[server] / self.rate[:, server, away]
-            )
-            energy[:, i] = joules.sum(axis=1) / JOULES_PER_WATT_HOUR
+            joules = exchange_joules(self.model_size[i], away, server, self.power, self.rate)
+            energy[:, i] = joules / JOULES_PER_WATT_HOUR
         return frozen(energy + self.round_work @ self.energy_per_work)
 
     @cached_property
@@ -232,16 +252,13 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
 
         Zhu et al., the delay of an iteration: both ways, over its clients as `round_delay` says.
         """
-        seconds = np.zeros((self.frames, self.tasks))
+        seconds = np.empty((self.frames, self.tasks))
         travel = self.propagation.mean(axis=1)
         for i in range(self.tasks):
             away, server = self._away(i)
-            if away.size == 0:
-                continue
-            there = self.model_size[i] / self.rate[:, away, server] + travel[:, away, server]
-            back = self.model_size[i] / self.rate[:, server, away] + travel[:, server, away]
-            both = there + back
-            seconds[:, i] = both.max(axis=1) if self.round_delay == "max" else both.sum(axis=1)
+            seconds[:, i] = exchange_seconds(
+                self.model_size[i], away, server, self.rate, travel, self.round_delay
+            )
         return frozen(seconds)
 
     @cached_property
@@ -278,5 +295,4 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     def _away(self, task: int) -> tuple[NDArray[np.int64], int]:
         """Return the clients of a task other than its server, and the server."""
         server = int(self.server[task])
-        clients = np.flatnonzero(self.client[task])
-        return clients[clients != server], server
+        return away_from(server, self.client[task]), server

@@ -7,6 +7,7 @@ Response for Sustainable Edge AI.
 from __future__ import annotations
 
 from edgeopt.models.edr.comparators import FrameComparator, frame_comparator
+from edgeopt.models.edr.informed import InformedBound, informed_bound
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.offline import OfflinePlan, solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
@@ -15,11 +16,13 @@ from edgeopt.models.edr.training import Step, take_step
 
 __all__ = [
     "FrameComparator",
+    "InformedBound",
     "OfflinePlan",
     "Step",
     "colocation",
     "colocation_matrix",
     "frame_comparator",
+    "informed_bound",
     "late_price",
     "served_cap",
     "solve_offline",

@@ -53,8 +53,12 @@ class OfflinePlan:
         Energy of each frame, and the part of it that trains, Wh, shape [T].
     training_cost, request_cost
         Cost of each frame, without penalties, shape [T].
+    type_cost
+        Cost of the served requests of each type, without penalties, shape [T, N].
     unserved
         Requests not served by frame and type, shape [T, N].
+    accurate
+        Requests served in each frame, each weighted by the accuracy of its site, shape [T].
     method
         How it was found.
     iterations
@@ -74,7 +78,9 @@ class OfflinePlan:
     training_energy: NDArray[np.float64] = field(repr=False)
     training_cost: NDArray[np.float64] = field(repr=False)
     request_cost: NDArray[np.float64] = field(repr=False)
+    type_cost: NDArray[np.float64] = field(repr=False)
     unserved: NDArray[np.float64] = field(repr=False)
+    accurate: NDArray[np.float64] = field(repr=False)
     method: str
     iterations: int
     seconds: float
@@ -283,7 +289,9 @@ class _Search:
             training_energy=training,
             training_cost=(instance.round_cost * rounds).sum(axis=1),
             request_cost=np.array([one.value for one in served]) - lost,
+            type_cost=np.array([one.type_cost for one in served]),
             unserved=unserved,
+            accurate=np.array([one.accurate for one in served]),
             method=method,
             iterations=self.iterations,
             seconds=time.perf_counter() - self.began,

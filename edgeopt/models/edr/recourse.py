@@ -54,6 +54,8 @@ class Served(NamedTuple):
     delay: float  # delays of all requests together, s
     unserved: NDArray[np.float64]  # requests of each type that are not served, shape [N]
     load: NDArray[np.float64]  # computation of requests on each site, GFLOP, shape [J]
+    type_cost: NDArray[np.float64]  # cost of the served requests of each type, shape [N]
+    accurate: float  # served requests, each weighted by the accuracy of its site
     cut: _Cut  # A bound on the cost for all other rounds, which meets the cost here
 
 
@@ -106,8 +108,13 @@ class FrameRecourse:
             constant += nu * (left - self.cap)
         slope = nu * self.energy + instance.round_work @ mu
         lost = plan.unserved.sum(axis=(0, 1))
+        site, kind = plan.problem.site[plan.used], plan.row % instance.types
+        unit = plan.problem.cost[plan.used] - (unserved - self.price)[kind]
+        type_cost = np.bincount(kind, plan.amount * unit, instance.types).astype(np.float64)
         return Served(
             plan.objective - shift, plan.energy, plan.delay, lost, plan.load.sum(axis=0),
+            type_cost,
+            float(plan.amount @ instance.accuracy[site, kind]),
             _Cut(float(constant), slope),
         )  # fmt: skip
 

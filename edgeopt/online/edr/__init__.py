@@ -29,6 +29,7 @@ from edgeopt.online.edr.policies.policy import (
 )
 from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
+from edgeopt.online.edr.policies.scenario import Scenario
 from edgeopt.online.edr.relaxed import GivenPrices
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Oasdr",
     "QuantileThreshold",
     "SaddlePoint",
+    "Scenario",
     "Served",
     "Slot",
     "Terms",

@@ -66,7 +66,7 @@ class EdrEpisode:
         self.energy_cost, self.delay_cost = np.zeros(frames), np.zeros(frames)
         self.training_delay_cost = np.zeros(frames)
         self.late_cost, self.unserved_cost = np.zeros(frames), np.zeros(frames)
-        self.excess, self.unserved = np.zeros(frames), np.zeros(frames)
+        self.excess, self.unserved, self.accurate = (np.zeros(frames) for _ in range(3))
         self.asked = instance.requests.sum(axis=(1, 2, 3))
         self.violations = np.zeros(frames, dtype=np.int64)
         self.decisions = np.zeros(frames, dtype=np.int64)
@@ -112,6 +112,11 @@ class EdrEpisode:
             round_energy=np.where(active, instance.round_energy[t], 0.0),
             round_seconds=np.where(active, instance.round_seconds[t], 0.0),
             round_work=np.where(active[:, None], instance.round_work, 0.0),
+            client=instance.client & known[:, None],
+            server=np.where(known, instance.server, -1),
+            model_size=np.where(known, instance.model_size, 0.0),
+            rate=instance.rate[t],
+            power=instance.power[t % len(instance.power)],
             forecast=instance.requests[t] if self._foresight else None,
         )
 
@@ -177,6 +182,7 @@ class EdrEpisode:
         self._lost += carried.unserved.sum(axis=0)
         self._spent += carried.energy
         self._delay += carried.delay
+        self.accurate[t] += flows.amount @ instance.accuracy[flows.site, flows.type]
         self.decisions[t] += 1
         self._slot += 1
         served = Served(*carried)
@@ -224,8 +230,8 @@ class EdrEpisode:
 
 _FIELDS = (
     "reward", "violations", "decisions", "energy", "training_energy", "energy_cost", "delay_cost",
-    "training_delay_cost", "late_cost", "unserved_cost", "excess", "asked", "unserved", "rounds",
-    "missing", "quality",
+    "training_delay_cost", "late_cost", "unserved_cost", "excess", "asked", "unserved", "accurate",
+    "rounds", "missing", "quality",
 )  # fmt: skip
 
 
@@ -267,8 +273,8 @@ class EdrEnvironment:
         """The sites, request types and weights: all that a policy may know beforehand.
 
         Number of frames, slots and tasks included. Requests are 0, caps infinite, prices what was
-        expected before the first one, delays 0, rates infinite, objectives as long as a slot, and
-        every task takes one round at no cost in any frame.
+        expected before the first one, delays 0, rates infinite, powers that change 0, objectives as
+        long as a slot, and every task takes one round at no cost in any frame.
         """
         truth = self.truth
         frames, sites, tasks = truth.frames, truth.sites, truth.tasks
@@ -291,6 +297,7 @@ class EdrEnvironment:
             propagation=np.zeros_like(truth.propagation),
             slo=np.full_like(truth.slo, truth.slot_seconds),
             rate=np.full_like(truth.rate, np.inf),
+            power=truth.power if len(truth.power) == 1 else np.zeros(sites),
             task_kind=None,
         )
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Frame:
     """A frame begins, and asks how many rounds each task trains in it.
 
-    Tasks that have not arrived are not described: -1 in `arrival` and `deadline`, 0 elsewhere.
+    Tasks that have not arrived are not described: -1 in `arrival`, `deadline` and `server`, 0
+    elsewhere.
 
     Attributes
     ----------
@@ -60,6 +61,16 @@ class Frame:
         Communication delay of a round in this frame, s, 0 where not active, shape [I].
     round_work
         Computation of a round on each site, GFLOP, 0 where not active, shape [I, J].
+    client
+        Whether a site holds data of a task that has arrived, shape [I, J].
+    server
+        Site that aggregates a task that has arrived, -1 for others, shape [I].
+    model_size
+        Size of the model of a task that has arrived, bit, shape [I].
+    rate
+        Rates of the links in this frame, bit/s, shape [J, J].
+    power
+        Transmission power of the sites in this frame, W, shape [J].
     forecast
         Requests of the frame's slots, shape [D, J, N], where the environment has foresight.
     """
@@ -77,6 +88,11 @@ class Frame:
     round_energy: Floats
     round_seconds: Floats
     round_work: Floats
+    client: NDArray[np.bool_]
+    server: Ints
+    model_size: Floats
+    rate: Floats
+    power: Floats
     forecast: Floats | None = None
 
 
@@ -243,6 +259,8 @@ class EdrTrajectory(Trajectory):
         Requests that arrived, shape [runs, T].
     unserved
         Requests that were not served, shape [runs, T].
+    accurate
+        Requests that were served, each weighted by the accuracy of its site, shape [runs, T].
     rounds
         Rounds that each task trained, shape [runs, T, I].
     missing
@@ -268,6 +286,7 @@ class EdrTrajectory(Trajectory):
     excess: Floats
     asked: Floats
     unserved: Floats
+    accurate: Floats
     rounds: Ints
     missing: Ints
     quality: Floats

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.edr.history import DAY
 from edgeopt.models.edr.training import take_step
 from edgeopt.options import check_choice
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.online.edr.events import Frame
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,7 @@ class Scale(NamedTuple):
 
     rate: float  # rounds of a task in a frame
     cost: float  # of a round
+    window: float  # frames in which a task may train
 
 
 def trainable(frame: Frame) -> NDArray[np.bool_]:
@@ -85,7 +88,9 @@ def typical(frame: Frame, cost: Floats) -> Scale | None:
     tasks = trainable(frame)
     if not tasks.any():
         return None
-    return Scale(float(frame.even_rate[tasks].mean()), float(np.abs(cost[tasks]).mean()) or 1.0)
+    window = (frame.deadline - frame.arrival + 1)[tasks].mean()
+    usual = float(np.abs(cost[tasks]).mean()) or 1.0
+    return Scale(float(frame.even_rate[tasks].mean()), usual, float(window))
 
 
 def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats:
@@ -98,10 +103,9 @@ def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats
     return rounds
 
 
-DAY = 24
-"""Frames of a day."""
-
-_NAMES = ("last", "mean", "day")
+_NAMES = ("last", "mean", "day", "hour")
+NEAR = 2
+"""Hours of the day around one whose prices say what its own may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +139,9 @@ class GivenPrices:
         return self.title
 
 
-PriceForecast: TypeAlias = Literal["last", "mean", "day"] | GivenPrices
-"""The last price known, the mean of all known, that of a day ago, or a forecast of one's own."""
+PriceForecast: TypeAlias = Literal["last", "mean", "day", "hour"] | GivenPrices
+"""The last price known, the mean of all known, that of the same hour on the last day known, the
+median of all known around that hour, or a forecast of one's own."""
 
 
 def check_forecast(forecast: PriceForecast) -> None:
@@ -145,15 +150,41 @@ def check_forecast(forecast: PriceForecast) -> None:
         check_choice("price_forecast", forecast, _NAMES, otherwise="GivenPrices(...)")
 
 
-def expected_price(forecast: PriceForecast, frame: Frame) -> float:
+def expected_price(forecast: PriceForecast, frame: Frame, before: Floats | None = None) -> float:
     """Return the price that a frame is expected to have, $/Wh."""
+    return float(expected_prices(forecast, frame, np.array([frame.frame]), before)[0])
+
+
+def expected_prices(
+    forecast: PriceForecast, frame: Frame, frames: Ints, before: Floats | None = None
+) -> Floats:
+    """Return the prices that this or coming frames are expected to have, $/Wh, shape [H].
+
+    ``before`` are prices of the day before the first frame, shape [24].
+    """
     if isinstance(forecast, GivenPrices):
         prices = np.asarray(forecast.prices)
-        if frame.frame >= prices.size:
-            raise OptionError(f"price_forecast: gives {prices.size} frames, not {frame.frame + 1}")
-        return float(prices[frame.frame])
-    if forecast == "mean" and frame.prices.size:
-        return float(frame.prices.mean())
-    if forecast == "day" and frame.prices.size >= DAY:
-        return float(frame.prices[-DAY])
-    return frame.price
+        if (last := int(frames.max(initial=-1))) >= prices.size:
+            raise OptionError(f"price_forecast: gives {prices.size} frames, not {last + 1}")
+        return prices[frames]
+    known = frame.prices if before is None else np.concatenate([before, frame.prices])
+    if known.size == 0:
+        return np.full(frames.size, frame.price)
+    first = frame.frame - known.size
+    if forecast == "hour":
+        hours = np.arange(first, frame.frame) % DAY
+        return np.array([_near(known, hours, hour) for hour in range(DAY)])[frames % DAY]
+    usual = known.mean() if forecast == "mean" else known[-1]
+    same = frame.frame - 1 - (frame.frame - 1 - frames) % DAY - first
+    usable = (same >= 0) & (forecast == "day")
+    return np.where(usable, known[np.maximum(same, 0)], usual)
+
+
+def _near(prices: Floats, hours: Ints, hour: int) -> float:
+    """Return the median of the prices around an hour, whose own count twice; else that of all."""
+    apart = (hours - hour) % DAY
+    apart = np.minimum(apart, DAY - apart)
+    weight = np.where(apart <= NEAR, 1 + (apart == 0), 0)
+    weight = weight if weight.any() else np.ones_like(weight)
+    listed = np.sort(np.repeat(prices, weight))
+    return float(listed[(listed.size - 1) // 2] + listed[listed.size // 2]) / 2

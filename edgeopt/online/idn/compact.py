@@ -1,4 +1,8 @@
-"""The compiled parts of INFIDA on cells stored node by node, and whole runs made of them."""
+"""The compiled parts of INFIDA on cells stored node by node, and whole runs made of them.
+
+`run` repeats the few lines of mirror ascent that `MirrorAscent` has for single slots, as compiled
+code cannot call Python in every slot; the steps themselves are the same functions.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +59,14 @@ def deploy(
             v = nodes[i]
             begin, end = cells.first[v], cells.first[v + 1]
             if cells.free[v]:
-                _refill(
+                refill_row(
                     point[begin:end], credit[begin:end], cells.size[begin:end], cells.budget[v],
                     before[begin:end], deployed[begin:end],
                 )  # fmt: skip
 
 
 @compiled(writes="out")
-def _refill(
+def refill_row(
     share: Floats, credit: Floats, size: Floats, budget: float, before: Bools, out: Bools
 ) -> None:
     """Add what fits: models that are there already, then those of most credit per MB."""
@@ -306,7 +310,9 @@ def run(
             squares[v] = rules.discount * rules.discount * squares[v] + norm[v] * norm[v]
             rate[v] = rules.rate[v]
             if rules.adaptive:
-                rate[v] = rules.rate[v] / np.sqrt(squares[v]) if squares[v] > 0.0 else 0.0
+                # Without news a node rests: sum and rate are discounted by factors that cancel.
+                learns = norm[v] > 0.0 and squares[v] > 0.0
+                rate[v] = rules.rate[v] / np.sqrt(squares[v]) if learns else 0.0
         if rules.leader:
             for c in range(count):
                 total[c] = rules.discount * total[c] + gradient[c]

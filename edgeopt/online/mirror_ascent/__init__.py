@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from edgeopt.online.mirror_ascent.maps import KnapsackEntropy, KnapsackEuclidean
-from edgeopt.online.mirror_ascent.method import (
-    AdaptiveStep,
-    AscentState,
-    FixedStep,
-    MirrorAscent,
-    MirrorMap,
-    StepRule,
-    TheoryStep,
-    regret_bound,
-)
+from edgeopt.online.mirror_ascent.method import AscentState, MirrorAscent, MirrorMap, StepRule
+from edgeopt.online.mirror_ascent.products import BoxEuclidean, Product
+from edgeopt.online.mirror_ascent.steps import AdaptiveStep, FixedStep, TheoryStep
 
 __all__ = [
     "AdaptiveStep",
     "AscentState",
+    "BoxEuclidean",
     "FixedStep",
     "KnapsackEntropy",
     "KnapsackEuclidean",
     "MirrorAscent",
     "MirrorMap",
+    "Product",
     "StepRule",
     "TheoryStep",
-    "regret_bound",
 ]

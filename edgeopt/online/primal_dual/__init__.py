@@ -18,6 +18,7 @@ from edgeopt.online.primal_dual.steps import (
     VariationStep,
     fit_bound,
     multiplier_bound,
+    regret_bound,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "VariationStep",
     "fit_bound",
     "multiplier_bound",
+    "regret_bound",
 ]

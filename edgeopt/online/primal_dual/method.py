@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.options import check_able, real_array
+from edgeopt.options import check_able, finite_vector, real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -216,10 +216,10 @@ class PrimalDual:
 
         `constraints` is their number m, and multipliers begin at 0; or the multipliers, shape [m].
         """
-        first = _finite("point", point, None)
+        first = finite_vector("point", point)
         if isinstance(constraints, int | np.integer):
             return SaddleState(first, np.zeros(int(constraints)))
-        multipliers = _finite("constraints", constraints, None)
+        multipliers = finite_vector("constraints", constraints)
         if (multipliers < 0).any():
             index = int(np.argmin(multipliers))
             raise InputError(
@@ -230,7 +230,9 @@ class PrimalDual:
 
     def ascend(self, state: SaddleState, slot: RevealedSlot) -> SaddleState:
         """Return the state with the multipliers raised where a constraint was violated."""
-        missed = _finite("constraints", slot.constraints(state.point), state.multipliers.shape)
+        missed = finite_vector(
+            "constraints", slot.constraints(state.point), state.multipliers.shape
+        )
         raised = state.multipliers + self.rule.sizes(state.slot).dual * missed
         return replace(state, multipliers=np.maximum(raised, 0.0))
 
@@ -239,8 +241,8 @@ class PrimalDual:
 
         The point lies in `feasible`: the set of the slot to come, where that is known.
         """
-        cost = _finite("gradient", slot.gradient(state.point), state.point.shape)
-        pull = _finite("pull", slot.pull(state.point, state.multipliers), state.point.shape)
+        cost = finite_vector("gradient", slot.gradient(state.point), state.point.shape)
+        pull = finite_vector("pull", slot.pull(state.point, state.multipliers), state.point.shape)
         size = self.rule.sizes(state.slot).primal
         point = feasible.step(state.point, cost + pull, size)
         return replace(state, point=point, slot=state.slot + 1)
@@ -248,14 +250,3 @@ class PrimalDual:
     def update(self, state: SaddleState, slot: RevealedSlot, feasible: FeasibleSet) -> SaddleState:
         """Ascend, then descend: return the state for the next slot."""
         return self.descend(self.ascend(state, slot), slot, feasible)
-
-
-def _finite(field: str, values: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
-    array = np.array(values, dtype=np.float64)
-    if array.ndim != 1 if shape is None else array.shape != shape:
-        rule = "must have one axis" if shape is None else f"must have shape {shape}"
-        raise InputError(field, rule, value=f"shape {array.shape}")
-    if not np.isfinite(array).all():
-        index = int(np.argmin(np.isfinite(array)))
-        raise InputError(field, "must be finite", index=(index,), value=float(array[index]))
-    return array

@@ -191,18 +191,84 @@ def multiplier_bound(
     -----
     Multipliers begin at 0. Zhu et al., Lemma 3, equation (23), after Chen, Ling, Giannakis.
     """
-    known = {
-        "gradient": gradient, "constraints": constraints, "diameter": diameter,
-        "slack": slack, "drift": drift,
-    }  # fmt: skip
-    for name, value in known.items():
-        if not 0.0 <= value < math.inf:
-            raise InputError(name, "must be finite and at least 0", value=value)
+    _check_known(
+        gradient=gradient, constraints=constraints, diameter=diameter, slack=slack, drift=drift
+    )
     if not slack > drift:
         raise InputError("slack", f"must be above drift = {drift}", value=slack)
     reach = steps.dual * constraints**2 / 2 + 2 * gradient * diameter
     reach += diameter**2 / (2 * steps.primal)
     return reach / (slack - drift) + steps.dual * constraints
+
+
+def regret_bound(
+    steps: StepSizes,
+    slots: int,
+    *,
+    gradient: float,
+    constraints: float,
+    diameter: float,
+    multipliers: float = 0.0,
+    drift: float = 0.0,
+    path: float = 0.0,
+) -> float:
+    r"""Bound the regret against points that keep the constraints in every slot.
+
+    .. math:: \sum_{t \le T} f^t(x^t) - f^t(x^{t*}) \le \frac{\mu U^2 (T + 1) + \alpha F^2 T}{2}
+        + \frac{D V_x + D^2 / 2}{\alpha} + \bar\lambda V_g
+
+    Parameters
+    ----------
+    steps
+        The sizes :math:`\alpha > 0` and :math:`\mu`, fixed.
+    slots
+        Number of slots T.
+    gradient
+        Bound F of the norm of cost gradients.
+    constraints
+        Bound U of the norm of :math:`g^t(x)` over all feasible points.
+    diameter
+        Longest distance D between two feasible points.
+    multipliers
+        Bound :math:`\bar\lambda` of the norm of the multipliers, see :func:`multiplier_bound`. Only
+        constraints that grow need it.
+    drift
+        Growth :math:`V_g = \sum_t \max_x \lVert [g^{t+1}(x) - g^t(x)]^+ \rVert` of the constraints.
+    path
+        Length :math:`V_x = \sum_t \lVert x^{t*} - x^{t-1*} \rVert` of the path of the points
+        compared with; 0 for a fixed one.
+
+    Returns
+    -------
+    The bound, in the unit of cost.
+
+    Raises
+    ------
+    InputError
+        If a number is negative or not finite, or `slots` is below 1.
+
+    Notes
+    -----
+    Every :math:`x^{t*}` lies in the sets of slots t and t + 1, with :math:`g^t(x^{t*}) \le 0`.
+    Zhu et al., Lemma 4, equation (34).
+    """
+    if slots < 1:
+        raise InputError("slots", "must be at least 1", value=slots)
+    _check_known(
+        gradient=gradient, constraints=constraints, diameter=diameter, multipliers=multipliers,
+        drift=drift, path=path,
+    )  # fmt: skip
+    alpha, mu = steps
+    sizes = mu * constraints**2 * (slots + 1) + alpha * gradient**2 * slots
+    moves = diameter * path + diameter**2 / 2
+    return sizes / 2 + multipliers * drift + moves / alpha
+
+
+def _check_known(**known: float) -> None:
+    """Check constants of a bound."""
+    for name, value in known.items():
+        if not 0.0 <= value < math.inf:
+            raise InputError(name, "must be finite and at least 0", value=value)
 
 
 def fit_bound(multipliers: float, dual: float) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 
 from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, lead_and_best
-from edgeopt.studies.wording import listed, number, percent, plural
+from edgeopt.studies.wording import listed, number, percent, plural, uncapitalised
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,7 @@ def _parts(case: Case) -> dict[str, dict[str, float]]:
 def _cost_title(case: Case) -> str:
     best = case.best()
     if best is None:
-        return "Parts of the cost"
+        return f"Parts of the cost; {uncapitalised(ONLY_HINDSIGHT)}"
     if not best["value"] > 0:
         name = case.title(best)
         return f"{name} has the least cost, {number(float(best['value']))}"

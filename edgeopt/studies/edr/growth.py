@@ -14,7 +14,7 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.edr.log import simulated
 from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import MUTED, blank, colours, lead, legend, line
+from edgeopt.studies.pictures.canvas import MUTED, blank, lead, legend, line, policy_looks
 from edgeopt.studies.wording import interval, number
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def cut(instance: EdrInstance, frames: int) -> EdrInstance:
     return instance.replace(
         **{name: getattr(instance, name)[here] for name in (*per_task, "client")},
         **{name: getattr(instance, name)[:frames] for name in per_frame},
+        power=instance.power[:frames],
         deadline=deadline,
         rounds=rounds,
         task_kind=kind,
@@ -151,13 +152,13 @@ def _title(case: Case) -> str:
 
 def _draw(case: Case) -> Figure:
     lengths, found = case.once(losses)
-    colour = colours(entry.group for entry in case.entries.values())
+    looks = policy_looks(case)
     figure = blank(height=3.5 + 0.1 * len(found))
     panels = figure.subplots(1, 2)
     handles = []
     for name, losses_of in found.items():
         entry = case.entries[name]
-        shade = colour[entry.group]
+        shade = looks[name].colour
         slopes = []
         for axes, values in zip(panels, losses_of, strict=True):
             _line(axes, lengths, values, shade)

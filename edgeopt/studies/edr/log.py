@@ -38,6 +38,13 @@ def cost_parts(instance: EdrInstance, trajectory: EdrTrajectory) -> dict[str, ND
     }
 
 
+def efficiency(instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.float64]:
+    """Return the served requests, weighted by accuracy, per point that they cost, shape [runs]."""
+    parts = cost_parts(instance, trajectory)
+    paid = parts["inference energy"] + parts["inference delay"]
+    return np.asarray(trajectory.accurate.sum(axis=1) / paid)
+
+
 def capped(instance: EdrInstance) -> NDArray[np.int64]:
     """Return the frames that have a cap."""
     return np.flatnonzero(np.isfinite(instance.cap))

@@ -14,8 +14,9 @@ from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
-from edgeopt.studies.edr.policies import BENCHMARKS, METHODS, export, solve
+from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, METHODS, export, solve
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
+from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
@@ -29,7 +30,7 @@ from edgeopt.studies.system import (
     Reporting,
     System,
 )
-from edgeopt.studies.wording import number, plural
+from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,11 @@ def _notes(case: Case) -> list[str]:
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, and the requests of a slot when the slot begins. All policies have the same "
         "information and use it differently: the saddle point as printed uses costs and caps of "
-        "the previous frame, the others those of the current frame at the last known price.",
+        "the previous frame, the others those of the current frame at a forecast of its price: "
+        "scenario control at the median of the prices known around its hour, the rest at the last "
+        "one.",
+        _day_before(case),
+        _foresight(case),
         _frames_of(case),
     ]
     if case.table["value_se"].eq(0).all():
@@ -89,6 +94,42 @@ def _notes(case: Case) -> list[str]:
             "point. Policies without randomness have no standard error."
         )
     return said
+
+
+def _day_before(case: Case) -> str:
+    """Say who knows the day before the first frame."""
+    if case.instance.history is None:
+        return "Nothing is known of the day before the first frame, and no policy uses it."
+    users = [case.entries[name].title for name in simulated(case) if name == "scenario+history"]
+    who = f"{users[0]} uses it and the others do not" if users else "no policy here uses it"
+    return f"Prices and caps of the day before the first frame are known; {who}."
+
+
+def _foresight(case: Case) -> str:
+    """Say what part of the distance to the reference bound plans without foresight must keep."""
+    if INFORMED not in case.benchmarks:
+        return (
+            "The instance does not say how its channels and prices are drawn (`law`), so that "
+            "there is no bound for plans without foresight."
+        )
+    from edgeopt.models.edr.informed import ERRORS
+
+    found, best = case.benchmarks[INFORMED].plan, case.benchmark.bound
+    worth, error = found.foresight / best, ERRORS * found.foresight_error / best
+    clear = "" if abs(worth) > error else ", which is not resolved"
+    return (
+        "A plan that knows how channels and prices are drawn, but not which come, is expected to "
+        f"cost at least {number(found.value, 5)} with a standard error of "
+        f"{number(found.training_error, 2)}; the informed bound, {number(found.bound, 5)}, is two "
+        "of them less. It counts the serving of these requests without training, leaves out caps "
+        "and all sites but the busiest, and bounds policies in expectation over channels and "
+        "prices, not on this one instance: here a policy may cost less by luck. The estimate "
+        f"differs from {case.label} by {percent((found.value - best) / best)}, which mixes "
+        "foresight with whether these channels and prices are cheaper than others. On the same "
+        "redrawn ones and within the same limits, a plan that knows them in advance costs less by "
+        f"{percent(worth)} ± {percent(error)} of {case.label}{clear}: as much of a policy's "
+        "distance to it is foresight, which no policy has."
+    )
 
 
 def _frames_of(case: Case) -> str:
@@ -179,4 +220,5 @@ SYSTEM = System(
         logs=(FRAMES_LOG, TASKS_LOG),
         notes=_notes,
     ),
+    tuning=TUNING,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.studies.edr.log import done, simulated
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures import canvas
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, policy_looks
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
@@ -129,9 +129,11 @@ def _median(share: NDArray[np.float64]) -> float:
 
 
 def _quality_title(case: Case) -> str:
-    found = {name: _median(share) for name, share in shares(case).items() if share.any()}
-    if not found:
+    every = {name: _median(share) for name, share in shares(case).items() if share.any()}
+    if not every:
         return "No request is served"
+    # A policy with hindsight is named only if there is no other.
+    found = {name: every[name] for name in case.causal if name in every} or every
     fast, slow = min(found, key=lambda n: found[n]), max(found, key=lambda n: found[n])
     first = (
         f"Every served request meets its objective; half of them use at most "
@@ -144,13 +146,13 @@ def _quality_title(case: Case) -> str:
 
 def _quality_draw(case: Case) -> Figure:
     found = shares(case)
-    colour = colours(entry.group for entry in case.entries.values())
+    looks = policy_looks(case)
     figure = blank(height=0.85 + 0.33 * len(found))
     rows = figure.subplots(len(found), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     highest = max(float(share.max(initial=0)) for share in found.values()) or 1.0
     for axes, (name, share) in zip(rows, found.items(), strict=True):
         edges = np.linspace(0, 100, share.size + 1)
-        shade = colour[case.entries[name].group]
+        shade = looks[name].colour
         axes.stairs(100 * share, edges, fill=True, color=shade, alpha=0.8, linewidth=0)
         if share.any():
             middle = 100 * _median(share)

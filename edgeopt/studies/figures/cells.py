@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.result import Case
 
-_TEXTS = ("instance", "policy", "group", "variant", "runs", "bound", "reference")
+_LEFT_OUT = (
+    "instance", "policy", "group", "variant", "runs", "spread", "value_each", "bound", "reference",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -236,8 +238,8 @@ def simulated(
 def table_row(case: Case) -> dict[str, float]:
     """Return the numbers of the only row in the table of a case, see `edgeopt.studies.table`."""
     [row] = case.table.to_dict("records")
-    kept = {str(name): value for name, value in row.items() if name not in _TEXTS}
-    return {name: value for name, value in kept.items() if not name.startswith("difference")}
+    kept = {str(name): value for name, value in row.items() if name not in _LEFT_OUT}
+    return {name: value for name, value in kept.items() if not name.startswith("relative")}
 
 
 def _run_policies(

@@ -53,16 +53,13 @@ def curves(
     A curve joins its points in the order of the column `along`; by default this is `x`, and only
     then there are bands. The legend ends with further `handles`.
     """
-    column, places = panels or ("", {})
-    count = len(places) or len(metrics)
+    shown = _panels(rows, metrics, panels)
+    count = len(shown)
     figure = blank(height=(3.5 if count == 1 else 3.2) + 0.18 * ((len(titles) + 2) // 3))
     shades = colours(titles)
     many = rows[along or x].nunique() >= _MANY
     marks = {name: "" if many else _MARKS[place % len(_MARKS)] for place, name in enumerate(titles)}
     grid = figure.subplots(1, count, squeeze=False, sharey=bool(panels), sharex=bool(panels))[0]
-    shown = [(rows[rows[column] == place], title, *next(iter(metrics.items())))
-             for place, title in places.items()]  # fmt: skip
-    shown = shown or [(rows, "", metric, label) for metric, label in metrics.items()]
     for axes, (chosen, title, metric, label) in zip(grid, shown, strict=True):
         for name in titles:
             own = chosen[chosen[series] == name].sort_values(along or x)
@@ -87,6 +84,19 @@ def curves(
     figure.legend(handles=[*grid[0].lines, *handles], loc="outside lower center",
                   ncols=3 if longest <= _SHORT else 2)  # fmt: skip
     return figure
+
+
+def _panels(
+    rows: pd.DataFrame,
+    metrics: Mapping[str, str],
+    panels: tuple[str, Mapping[Any, str]] | None,
+) -> list[tuple[pd.DataFrame, str, str, str]]:
+    """Return rows, title, metric and label of each panel."""
+    if panels is None:
+        return [(rows, "", metric, label) for metric, label in metrics.items()]
+    column, places = panels
+    only = next(iter(metrics.items()))
+    return [(rows[rows[column] == place], title, *only) for place, title in places.items()]
 
 
 def curve(
@@ -119,16 +129,19 @@ def bars(
     titles: Mapping[str, str],
     series: str = "policy",
     published: Mapping[str, Mapping[str, float]] | None = None,
+    panels: tuple[str, Mapping[Any, str]] | None = None,
     scale: float = 1.0,
 ) -> Figure:
-    """Draw a panel per metric, with a horizontal bar per series in each."""
+    """Draw a panel per metric, or per value of a column, with a horizontal bar per series."""
     from matplotlib.lines import Line2D
 
     figure = blank(height=1.2 + 0.3 * len(titles))
-    places = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+    shown = _panels(rows, metrics, panels)
+    places = figure.subplots(1, len(shown), sharey=True, sharex=bool(panels), squeeze=False)[0]
     shades = colours(titles)
-    known = {row[series]: row for row in rows.to_dict("records")}
-    for axes, (metric, label) in zip(places, metrics.items(), strict=True):
+    for axes, (chosen, head, metric, label) in zip(places, shown, strict=True):
+        known = {row[series]: row for row in chosen.to_dict("records")}
+        axes.set_title(head, fontsize=9)
         for place, name in enumerate(titles):
             row = known.get(name, {})
             ends = [scale * row.get(f"{metric}{end}", np.nan) for end in ("", "_low", "_high")]
@@ -159,21 +172,28 @@ def groups(
     *,
     label: str,
     titles: Mapping[str, str],
+    panels: tuple[str, Mapping[Any, str]] | None = None,
 ) -> Figure:
-    """Draw a group of horizontal bars per value of a column, one bar per policy."""
+    """Draw a group of horizontal bars per value of a column, one bar per policy.
+
+    With `panels` there is one of them per value of a further column.
+    """
     from matplotlib.patches import Patch
 
     figure = blank(height=1.5 + 0.17 * len(places) * (len(titles) + 1))
-    axes = figure.subplots()
+    shown = _panels(rows, {metric: label}, panels)
+    grid = figure.subplots(1, len(shown), sharey=True, sharex=True, squeeze=False)[0]
     shades = colours(titles)
     thick = 0.86 / len(titles)
-    for place, name in enumerate(titles):
-        own = rows[rows["policy"] == name].set_index(column).loc[list(places)]
-        at = np.arange(len(places)) + (place - (len(titles) - 1) / 2) * thick
-        axes.barh(at, own[metric], thick, color=shades[name], alpha=0.85, linewidth=0)
-        axes.hlines(at, own[f"{metric}_low"], own[f"{metric}_high"], color=INK, linewidth=1.0)
-    rows_of_bars(axes, places.values())
-    axes.set_xlabel(label)
+    for axes, (chosen, head, _, _) in zip(grid, shown, strict=True):
+        axes.set_title(head, fontsize=9)
+        for place, name in enumerate(titles):
+            own = chosen[chosen["policy"] == name].set_index(column).reindex(list(places))
+            at = np.arange(len(places)) + (place - (len(titles) - 1) / 2) * thick
+            axes.barh(at, own[metric], thick, color=shades[name], alpha=0.85, linewidth=0)
+            axes.hlines(at, own[f"{metric}_low"], own[f"{metric}_high"], color=INK, linewidth=1.0)
+        rows_of_bars(axes, places.values())
+        axes.set_xlabel(label)
     handles = [Patch(color=shades[n], alpha=0.85, label=title) for n, title in titles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure

@@ -22,11 +22,16 @@ NOT_BUILT: Final = "not built yet: needs a learned policy"
 
 
 class Estimate(NamedTuple):
-    """A value with the ends of its interval, NaN where there is none."""
+    """A value with the ends of its interval or range, NaN where there is none, and which it is.
+
+    A comparison also says whether a difference is resolved.
+    """
 
     value: float
     low: float = math.nan
     high: float = math.nan
+    spread: str = ""
+    finding: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,11 +87,12 @@ class PaperFigure:
         Values and statements of the paper.
     caveats
         Why computed values may differ: the settings that the paper leaves open, and those taken
-        here. A page shows caveats that figures share only once.
+        here. A page shows caveats that figures share only once. One may be a function of whether
+        the run is quick: a page says how large its own instances are.
     percent
         Columns that are shares, shown as percentages.
     caption
-        What the axes, bands and marks mean.
+        What the axes and marks mean; what bands and small print are over drawn instances is added.
 
     Raises
     ------
@@ -103,7 +109,7 @@ class PaperFigure:
     draw: Callable[[pd.DataFrame], Figure]
     takeaway: Callable[[pd.DataFrame], str]
     published: Sequence[Published] = ()
-    caveats: Sequence[str] = ()
+    caveats: Sequence[str | Callable[[bool], str]] = ()
     percent: Sequence[str] = ()
     caption: str = ""
 
@@ -124,6 +130,10 @@ class PaperFigure:
     def heading(self) -> str:
         """Kind and number for people: ``"Figure 5"``."""
         return f"{self.kind.capitalize()} {self.number}"
+
+    def caveats_of(self, quick: bool) -> tuple[str, ...]:
+        """Return the caveats of a full or a quick run, in words."""
+        return tuple(one if isinstance(one, str) else one(quick) for one in self.caveats)
 
     def is_called(self, kind: str, number: str) -> bool:
         """Tell whether a kind and a number as typed mean this one.

@@ -34,20 +34,27 @@ def means(
     by: Sequence[str],
     *,
     shares: Sequence[str] = (),
+    signed: Sequence[str] = (),
+    timings: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Average metrics over the cells that agree in some columns, such as those of all seeds.
+    """Summarise metrics over the cells that agree in some columns, such as those of all seeds.
 
     Parameters
     ----------
     table
         Table of the cells.
     metrics
-        Columns to average.
+        Columns to summarise, each by the rule of :func:`edgeopt.bounds.spread`; positive figures
+        but for the following.
     by
         Columns that stay, such as the swept ones and ``policy``.
     shares
-        Metrics in [0, 1]; the ends of their intervals are clipped to it.
+        Metrics in [0, 1].
+    signed
+        Metrics that may be 0 or negative.
+    timings
+        Metrics that are measured times.
     confidence
         Of the intervals over the draw of the instances.
 
@@ -55,8 +62,8 @@ def means(
     -------
     pandas.DataFrame
         One row per combination in order of appearance: `by`, ``instances``, and for each metric
-        NAME, NAME_low and NAME_high; the ends are NaN where there is only one cell, or a value is
-        not finite.
+        NAME, NAME_low, NAME_high and NAME_spread, the kind of the ends, which are NaN where there
+        is only one cell, all are equal, or a value is not finite; of few cells also NAME_each.
     """
     import pandas as pd
 
@@ -65,7 +72,14 @@ def means(
         row: dict[str, Any] = {**dict(zip(by, key, strict=True)), "instances": len(group)}
         for name in metrics:
             series = group[name].to_numpy(dtype=float)
-            row |= mean_columns(name, series, confidence, share=name in shares)
+            row |= mean_columns(
+                name,
+                series,
+                confidence,
+                share=name in shares,
+                signed=name in signed,
+                timing=name in timings,
+            )
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -102,7 +116,7 @@ def where(rows: pd.DataFrame, **at: Any) -> pd.DataFrame:
 
 
 def found(metric: str, **at: Any) -> Callable[[pd.DataFrame], Estimate]:
-    """Return a reader of one value with its interval.
+    """Return a reader of one value with its interval or range.
 
     Parameters
     ----------
@@ -119,7 +133,8 @@ def found(metric: str, **at: Any) -> Callable[[pd.DataFrame], Estimate]:
             raise OptionError(f"{len(chosen)} rows of the figure have {at}; one is needed")
         row = chosen.iloc[0]
         low, high = row.get(f"{metric}_low", np.nan), row.get(f"{metric}_high", np.nan)
-        return Estimate(float(row[metric]), float(low), float(high))
+        kind = str(row.get(f"{metric}_spread", ""))
+        return Estimate(float(row[metric]), float(low), float(high), kind)
 
     return read
 

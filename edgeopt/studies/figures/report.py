@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
-from edgeopt.studies.wording import interval, number, percent
+from edgeopt.studies.wording import beside, number, percent
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -52,9 +51,9 @@ def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
             return value
         return percent(value) if line["percent"] else number(float(value), 4)
 
-    computed = said(line["computed"])
-    if not math.isnan(line["low"]):
-        computed += f" ({interval(line['low'], line['high'], share=line['percent'], digits=3)})"
+    ends = {f"computed_{name}": line[name] for name in ("low", "high", "spread", "finding")}
+    more = beside(ends, "computed", share=line["percent"])
+    computed = said(line["computed"]) + (f" ({more})" if more else "")
     return said(line["published"]), computed
 
 
@@ -70,7 +69,7 @@ def record(found: Reproduction) -> dict[str, Any]:
                 "number": outcome.paper_figure.number,
                 "title": outcome.paper_figure.title,
                 "cells": outcome.cells,
-                "caveats": list(outcome.paper_figure.caveats),
+                "caveats": list(outcome.caveats),
                 "published": plain(
                     [
                         {name: line[name] for name in line if name != "paper_figure"}

@@ -14,7 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.studies.figures.paper_figure import NOT_BUILT, Estimate
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.sweeps import Store, compute_cells, tabulate
-from edgeopt.studies.wording import listed
+from edgeopt.studies.wording import listed, spreads_said
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.system import System
 
-_LINE = ("paper_figure", "what", "published", "computed", "low", "high", "percent", "why")
+_LINE = (
+    "paper_figure", "what", "published", "computed", "low", "high", "spread", "finding", "percent",
+    "why",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +43,19 @@ class Outcome:
         The rows that the page shows.
     cells
         Number of cells computed for it.
+    quick
+        Whether they are few and small.
     """
 
     paper_figure: PaperFigure
     rows: pd.DataFrame
     cells: int
+    quick: bool = False
+
+    @cached_property
+    def caveats(self) -> tuple[str, ...]:
+        """Why computed values may differ from published ones, in sentences."""
+        return self.paper_figure.caveats_of(self.quick)
 
     @cached_property
     def takeaway(self) -> str:
@@ -52,18 +63,25 @@ class Outcome:
         return self.paper_figure.takeaway(self.rows)
 
     @cached_property
+    def caption(self) -> str:
+        """What the picture and the small print beside the rows mean."""
+        said = (self.paper_figure.caption, spreads_said(self.rows.to_dict("records")))
+        return " ".join(one for one in said if one)
+
+    @cached_property
     def lines(self) -> list[dict[str, Any]]:
         """One mapping per published value, with its computed counterpart.
 
-        Keys ``paper_figure, what, published, computed, low, high, percent, why``; `computed` is a
-        number, a statement, or that it is not built yet; `why` is particular to the line.
+        Keys ``paper_figure, what, published, computed, low, high, spread, finding, percent, why``;
+        `computed` is a number, a statement, or that it is not built yet; `spread` says what the
+        ends are, `finding` whether a comparison is resolved; `why` is particular to the line.
         """
         lines = []
         for one in self.paper_figure.published:
             found: Any = NOT_BUILT if one.computed is None else one.computed(self.rows)
-            computed, low, high = found if isinstance(found, Estimate) else (found, nan, nan)
-            line = (self.paper_figure.name, one.what, one.value, computed, low, high, one.percent)
-            lines.append(dict(zip(_LINE, (*line, one.why), strict=True)))
+            estimate = found if isinstance(found, Estimate) else (found, nan, nan, "", "")
+            line = (self.paper_figure.name, one.what, one.value, *estimate, one.percent, one.why)
+            lines.append(dict(zip(_LINE, line, strict=True)))
         return lines
 
 
@@ -107,18 +125,18 @@ class Reproduction:
         rows = [
             (outcome.paper_figure.name, caveat)
             for outcome in self.outcomes
-            for caveat in outcome.paper_figure.caveats
+            for caveat in outcome.caveats
         ]
         return pd.DataFrame(rows, columns=["paper_figure", "caveat"])
 
     @cached_property
     def shared(self) -> dict[str, str]:
         """The caveats of more than one figure, and in words the figures that share each."""
-        every = [outcome.paper_figure for outcome in self.outcomes]
+        every = self.outcomes
         shared: dict[str, str] = {}
         for caveat in dict.fromkeys(caveat for one in every for caveat in one.caveats):
-            meant = [one.heading for one in every if caveat in one.caveats]
-            others = [one.heading for one in every if caveat not in one.caveats]
+            meant = [one.paper_figure.heading for one in every if caveat in one.caveats]
+            others = [one.paper_figure.heading for one in every if caveat not in one.caveats]
             if len(meant) > 1:
                 but = f"all but {listed(others)}" if others else "all"
                 shared[caveat] = listed(meant) if len(meant) <= len(others) else but
@@ -217,7 +235,7 @@ def reproduce(
         progress=progress,
     )
     outcomes = tuple(
-        Outcome(paper_figure, paper_figure.rows(tabulate(listed, computed)), len(listed))
+        Outcome(paper_figure, paper_figure.rows(tabulate(listed, computed)), len(listed), quick)
         for paper_figure, listed in zip(paper_figures, cells, strict=True)
     )
     found = Reproduction(record, outcomes, quick, time.perf_counter() - began)

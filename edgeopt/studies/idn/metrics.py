@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.pictures.canvas import MUTED, blank, colours
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
+from edgeopt.studies.pictures.canvas import MUTED, PAPER, blank, policy_looks
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.wording import number, percent
 
@@ -52,6 +53,9 @@ def _trade_off_title(case: Case) -> str:
     rows = case.table.dropna(subset=["latency", "inaccuracy"])
     if rows.empty:
         return "There are no requests to serve"
+    rows = rows[rows["kind"] == "causal"]
+    if rows.empty:
+        return ONLY_HINDSIGHT
     fastest = rows.iloc[int(rows["latency"].to_numpy().argmin())]
     sharpest = rows.iloc[int(rows["inaccuracy"].to_numpy().argmin())]
     chosen = [fastest] if fastest["policy"] == sharpest["policy"] else [fastest, sharpest]
@@ -85,7 +89,7 @@ def _unplaced(instance: IdnInstance) -> tuple[float, float] | None:
 def _trade_off_draw(case: Case) -> Figure:
     figure = blank(height=3.7)
     axes = figure.subplots()
-    colour = colours(entry.group for entry in case.entries.values())
+    looks = policy_looks(case)
     for place, row in enumerate(case.table.to_dict("records")):
         axes.errorbar(
             row["latency"],
@@ -93,7 +97,8 @@ def _trade_off_draw(case: Case) -> Figure:
             xerr=row["latency_se"],
             yerr=row["inaccuracy_se"],
             fmt=_MARKS[place % len(_MARKS)],
-            color=colour[row["group"]],
+            color=looks[row["policy"]].colour,
+            markerfacecolor=None if row["kind"] == "causal" else PAPER,
             markersize=7,
             label=case.title(row),
             zorder=3,
@@ -153,6 +158,9 @@ def _updates_title(case: Case) -> str:
     moving = case.table[case.table["updates"] > 0]
     if moving.empty:
         return "No policy moves any model"
+    moving = moving[moving["kind"] == "causal"]
+    if moving.empty:
+        return "Only policies with hindsight move models"
     if len(moving) == 1:
         return f"Only {_said(case, moving.iloc[0])}"
     least, most = (
@@ -181,13 +189,13 @@ def _updates_draw(case: Case) -> Figure:
         name: running_mean(cast("IdnTrajectory", trajectory).fetched)
         for name, trajectory in case.trajectories.items()
     }
-    figure = curves(case, values, "models fetched so far (MB per slot)")
     highest = max(float(runs.mean(axis=0).max()) for runs in values.values())
+    ends = -0.1 * _LINEAR, max(2 * highest, _LINEAR)
+    figure = curves(case, values, "models fetched so far (MB per slot)", ends)
     for axes in figure.axes:
         axes.set_yscale("symlog", linthresh=_LINEAR, linscale=0.5)
         axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_LINEAR))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axes.set_ylim(-0.1 * _LINEAR, max(2 * highest, _LINEAR))
     return figure
 
 
@@ -196,6 +204,6 @@ MODEL_UPDATES = Picture(
     _updates_title,
     _updates_draw,
     "Size of the models that all nodes together fetch per slot: mean over the slots so far and the "
-    "runs, with confidence interval. The axis is logarithmic above 10 MB. Models fetched for the "
-    "first slot do not count.",
+    "runs on this instance; bands are the confidence interval, with fewer than five runs the "
+    "range. The axis is logarithmic above 10 MB. Models fetched for the first slot do not count.",
 )

@@ -73,10 +73,10 @@ def _stretching(label: str, _instance: IdnInstance, _found: Mapping[str, Benchma
     return Infida(label=label, refresh=Stretching())
 
 
-def _offline(instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
+def _offline(instance: IdnInstance, _found: Mapping[str, Benchmark], **options: Any) -> Any:
     from edgeopt.online.idn import offline_infida
 
-    return offline_infida(instance)
+    return offline_infida(instance, **options)
 
 
 def _recommended(_instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
@@ -100,7 +100,7 @@ POLICIES = (
     PolicyEntry("infida+", "INFIDA+", _recommended, edition="improved", default=True),
     _infida("infida", "INFIDA", default=True),
     _infida("infida+theory", "INFIDA, proven step", default=True, step="theory"),
-    _infida("infida+common", "INFIDA, common coins", default=True, coins="common"),
+    _infida("infida+common", "INFIDA, common coins", coins="common"),
     _infida("infida+half", "INFIDA, safe half", default=True, coins="common", residual="half"),
     _infida("infida+fill", "INFIDA, safe fill", default=True, coins="common", residual="fill"),
     _infida(
@@ -118,9 +118,23 @@ POLICIES = (
         "INFIDA, rarer and rarer",
         partial(_stretching, "INFIDA, rarer and rarer"),
         edition="published",
+        default=False,
     ),
     PolicyEntry(
-        "infida-offline", "INFIDA offline", _offline, kind="hindsight", edition="published"
+        "infida-offline",
+        "INFIDA offline",
+        _offline,
+        kind="hindsight",
+        edition="published",
+        default=False,
+    ),
+    PolicyEntry(
+        "infida-offline+mean",
+        "INFIDA offline, mean demand",
+        partial(_offline, plan="mean"),
+        kind="hindsight",
+        edition="published",
+        default=False,
     ),
     PolicyEntry(
         "sg", "Static greedy", _greedy, kind="hindsight", edition="published", bound=STATIC
@@ -132,8 +146,9 @@ POLICIES = (
         kind="hindsight",
         edition="published",
         bound=STATIC,
+        default=False,
     ),
     _olag("olag", "OLAG", default=True),
-    _olag("olag+forwarded", "OLAG, forwarded", counters="forwarded"),
+    _olag("olag+forwarded", "OLAG, forwarded", default=True, counters="forwarded"),
     _olag("olag+literal", "OLAG, as printed", counters="forwarded", ties="literal"),
 )

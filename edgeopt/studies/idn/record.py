@@ -131,6 +131,10 @@ SYSTEM = System(
     instances=Instances(
         IdnInstance,
         sources={
+            # Where every task has stations of its own, memory hardly binds and policies are alike.
+            "topology_1_common": _source(
+                1, "fixed", "36 nodes, all tasks at the same two stations", "common"
+            ),
             "topology_1": _source(1, "fixed", "36 nodes, steady popularity"),
             "topology_2": _source(2, "fixed", "5 nodes, steady popularity"),
             "topology_1_sliding": _source(
@@ -138,9 +142,6 @@ SYSTEM = System(
             ),
             "topology_2_sliding": _source(
                 2, "sliding", "5 nodes, popularity that shifts every hour"
-            ),
-            "topology_1_common": _source(
-                1, "fixed", "36 nodes, all tasks at the same two stations", "common"
             ),
             "tables": Source(
                 from_bundled,

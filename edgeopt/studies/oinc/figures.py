@@ -56,7 +56,6 @@ _OPEN: Final = (
 """What the paper leaves open in every figure."""
 
 _SHARES: Final = ("success", "requests_met", "jobs_met")
-_INTERVALS: Final = "95 % intervals over the drawn instances."
 
 
 def _cells(
@@ -117,7 +116,7 @@ def _learning(
         cells=partial(_cells, policies=_UNLEARNED, draws=(4, 10), reading=rewards),
         rows=partial(
             means, metrics=("reward", "latency", "requests_met"), by=("policy",),
-            shares=("requests_met",),
+            shares=("requests_met",), signed=("reward",),
         ),
         columns={
             "policy": "Policy", "reward": "Reward of a slot (s)", "latency": "Latency (s)",
@@ -135,7 +134,7 @@ def _learning(
             "bars show policies that do not learn; all of them retrain with A_ret.",
             *_OPEN,
         ),
-        caption=f"{caption}Thin lines: {_INTERVALS}",
+        caption=caption,
     )  # fmt: skip
 
 
@@ -199,7 +198,7 @@ _TABLE_I = PaperFigure(
         for metric, word in _TIMES.items()
     ],
     caveats=_OPEN,
-    caption=f"Completion times count from the start of the run. Thin lines: {_INTERVALS}",
+    caption="Completion times count from the start of the run.",
 )  # fmt: skip
 
 _DEVICES: Final = Sweep("devices", "Devices", (20, 30, 40, 50), each="numbers of devices")
@@ -303,7 +302,6 @@ def _over(
         takeaway=takeaway,
         published=lines,
         caveats=(*caveats, kind.caveat, *_OPEN),
-        caption=f"Bands: {_INTERVALS}",
     )  # fmt: skip
 
 
@@ -351,7 +349,7 @@ _FIGURE_11 = PaperFigure(
         "lengthens the times.",
         *_OPEN,
     ),
-    caption=f"Decisions only, without the rest of the simulation. Bands: {_INTERVALS}",
+    caption="Decisions only, without the rest of the simulation.",
 )  # fmt: skip
 
 _MORE: Final = "as OINC with 10: Ekya with 14 and Kalmia with 12"

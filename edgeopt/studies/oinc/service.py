@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import request_count, simulated
 from edgeopt.studies.pictures import canvas
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.wording import called, percent, plural
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _success_title(case: Case) -> str:
     )
     if not count or not case.instance.jobs:
         return said
-    best = max(found, key=lambda n: found[n][1])
+    best = max(case.causal, key=lambda n: found[n][1], default=name)
     if found[best][1] > jobs:
         return f"{said}; {case.entries[best].title} completes most jobs in time, " + percent(
             found[best][1]
@@ -177,19 +177,23 @@ def _success_draw(case: Case) -> Figure:
     places = np.arange(len(found))
     for axes, column, colour in ((left, 0, _SUCCESS_REQUESTS), (right, 1, _SUCCESS_JOBS)):
         values = 100 * np.array([shares[column] for shares in found.values()])
-        axes.barh(places, values, 0.66, color=colour, alpha=0.85, linewidth=0)
+        axes.plot(values, places, "o", color=colour, markersize=5.5, clip_on=False)
         for place, value in zip(places, values, strict=True):
             canvas.in_margin(axes, float(place), f"{value:.1f}", away=7)
-        axes.set_xlim(0, 100)
         canvas.in_rows(axes, [case.entries[name].title for name in found])
     both = 100 * np.array([shares[2] for shares in found.values()])
-    left.plot(both, places, "D", color=INK, markerfacecolor=PAPER, markersize=4.5, clip_on=False)
+    around: dict[str, Any] = {"markerfacecolor": "none", "markersize": 8.0}
+    left.plot(both, places, "D", color=INK, **around, clip_on=False)
     left.set_xlabel(f"of {plural(request_count(case.instance), 'request')} (%)")
     right.set_xlabel(f"of {plural(case.instance.jobs, 'job')} (%)")
+    for axes, columns in ((left, (0, 2)), (right, (1,))):
+        canvas.fit_x(
+            axes, canvas.reach(100 * shares[n] for n in columns for shares in found.values())
+        )
     handles = [
-        canvas.patch("requests within their objective", color=_SUCCESS_REQUESTS, alpha=0.85),
-        canvas.patch("jobs complete by their deadline", color=_SUCCESS_JOBS, alpha=0.85),
-        canvas.mark("both together", "D", markerfacecolor=PAPER, markersize=4.5),
+        canvas.mark("requests within their objective", "o", _SUCCESS_REQUESTS),
+        canvas.mark("jobs complete by their deadline", "o", _SUCCESS_JOBS),
+        canvas.mark("both together", "D", **around),
     ]
     for axes in (left, right):
         axes.spines["left"].set_color(MUTED)

@@ -11,6 +11,7 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import Parts, average_parts, parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.wording import number, percent
@@ -215,7 +216,10 @@ def scaled(case: Case) -> dict[str, Parts]:
 
 
 def _weighted_title(case: Case) -> str:
-    found = {name: float(one.total.mean()) for name, one in scaled(case).items()}
+    sums = scaled(case)
+    found = {name: float(sums[name].total.mean()) for name in case.causal}
+    if not found:
+        return ONLY_HINDSIGHT
     best = min(found, key=lambda name: found[name])
     said = f"{case.entries[best].title} has the least sum of scaled means, {number(found[best])}"
     least = float(average_parts(case.instance, apart(case)).total)

@@ -27,7 +27,7 @@ PUBLISHED: Final = {
 
 _TIMES: Final = ("latency", "completion", "both_times")
 _SHARES: Final = ("requests_met", "jobs_met", "success")
-_COLUMNS: Final = ("latency", "completion", *_SHARES, "refused", "scaled", "value", "ratio")
+_COLUMNS: Final = (*_TIMES, *_SHARES, "refused", "scaled", "value", "ratio")
 
 
 def _rows(study: Study) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def _rows(study: Study) -> pd.DataFrame:
         _COLUMNS,
         paired=("scaled",),
         shares=_SHARES,
-        sums={"both_times": ("latency", "completion")},
+        table=study.table.assign(both_times=study.table["latency"] + study.table["completion"]),
     )
     published = [PUBLISHED.get(policy, (np.nan,) * len(_TIMES)) for policy in found["policy"]]
     for place, name in enumerate(_TIMES):
@@ -57,7 +57,7 @@ TABLE_ONE = Comparison(
         "both_times": "Their sum (s)",
         "both_times_published": "published",
         "scaled": "Scaled sum",
-        "scaled_difference": "Against OINC",
+        "scaled_relative": "Times OINC",
         "requests_met": "Requests in time",
         "jobs_met": "Jobs in time",
         "ratio": "Share of the bound",
@@ -66,6 +66,8 @@ TABLE_ONE = Comparison(
     caption="Mean latency of requests and mean completion time of jobs since the start, as in the "
     "paper's Table I, with its figures where it has the policy. Its sum adds seconds of both "
     "kinds, nearly all of them of jobs; in the scaled sum a latency of 0.25 s counts as much as a "
-    "completion time of 100 s. The last column is the weighted sum over its certified bound.",
+    "completion time of 100 s. Beside its ratio to OINC's on the same instances stands whether the "
+    "difference is resolved, for all policies together. The last column is the weighted sum over "
+    "its certified bound.",
 )
 """Our figures and the published ones, over all instances of a study."""

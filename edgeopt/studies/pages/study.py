@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.studies.claims.checked import with_claims
 from edgeopt.studies.files import csv_text
 from edgeopt.studies.pages import rendering
-from edgeopt.studies.pages.summary import findings, headlines, lead
+from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
 from edgeopt.writing import Folder
 
@@ -102,6 +102,8 @@ def _shown(
         "lead": lead(case),
         "findings": findings(case),
         "exact": bool(case.exact),
+        "ends": ends_heading(case),
+        "apart": len(case.causal) < len(case.entries),
         "constrained": case.constraints > 0,
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),

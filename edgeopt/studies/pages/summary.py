@@ -6,20 +6,42 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.ratio import paired_difference
+import numpy as np
+
+from edgeopt.bounds import holm, paired_ratio
+from edgeopt.bounds.intervals import FEWEST
 from edgeopt.studies.claims.checked import with_claims
+from edgeopt.studies.over_instances import UNRESOLVED
 from edgeopt.studies.wording import duration, interval, listed, number, percent, plural, power
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from edgeopt.bounds.ratio import Difference
+    from edgeopt.bounds import Spread
     from edgeopt.studies.result import Case
+
+
+ONLY_HINDSIGHT = "Only policies with hindsight take part"
+"""Said where the best policy would be named: one that knows the future is never called best."""
 
 
 def confidence(case: Case) -> str:
     """Write the confidence of the intervals."""
     return percent(case.settings.confidence, 0)
+
+
+def ends_heading(case: Case) -> str:
+    """Head a column of what stands beside means over the runs: ``95 % interval``, or ``range``."""
+    return "range" if case.settings.runs < FEWEST else f"{confidence(case)} interval"
+
+
+def ends_said(case: Case, row: pd.Series) -> str:
+    """Write what stands beside the ratio of a policy, and what it is over."""
+    runs = plural(case.settings.runs, "run")
+    if row["spread"] == "equal":
+        return f"equal in all {runs}"
+    ends = case.objective.ratios(row["ratio_low"], row["ratio_high"])
+    return f"{ends_heading(case)} {ends}, over {runs} on this instance"
 
 
 def portion(share: float, decimals: int = 1) -> str:
@@ -93,7 +115,7 @@ def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     return Headline(
         case.objective.against(row["ratio"], case.label),
         f"{case.title(row)}: {what}",
-        f"{confidence(case)} interval {case.objective.ratios(row['ratio_low'], row['ratio_high'])}",
+        ends_said(case, row) if isfinite(row["ratio"]) else "no ratio",
     )
 
 
@@ -115,20 +137,28 @@ def sentences(case: Case) -> list[str]:
 
 
 def findings(case: Case) -> list[Finding]:
-    """Return the findings: best policy, violated service constraints, claims, benchmark."""
-    return [*_of_best(case), *_of_constraints(case), *_of_claims(case), _of_benchmark(case)]
+    """Return the findings: best policy, hindsight, violated constraints, claims, benchmark."""
+    return [
+        *_of_best(case),
+        *_of_hindsight(case),
+        *_of_constraints(case),
+        *_of_claims(case),
+        _of_benchmark(case),
+    ]
 
 
 def lead(case: Case) -> str:
     """Return the summary in a sentence or two: the best policy, its ratio, and its violations."""
     best, kept = case.best(), case.best(kept=True)
-    if best is None or not isfinite(best["value"]):
+    if best is None:
+        return f"{ONLY_HINDSIGHT}: they know the future, and none is called best."
+    if not isfinite(best["value"]):
         return f"No policy has a {case.objective.name} in every run."
     if kept is not None and kept["policy"] == best["policy"]:
         second = _runner_up(case, kept)
         level = ""
-        if second is not None and _apart(second[1]) == 0:
-            level = f" Its lead over {second[0]} is not significant."
+        if second is not None and not second.resolved:
+            level = f" Its lead over {second.title} is {UNRESOLVED}."
         keeps = f"; it {_keeps(case)}" if case.constraints else ""
         return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}.{level}"
     price = (
@@ -198,57 +228,89 @@ def _of_best(case: Case) -> list[Finding]:
     return said
 
 
+def _of_hindsight(case: Case) -> list[Finding]:
+    """Say as a reference what the best policy that knows the future reaches."""
+    row = case.best(kept=True, kind="hindsight")
+    if row is None:
+        row = case.best(kind="hindsight")
+    if row is None or not isfinite(row["value"]):
+        return []
+    lost = (
+        f", but {case.constraint.verb[0]} {portion(row['violated_share'])} of the "
+        f"{case.constraint.name}s"
+        if row["violated"] > 0
+        else ""
+    )
+    said = (
+        f"For reference, {case.title(row)}, which knows the future and is never called best, has "
+        f"{_reach(case, row)}{lost}."
+    )
+    return [Finding("Hindsight", said)]
+
+
 def _measured(case: Case, row: pd.Series, which: str = "a") -> str:
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = (
         f"{case.title(row)} has {which} {case.objective.name}{' of' if which == 'a' else ','} "
-        f"{case.objective.amount(row['value'])}{per_run} "
-        f"(standard error {number(row['value_se'], 2)})"
+        f"{case.objective.amount(row['value'])}{per_run}"
     )
+    if row["spread"] == "interval":
+        said += f" (standard error {number(row['value_se'], 2)})"
     if not isfinite(row["ratio"]):
         return said
-    return (
-        f"{said}, which is {case.objective.against(row['ratio'], case.label)} "
-        f"({confidence(case)} interval "
-        f"{case.objective.ratios(row['ratio_low'], row['ratio_high'])})"
-    )
+    ratio = case.objective.against(row["ratio"], case.label)
+    return f"{said}, which is {ratio} ({ends_said(case, row)})"
 
 
-def _runner_up(case: Case, first: pd.Series) -> tuple[str, Difference] | None:
-    """Name the next best policy without violations, and the lead of the first one over it."""
-    rows = case.table[case.table["violated"] == 0]
+@dataclass(frozen=True)
+class _Second:
+    """The runner-up: its title, the paired ratio of the first to it, and whether they differ."""
+
+    title: str
+    ratio: Spread
+    resolved: bool
+
+
+def _runner_up(case: Case, first: pd.Series) -> _Second | None:
+    """Compare the first policy with the next best one without violations.
+
+    The first was chosen after the fact, so its comparisons with all others are tested together.
+    """
+    rows = case.table[(case.table["violated"] == 0) & (case.table["kind"] == "causal")]
     rows = rows[rows["policy"] != first["policy"]]
     if rows.empty:
         return None
-    ascending = case.objective.sense == "min"
-    second = rows.sort_values("value", ascending=ascending).iloc[0]
-    if not isfinite(first["value"] + second["value"]):
+    rows = rows.sort_values("value", ascending=case.objective.sense == "min")
+    if not isfinite(first["value"] + rows["value"].iloc[0]):
         return None
-    a, b = (case.values(str(row["policy"])) for row in (first, second))
-    return case.title(second), paired_difference(a, b, confidence=case.settings.confidence)
-
-
-def _apart(found: Difference) -> int:
-    """Sign of a difference that is significant, else 0."""
-    return 0 if found.low <= 0 <= found.high else 1 if found.mean > 0 else -1
+    own = case.values(str(first["policy"]))
+    found = [
+        paired_ratio(own, case.values(str(name)), confidence=case.settings.confidence)
+        for name in rows["policy"]
+    ]
+    resolved = holm([probability for _, probability in found])[0] <= 1 - case.settings.confidence
+    return _Second(case.title(rows.iloc[0]), found[0][0], bool(resolved))
 
 
 def _ahead(case: Case, first: pd.Series) -> str:
-    """Say whether the lead over the runner-up is significant."""
+    """Say whether the lead over the runner-up is resolved, and how large it is."""
     second = _runner_up(case, first)
     if second is None:
         return "."
-    name, found = second
-    sign = _apart(found)
-    if sign == 0:
-        count = plural(case.settings.runs, "run")
-        return f"; over {count}, the difference to {name} is not significant."
-    ahead = "more" if sign > 0 else "less"
-    low, high = sorted((abs(found.low), abs(found.high)))
+    runs = plural(case.settings.runs, "run")
+    if not second.resolved:
+        return f"; over {runs} on this instance, the difference to {second.title} is {UNRESOLVED}."
+    ratio = second.ratio
+    if np.isnan(ratio.centre):
+        return f"; on the same scenarios, that is better than {second.title}, the runner-up."
+    beside = (
+        f"{confidence(case)} interval {interval(ratio.low, ratio.high, digits=3)}, over {runs}"
+        if ratio.kind == "interval"
+        else f"equal in all {runs}"
+    )
     return (
-        f"; on the same scenarios, that is {case.objective.amount(abs(found.mean), 3)} {ahead} "
-        f"than {name}, the runner-up ({confidence(case)} interval "
-        f"{interval(low, high, digits=3)})."
+        f"; on the same scenarios, that is {number(ratio.centre, 3)} times that of {second.title}, "
+        f"the runner-up ({beside})."
     )
 
 

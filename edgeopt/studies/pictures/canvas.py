@@ -7,7 +7,8 @@ import io
 import re
 import textwrap
 import warnings
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgeopt.writing import printable
 
@@ -90,6 +91,85 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     """Give every name a colour, in the order of first appearance; beyond nine they repeat."""
     unique = dict.fromkeys(names)
     return {name: _PALETTE[i % len(_PALETTE)] for i, name in enumerate(unique)}
+
+
+class Look(NamedTuple):
+    """Colour and dashes of the lines of a policy."""
+
+    colour: str
+    style: Any = "-"
+
+
+_APART = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+
+
+def policy_looks(case: Case) -> dict[str, Look]:
+    """Give policies the colour of their group; those with hindsight are grey and dashed."""
+    colour = colours(case.entries[name].group for name in case.causal)
+    found = {name: Look(colour[case.entries[name].group]) for name in case.causal}
+    return found | looks_apart(case)
+
+
+def looks_apart(case: Case) -> dict[str, Look]:
+    """Give policies with hindsight grey lines, each with dashes of its own."""
+    others = [name for name, entry in case.entries.items() if not entry.causal]
+    return {name: Look(MUTED, _APART[n % len(_APART)]) for n, name in enumerate(others)}
+
+
+NOT_FROM_ZERO = "axis does not start at 0"
+"""Stands below the name of an axis that shows a narrow band."""
+
+_NARROW = 0.5
+"""Ratio of the ends of a band, the nearer to 0 over the other, above which it has its own axis."""
+
+_LEAST = 1e-3
+"""Least width of such an axis, over the largest value."""
+
+_NEAR = 3.0
+"""A line is near a band if it is at most so many times its width away from it."""
+
+
+def reach(drawn: Iterable[float], lines: Iterable[float] = ()) -> tuple[float, float]:
+    """Return the ends of an axis: the band of what is drawn and of lines near it, or all from 0.
+
+    The band is shown alone where it is far from 0 for its width; other lines are then left out.
+    """
+    values = [value for value in drawn if isfinite(value)]
+    others = [value for value in lines if isfinite(value)]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    nearest, farthest = sorted((abs(low), abs(high)))
+    if low * high <= 0 or nearest <= _NARROW * farthest:
+        low, high = min(low, 0.0, *others), max(high, 0.0, *others)
+        width = high - low or 1.0
+        return low - 0.04 * width * (low < 0), high + 0.04 * width * (high > 0 or low == 0)
+    width = max(high - low, _LEAST * farthest)
+    low, high = (low + high - width) / 2, (low + high + width) / 2
+    near = [value for value in others if low - _NEAR * width <= value <= high + _NEAR * width]
+    low, high = min([low, *near]), max([high, *near])
+    margin = 0.08 * (high - low)
+    return low - margin, high + margin
+
+
+def fit_x(axes: Axes, ends: tuple[float, float]) -> None:
+    """Set the ends of the horizontal axis; say below its name where it leaves out 0."""
+    axes.set_xlim(*ends)
+    axes.ticklabel_format(axis="x", useOffset=False)
+    if ends[0] * ends[1] > 0:
+        axes.set_xlabel(f"{axes.get_xlabel()}\n({NOT_FROM_ZERO})")
+
+
+def fit_y(axes: Axes, ends: tuple[float, float]) -> None:
+    """Set the ends of the vertical axis; say beside its name, if any, where it leaves out 0."""
+    axes.set_ylim(*ends)
+    axes.ticklabel_format(axis="y", useOffset=False)
+    if ends[0] * ends[1] > 0 and axes.get_ylabel():
+        axes.set_ylabel(f"{axes.get_ylabel()}\n({NOT_FROM_ZERO})")
+
+
+def outside(value: float, ends: tuple[float, float], sides: tuple[str, str]) -> str:
+    """Say in brackets on which side of an axis a line lies that it does not show, else nothing."""
+    side = sides[0] if value < ends[0] else sides[1] if value > ends[1] else ""
+    return f" ({side} the axis)" if side else ""
 
 
 def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
@@ -226,10 +306,10 @@ def _svg(figure: Figure) -> str:
 
 def lead(case: Case) -> str:
     """Name the policy to show in detail: the reference if it takes part, else the best one."""
-    best = case.best()
-    if case.system.policies.reference in case.entries or best is None:
+    if case.system.policies.reference in case.entries:
         return case.system.policies.reference
-    return str(best["policy"])
+    best = case.best()
+    return next(iter(case.entries)) if best is None else str(best["policy"])
 
 
 def lead_and_best(case: Case) -> list[str]:

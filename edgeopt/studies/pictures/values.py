@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.bounds.intervals import expectation
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.summary import portion
-from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER, blank, colours, in_margin
-from edgeopt.studies.wording import number, percent, plural
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, ends_heading, portion
+from edgeopt.studies.pictures.canvas import (
+    BAND,
+    INK,
+    MUTED,
+    PAPER,
+    blank,
+    fit_x,
+    fit_y,
+    in_margin,
+    legend,
+    line,
+    outside,
+    policy_looks,
+    reach,
+)
+from edgeopt.studies.wording import number, percent, plural, uncapitalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from edgeopt.studies.pictures.canvas import Look
     from edgeopt.studies.result import Case
 
 _MARKS = ("o", "s", "D", "^")
@@ -27,8 +42,10 @@ _STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))
 
 def _ratios_title(case: Case) -> str:
     best, kept = case.best(), case.best(kept=True)
-    if best is None or not case.benchmark.bound > 0:
+    if not case.benchmark.bound > 0:
         return f"{case.label} is {number(case.benchmark.value)}: there is nothing to compare with"
+    if best is None:
+        return f"{ONLY_HINDSIGHT}: there is no best policy"
     fails = case.constraint.verb[0]
     reaches = "reaches" if case.objective.sense == "max" else "is at"
     first = f"{case.title(best)} {reaches} {case.objective.against(best['ratio'], case.label)}"
@@ -42,28 +59,35 @@ def _ratios_title(case: Case) -> str:
 
 
 def _ratios_draw(case: Case) -> Figure:
-    table = case.table
-    groups = list(dict.fromkeys(table["group"]))
-    variants = list(dict.fromkeys(table["variant"]))
-    colour = colours(groups)
-    figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(groups))
+    table, looks = case.table, policy_looks(case)
+    variants = _variants(case)
+    # One row per group; each policy with hindsight has a row of its own below.
+    row_of = {
+        name: entry.group if entry.causal else entry.title for name, entry in case.entries.items()
+    }
+    rows = list(dict.fromkeys(row_of.values()))
+    figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(rows))
     axes = figure.subplots()
     scale = _scale(case)
     for row in table.to_dict("records"):
-        place = variants.index(row["variant"])
-        step = 0.3 * (place - (len(variants) - 1) / 2)
-        height = groups.index(row["group"]) + step
-        filled = place == len(variants) - 1
+        name = row["policy"]
+        height, shape, hollow = float(rows.index(row_of[name])), "o", True
+        if case.entries[name].causal:
+            place = variants.index(row["variant"])
+            height += 0.3 * (place - (len(variants) - 1) / 2)
+            shape, hollow = _MARKS[place % len(_MARKS)], place < len(variants) - 1
         axes.errorbar(
             scale * row["ratio"],
             height,
-            xerr=[
+            xerr=None
+            if np.isnan(row["ratio_low"])
+            else [
                 [scale * (row["ratio"] - row["ratio_low"])],
                 [scale * (row["ratio_high"] - row["ratio"])],
             ],
-            fmt=_MARKS[place % len(_MARKS)],
-            color=colour[row["group"]],
-            markerfacecolor=colour[row["group"]] if filled else PAPER,
+            fmt=shape,
+            color=looks[name].colour,
+            markerfacecolor=PAPER if hollow else looks[name].colour,
             markersize=5.5,
             capsize=3,
             zorder=3,
@@ -72,15 +96,20 @@ def _ratios_draw(case: Case) -> Figure:
             in_margin(
                 axes, height, f"{percent(row['violated_share'])} {case.constraint.verb[1]}", away=6
             )
-    _lines(axes, case)
-    axes.set_yticks(range(len(groups)), groups)
-    axes.set_ylim(len(groups) - 0.5, -0.5)
-    # Space for marks on the last line.
-    axes.set_xlim(0, 1.02 * axes.get_xlim()[1])
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    above = len({row_of[name] for name in case.causal})
+    if 0 < above < len(rows):
+        axes.axhline(above - 0.5, color=MUTED, linewidth=0.8)
     axes.grid(axis="y", visible=False)
-    confidence = percent(case.settings.confidence, 0)
     compared = f"as share of {case.label} (%)" if scale > 1 else f"over {case.label}"
-    axes.set_xlabel(f"mean {case.objective.name} {compared}, {confidence} interval")
+    axes.set_xlabel(f"mean {case.objective.name} {compared}, {ends_heading(case)}")
+    lines = _lines(case)
+    marks = scale * table[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
+    ends = reach(marks.ravel(), [at for at, *_ in lines])
+    for at, label, look in lines:
+        axes.axvline(at, label=label + outside(at, ends, ("left of", "right of")), zorder=2, **look)
+    fit_x(axes, ends)
     for place, variant in enumerate(variants):
         if variant:
             axes.plot(
@@ -96,87 +125,109 @@ def _ratios_draw(case: Case) -> Figure:
     return figure
 
 
+def _variants(case: Case) -> list[str]:
+    """Return the variants of policies that do not know the future."""
+    return list(dict.fromkeys(case.entries[name].variant for name in case.causal)) or [""]
+
+
 def _scale(case: Case) -> float:
     """Return the factor of ratios: a profit is drawn in per cent of its bound."""
     return 100.0 if case.objective.sense == "max" else 1.0
 
 
-def _lines(axes: Axes, case: Case) -> None:
-    """Mark every benchmark and every proven ratio."""
-    scale = _scale(case)
-    reference_bound = case.benchmark.bound
+def _lines(case: Case) -> list[tuple[float, str, dict[str, Any]]]:
+    """Return place, label and look of every benchmark and every proven ratio."""
+    scale, reference_bound = _scale(case), case.benchmark.bound
+    lines: list[tuple[float, str, dict[str, Any]]] = []
     for place, (name, benchmark) in enumerate(case.benchmarks.items()):
         if reference_bound > 0:
-            axes.axvline(
-                scale * benchmark.bound / reference_bound,
-                color=INK if place == 0 else MUTED,
-                linestyle="-" if place == 0 else _STYLES[(place - 1) % 2],
-                linewidth=1.3,
-                label=case.system.offline.bounds[name].label,
-                zorder=2,
-            )
+            look = {
+                "color": INK if place == 0 else MUTED,
+                "linestyle": "-" if place == 0 else _STYLES[(place - 1) % 2],
+                "linewidth": 1.3,
+            }
+            label = case.system.offline.bounds[name].label
+            lines.append((scale * benchmark.bound / reference_bound, label, look))
     guaranteed: dict[float, list[str]] = {}
     for entry in case.entries.values():
         if entry.guarantee is not None:
             guaranteed.setdefault(entry.guarantee, []).append(entry.title)
     for ratio, names in guaranteed.items():
-        axes.axvline(
-            scale * ratio,
-            color="#d55e00",
-            linestyle=_STYLES[0],
-            linewidth=1.8,
-            label=f"guarantee of {case.objective.ratio(ratio)}: {'; '.join(names)}",
-            zorder=2,
-        )
+        label = f"guarantee of {case.objective.ratio(ratio)}: {'; '.join(names)}"
+        look = {"color": "#d55e00", "linestyle": _STYLES[0], "linewidth": 1.8}
+        lines.append((scale * ratio, label, look))
+    return lines
 
 
 RATIOS = Picture(
     "ratios",
     _ratios_title,
     _ratios_draw,
-    "Mean over the runs with confidence interval; hollow and filled marks are the variants of a "
-    "policy. Right margin: share of service constraints that the policy violated. Vertical lines: "
-    "offline bounds, valid for the policies that the notes name, and proven guarantees.",
+    "Mean over the runs on this instance; bars are the confidence interval, with fewer than five "
+    "runs the range. Hollow and filled marks are the variants of a policy, grey ones below the "
+    "line policies with hindsight. Right margin: share of service constraints that the policy "
+    "violated. Vertical lines: offline bounds, valid for the policies that the notes name, and "
+    "proven guarantees.",
 )
 
 
-def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -> Figure:
-    """Draw one curve per policy over the slots."""
-    variants = list(dict.fromkeys(entry.variant for entry in case.entries.values()))
-    colour = colours(entry.group for entry in case.entries.values())
+def curves(
+    case: Case,
+    values: Mapping[str, NDArray[np.float64]],
+    ylabel: str,
+    ends: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw one curve per policy over the slots, those with hindsight in every panel.
+
+    Without given ends the vertical axis fits the curves.
+    """
+    looks, variants = policy_looks(case), _variants(case)
     figure = blank(height=3.5)
     panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
     for axes, variant in zip(panels, variants, strict=True):
         for name, runs in values.items():
             entry = case.entries[name]
-            if entry.variant == variant:
-                _curve(axes, runs, colour[entry.group], case.settings.confidence)
+            if not entry.causal or entry.variant == variant:
+                _curve(axes, runs, looks[name], case.settings.confidence)
         axes.set_title(variant)
         axes.set_xlabel(case.objective.period)
         axes.set_xlim(0, max(runs.shape[1] for runs in values.values()))
-        axes.set_ylim(
-            bottom=min(0.0, *(float(runs.mean(axis=0).min()) for runs in values.values()))
-        )
     panels[0].set_ylabel(ylabel)
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=shade, linewidth=3) for shade in colour.values()]
-    figure.legend(handles, list(colour), loc="outside right center")
+    fit_y(panels[0], reach(_drawn(case, values)) if ends is None else ends)
+    groups = {case.entries[name].group: looks[name].colour for name in case.causal}
+    handles = [line(group, shade, linewidth=3) for group, shade in groups.items()]
+    handles += [
+        line(case.entries[name].title, look.colour, linestyle=look.style)
+        for name, look in looks.items()
+        if not case.entries[name].causal
+    ]
+    legend(figure, handles)
     return figure
 
 
-def _curve(axes: Axes, runs: NDArray[np.float64], colour: str, confidence: float) -> None:
-    mean, _, reach = mean_with_interval(runs.T, confidence)
+def _drawn(
+    case: Case, values: Mapping[str, NDArray[np.float64]], since: int = 0
+) -> NDArray[np.float64]:
+    """Return the means from a slot on, and the ends of the last interval of every curve."""
+    found = []
+    for runs in values.values():
+        _, _, low, high = expectation("runs", runs[:, -1], case.settings.confidence)
+        found += [runs.mean(axis=0)[since:], np.array([low, high])]
+    return np.concatenate(found)
+
+
+def _curve(axes: Axes, runs: NDArray[np.float64], look: Look, confidence: float) -> None:
+    mean, _, low, high = expectation("runs", runs.T, confidence)
     # The value after slot t is drawn at t + 1, where the slot ends.
     ends = np.arange(1, mean.size + 1)
-    axes.plot(ends, mean, color=colour)
-    axes.fill_between(ends, mean - reach, mean + reach, color=colour, alpha=BAND, linewidth=0)
+    axes.plot(ends, mean, color=look.colour, linestyle=look.style)
+    axes.fill_between(ends, low, high, color=look.colour, alpha=BAND, linewidth=0)
 
 
 def _over_time_title(case: Case) -> str:
     best = case.best()
     if best is None:
-        return f"{case.objective.name.capitalize()} over time"
+        return f"{case.objective.name.capitalize()} over time; {uncapitalised(ONLY_HINDSIGHT)}"
     objective = case.objective
     total = objective.so_far(case.trajectories[str(best["policy"])]).mean(axis=0)
     if total[-1] == 0:
@@ -198,45 +249,56 @@ def _over_time_draw(case: Case) -> Figure:
     values = {
         name: case.objective.so_far(trajectory) for name, trajectory in case.trajectories.items()
     }
-    figure = curves(case, values, f"{case.objective.name} so far ({case.objective.unit})")
-    if case.objective.adds == "mean":
-        _zoom(figure, values)
+    slots = next(iter(values.values())).shape[1]
+    # A mean changes most in the first slots; from half of them on the policies can be told apart.
+    averaged = case.objective.adds == "mean"
+    drawn = _drawn(case, values, slots // 2 if averaged else 0)
+    ylabel = f"{case.objective.name} so far ({case.objective.unit})"
+    figure = curves(case, values, ylabel, reach(drawn, [case.benchmark.value]))
     for axes in figure.axes:
-        axes.axhline(case.benchmark.value, color=INK, linewidth=1.2)
-        axes.annotate(
-            case.label,
-            xy=(0.01, case.benchmark.value),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            fontsize=8.5,
-        )
-        low, high = axes.get_ylim()
-        low = min(low, 1.05 * case.benchmark.value)
-        highest = max(case.benchmark.value, low + (high - low) / 1.05)
-        axes.set_ylim(low, highest + 0.1 * (highest - low))
+        if averaged:
+            _stretch(axes, slots)
+        _mark_benchmark(axes, case)
     return figure
 
 
-def _zoom(figure: Figure, values: Mapping[str, NDArray[np.float64]]) -> None:
-    """Stretch the first slots, in which a mean changes most, and fit the axis to the curves."""
+def _stretch(axes: Axes, slots: int) -> None:
+    """Give the first slots more space."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    means = np.concatenate([runs.mean(axis=0) for runs in values.values()])
-    low, high = float(means.min()), float(means.max())
-    for axes in figure.axes:
-        axes.set_xscale("log")
-        axes.set_xlim(1, max(2, *(runs.shape[1] for runs in values.values())))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        if high > low:
-            axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    axes.set_xscale("log")
+    axes.set_xlim(1, max(2, slots))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _mark_benchmark(axes: Axes, case: Case) -> None:
+    """Draw the benchmark, or say at the end of the axis that it is beyond it."""
+    value, ends = case.benchmark.value, axes.get_ylim()
+    beyond = outside(value, ends, ("below", "above"))
+    if not beyond:
+        axes.axhline(value, color=INK, linewidth=1.2)
+    # The name stands above its line, and has space there.
+    low, high = ends
+    top = value + 0.1 * (high - low)
+    if not beyond and top > high:
+        axes.set_ylim(low, top)
+    axes.annotate(
+        f"{case.label}, {case.objective.amount(value)}{beyond}" if beyond else case.label,
+        xy=(0.01, min(max(value, low), high)),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, -3 if value > high else 3),
+        textcoords="offset points",
+        va="top" if value > high else "bottom",
+        fontsize=8.5,
+    )
 
 
 VALUE_OVER_TIME = Picture(
     "value_over_time",
     _over_time_title,
     _over_time_draw,
-    "Value up to the end of each slot: mean over the runs with confidence interval. The horizontal "
-    "line is the benchmark for the whole horizon.",
+    "Value up to the end of each slot: mean over the runs on this instance; bands are the "
+    "confidence interval, with fewer than five runs the range. The horizontal line is the "
+    "benchmark for the whole horizon. An axis of means fits the second half of it.",
 )

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows, legend, of_all, patch
+from edgeopt.studies.pictures.canvas import (
+    INK,
+    MUTED,
+    blank,
+    in_rows,
+    lead,
+    legend,
+    of_all,
+    patch,
+)
 from edgeopt.studies.rescue.pictures import SHOWN
 from edgeopt.studies.wording import number, plural
 
@@ -72,7 +81,8 @@ def failed_tasks(instance: RescueInstance, device: NDArray[np.integer]) -> NDArr
 def _chosen(case: Case) -> list[str]:
     """Name the best policy of all and, if that one fails tasks, the best that keeps them all."""
     rows = [case.best(), case.best(kept=True)]
-    return list(dict.fromkeys(str(row["policy"]) for row in rows if row is not None))
+    found = list(dict.fromkeys(str(row["policy"]) for row in rows if row is not None))
+    return found or [lead(case)]
 
 
 def _title(case: Case) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.instances.edf import ROUNDING
 from edgeopt.studies.entries import Metric, Picture
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.wording import number, percent, plural
@@ -179,7 +180,9 @@ def utilisation(instance: RescueInstance, trajectory: RescueTrajectory) -> NDArr
 
 
 def _utilisation_title(case: Case) -> str:
-    rows = case.table
+    rows = case.table[case.table["kind"] == "causal"]
+    if rows.empty:
+        return ONLY_HINDSIGHT
     low, high = rows["utilisation"].min(), rows["utilisation"].max()
     busiest = rows.iloc[int(rows["utilisation"].to_numpy().argmax())]
     best = case.best()
@@ -208,5 +211,6 @@ UTILISATION_OVER_TIME = Picture(
     _utilisation_title,
     _utilisation_draw,
     "Retraining work up to the end of each slot, as a share of the capacity that reserved work "
-    "leaves up to then, all servers together: mean over the runs with confidence interval.",
+    "leaves up to then, all servers together: mean over the runs on this instance; "
+    "bands are the confidence interval, with fewer than five runs the range.",
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
-from edgeopt.studies.pictures.canvas import colours
+from edgeopt.studies.pictures.canvas import Look, colours, looks_apart
 from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
-
-
-class Line(NamedTuple):
-    """How the line of a policy is drawn: its colour, and its dashes as matplotlib takes them."""
-
-    colour: str
-    style: Any
 
 
 def simulated(case: Case) -> dict[str, TapFingerTrajectory]:
@@ -58,17 +51,17 @@ def own_bound(case: Case, policy: str) -> float:
     return bound if bound > 0 else float("nan")
 
 
-def lines(case: Case) -> dict[str, Line]:
+def lines(case: Case) -> dict[str, Look]:
     """Give every policy a line: a colour for its method, dashes for its form."""
-    method = {name: entry.title.partition(",")[0] for name, entry in case.entries.items()}
+    method = {name: case.entries[name].title.partition(",")[0] for name in case.causal}
     colour = colours(method.values())
     forms: dict[str, int] = {}
     found = {}
     for name, of in method.items():
         place = forms.setdefault(of, 0)
         forms[of] += 1
-        found[name] = Line(colour[of], _STYLES[place % len(_STYLES)])
-    return found
+        found[name] = Look(colour[of], _STYLES[place % len(_STYLES)])
+    return found | looks_apart(case)
 
 
 def doublings(axis: Axis, low: float, high: float) -> None:

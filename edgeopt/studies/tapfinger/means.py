@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.tapfinger.log import (
@@ -56,7 +57,9 @@ def _means(case: Case) -> dict[str, float]:
 def _means_title(case: Case) -> str:
     if not case.instance.tasks:
         return "There are no tasks"
-    found = _means(case)
+    found = {name: mean for name, mean in _means(case).items() if case.entries[name].causal}
+    if not found:
+        return ONLY_HINDSIGHT
     best = min(found, key=lambda name: found[name])
     if not np.isfinite(found[best]):
         return "No policy completes all tasks"

@@ -55,15 +55,18 @@ def setting(instance: TapFingerInstance) -> str:
 
 def _rows(study: Study) -> pd.DataFrame:
     """Average over the instances of a study, and add the recorded figures."""
+    table = study.table.assign(
+        gap=study.table["bound_ratio"] - 1.0, seconds=1e-6 * study.table["decision_us"]
+    )
     found = over_instances(
         study,
-        (*_MEASURED, "bound_ratio", "decision_us"),
+        (*_MEASURED, "gap", "seconds"),
+        table=table,
         paired=("mean",),
         shares=("gpu", "cpu"),
+        signed=("gap",),
+        timings=("seconds",),
     )
-    for end in ("", "_low", "_high"):
-        found[f"gap{end}"] = found.pop(f"bound_ratio{end}") - 1.0
-        found[f"seconds{end}"] = 1e-6 * found.pop(f"decision_us{end}")
     labels = {name: entry.label for name, entry in study.system.offline.bounds.items()}
     bounds = {name: labels.get(entry.bound, "") for name, entry in study.cases[0].entries.items()}
     proven = found["gap"].notna()
@@ -84,7 +87,7 @@ THREE_CLUSTERS = Comparison(
     {
         "mean": "Mean flow time (slots)",
         "mean_recorded": "recorded",
-        "mean_difference": "Against the reference",
+        "mean_relative": "Times the reference",
         "median": "Median (slots)",
         "p95": "95th percentile (slots)",
         "gap": "Gap to the bound",

@@ -9,8 +9,13 @@ from edgeopt.bounds import check, growth_exponent
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import Evaluation
 from edgeopt.bounds.edr.instances import tiled
-from edgeopt.bounds.edr.separation import corrected_constant, published_constant, route_spread
-from edgeopt.instances.edr import named_instances
+from edgeopt.bounds.edr.separation import (
+    _clients,
+    corrected_constant,
+    published_constant,
+    route_spread,
+)
+from edgeopt.instances.edr import generate, named_instances
 
 STEP = 10 ** (-1 / 3)
 """Both step sizes over ten frames, where rates and costs are 1."""
@@ -119,6 +124,19 @@ def test_regret_of_alternating_prices_grows_by_one_in_every_frame_but_the_first(
     assert growth.exponent == pytest.approx(
         growth_exponent([16, 32, 64, 128], [15, 31, 63, 127]).exponent
     )
+
+
+def test_repeated_frames_repeat_the_energy_of_rounds():
+    base = generate(rng=1, sites=3, tasks=2, frames=3, slots=1, power="frame")
+    long = tiled(base, 2)
+    assert (long.round_energy == np.vstack([base.round_energy] * 2)).all()
+    assert len(np.unique(base.round_energy[:, 0])) == 3
+
+
+def test_energy_of_clients_adds_up_to_that_of_a_round():
+    instance = generate(rng=1, sites=4, tasks=3, frames=3, slots=1, power="frame", clients=3)
+    of_client = np.where(instance.client, _clients(instance)[0], 0.0)
+    np.testing.assert_allclose(of_client.sum(axis=2), instance.round_energy, rtol=1e-12)
 
 
 def test_published_constant_is_linear_in_the_horizon():

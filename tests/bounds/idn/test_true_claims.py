@@ -21,7 +21,9 @@ ABOUT = {
     if not claim.counterexample and issubclass(IdnInstance, claim.instance_type)
 }
 # Many slots that are all rounded, or programs to solve: fewer and smaller cases.
-LONG_RUNS = ("idn.theorem5_1", "idn.proposition", "idn.useful.regret", "idn.reserve")
+LONG_RUNS = (
+    "idn.theorem5_1", "idn.proposition", "idn.useful.regret", "idn.reserve", "idn.half.regret"
+)  # fmt: skip
 SIMULATED = [id for id in ABOUT if id.startswith(LONG_RUNS)]
 SOLVED = [id for id in ABOUT if id.startswith("idn.cooperative")]
 FAST = [id for id in ABOUT if id not in [*SIMULATED, *SOLVED]]
@@ -32,7 +34,7 @@ OBLIVIOUS = [
         for part in (
             "lemma_c*", "lemma3_1", "lemma_a*", "lemma_e1", "lemma_f[13679]*",
             "message_passing", "equation1*", "rounding", "capped_gain", "half", "half.gain",
-            "margin.gain", "useful.gain",
+            "half.filled", "margin.gain", "useful.gain",
         )
     )
     if id in FAST
@@ -101,10 +103,11 @@ def test_regret_over_long_horizons(seed):
     assert sharper.verdict == "holds", sharper.reason
 
 
-def test_regret_with_a_reserve():
+@pytest.mark.parametrize("residual", ["reserve", "half"])
+def test_regret_within_budgets(residual):
     said = Counter()
     for seed in range(6):
-        [found] = check(["idn.reserve.regret"], long(seed, 1000))
+        [found] = check([f"idn.{residual}.regret"], long(seed, 1000))
         said[found.verdict.value] += 1
     assert set(said) <= {"holds", "vacuous"}
     assert said["holds"] >= 3
@@ -139,6 +142,10 @@ def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
     assert silent == {
         "idn.useful.regret",
         "idn.reserve.regret",
+        "idn.half.regret",
+        "idn.half.filled",
+        "idn.half.filled.budget",
+        "idn.filled.run_time",
         "idn.equation149",
         "idn.lemma_f11",
         "idn.rounding",

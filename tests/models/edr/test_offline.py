@@ -15,6 +15,7 @@ from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.recourse import FrameRecourse
 from edgeopt.solvers import solve
 from tests.draws import draws
+from tests.online.edr.scenarios import two_sites
 from tests.strategies import edr_instances
 
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
@@ -56,6 +57,9 @@ def holds(instance, plan, *, relax):
     assert plan.training_cost == pytest.approx((instance.round_cost * rounds).sum(axis=1))
     assert (plan.unserved >= 0).all()
     assert (plan.unserved <= instance.requests.sum(axis=(1, 2)) + 1e-9).all()
+    assert plan.type_cost.sum(axis=1) == pytest.approx(plan.request_cost, **CLOSE)
+    served = (instance.requests.sum(axis=(1, 2)) - plan.unserved).sum(axis=1)
+    assert (plan.accurate <= served + 1e-9 * instance.requests.sum()).all()
     penalties = late_price(instance) @ plan.missing
     penalties += (plan.unserved @ unserved_price(instance)).sum()
     assert plan.cost + penalties == pytest.approx(plan.objective, rel=1e-9, abs=1e-9)
@@ -106,6 +110,16 @@ def by_program(instance, frame, cap, rounds):
     cost[start : start + len(columns.route)] *= columns.route[:, 0] == frame
     cost[start + len(columns.route) :] *= columns.asked[:, 0] == frame
     return optimum(program.replace(cost=cost, lower=lower, upper=upper))
+
+
+def test_what_each_type_of_request_costs_by_hand():
+    price, accuracy = np.array([0.1, 0.0, 0.1]), [[0.5, 1.0], [1.0, 0.25]]
+    plan = solve_offline(two_sites(price=price, accuracy=accuracy, cap=np.full(3, np.inf)))
+    # All requests stay where they arrive, but those of type 1 at site 0 go to site 1.
+    seconds = 0.5 * np.array([2 * 1.0 + 3 * 0.5, 3.0])
+    energy = 3.0 * np.array([2 * 1.0 + 3 * 2.0, 4.0])
+    assert plan.type_cost == pytest.approx(2 * (seconds + np.outer(price, energy)))
+    assert plan.accurate == pytest.approx([2 * (2 * 0.5 + 3 * 1.0 + 1 * 0.25)] * 3)
 
 
 def test_a_drawn_instance_is_proven():

@@ -188,6 +188,11 @@ def show(instance: EdrInstance, t: int, remaining: NDArray[np.int64], **changes:
         "round_energy": np.where(active, instance.round_energy[t], 0.0),
         "round_seconds": np.where(active, instance.round_seconds[t], 0.0),
         "round_work": np.where(active[:, None], instance.round_work, 0.0),
+        "client": instance.client & known[:, None],
+        "server": np.where(known, instance.server, -1),
+        "model_size": np.where(known, instance.model_size, 0.0),
+        "rate": instance.rate[t],
+        "power": np.broadcast_to(instance.power, instance.rate.shape[:2])[t],
     }
     return Frame(**fields | changes)
 

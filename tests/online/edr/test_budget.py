@@ -15,6 +15,7 @@ from edgeopt.online.edr.budget import BUDGETS, expected_needs, mean_need, slot_b
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
+from edgeopt.online.edr.policies.scenario import Scenario
 from tests.draws import draws
 from tests.online.edr.scenarios import step_through, table, two_sites
 from tests.strategies import edr_instances
@@ -195,7 +196,14 @@ def slots(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[tuple[Slot, np.
 
 @pytest.mark.parametrize(
     "policy",
-    [Greedy(), EvenRate(), EvenRate(guard=0.5), EvenRate(elastic="shed", guard=1.0)],
+    [
+        Greedy(),
+        EvenRate(),
+        EvenRate(guard=0.5),
+        EvenRate(elastic="shed", guard=1.0),
+        EvenRate(reserve="trend"),
+        Scenario(),
+    ],
     ids=lambda policy: policy.name,
 )
 @settings(max_examples=draws(15))
@@ -203,13 +211,34 @@ def slots(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[tuple[Slot, np.
 def test_training_leaves_what_inference_used_last_and_deadlines_yield_to_the_cap(
     policy: EdrPolicy[Any], instance: EdrInstance
 ) -> None:
-    used = 0.0
+    used: list[float] = []
     for step in step_through(EdrEnvironment(instance), policy):
         if isinstance(step.seen, Frame):
+            reserve = used[-1] if used else 0.0
+            if policy.reserve == "trend" and len(used) > 1:
+                reserve += max(used[-1] - used[-2], 0.0)
             energy = step.decision @ step.seen.round_energy  # type: ignore[operator]
-            assert energy <= max(step.seen.cap - used, 0.0) + 1e-9
+            assert energy <= max(step.seen.cap - reserve, 0.0) + 1e-9
         if isinstance(step.feedback, ClosedFrame):
-            used = step.feedback.energy - step.feedback.training_energy
+            used.append(step.feedback.energy - step.feedback.training_energy)
+
+
+def test_rising_inference_is_reserved_for_once_more() -> None:
+    # Inference takes 9, 18 and then 27 Wh; three rounds a frame take 9 Wh.
+    growing = np.array([1.0, 2.0, 3.0])[:, None, None, None]
+    instance = two_sites(
+        cap=[np.inf, np.inf, 35.0], requests=growing * np.tile([[1.0, 0.5], [1.5, 0.0]], (2, 1, 1)),
+        arrival=[0, 0], deadline=[2, 2], rounds=[9, 1], capacity=[40.0, 80.0],
+    )  # fmt: skip
+    cautious, other = (
+        simulate(EdrEnvironment(instance), EvenRate(guard=None, reserve=reserve), runs=1)
+        for reserve in ("trend", "last")
+    )
+    assert cautious.inference_energy[0] == pytest.approx([9.0, 18.0, 27.0])
+    assert cautious.training_energy[0, 2] == 6.0
+    assert other.training_energy[0, 2] == 9.0
+    assert not cautious.excess.any()
+    assert other.excess[0, 2] == pytest.approx(1.0)
 
 
 def test_a_cap_of_zero_stops_training_and_is_broken_openly_or_kept_by_shedding() -> None:

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.edr import generate
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, ClosedFrame, Flows, Frame, Served, Slot
-from edgeopt.online.edr.policies.baselines import EvenRate
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
+from edgeopt.online.edr.replay import Replay
+from edgeopt.studies.edr.log import efficiency
 from tests.online.edr.scenarios import ALL, NOTHING, at_slot, step_through, two_sites
 
 
@@ -36,8 +40,50 @@ def test_a_policy_is_shown_the_sites_and_nothing_of_the_future() -> None:
     assert shown.delay_weight == truth.delay_weight
 
 
-def test_a_frame_shows_what_has_arrived_and_what_is_left() -> None:
+def test_powers_that_change_are_not_shown_in_advance() -> None:
+    truth = two_sites(power=[[1.0, 1.0], [1.0, 2.0], [1.0, 1.0]])
+    assert EdrEnvironment(truth).instance.power.tolist() == [[0.0, 0.0]]
+
+
+def test_past_rounds_are_replayed_at_the_power_of_their_frame() -> None:
+    truth = generate(rng=2, sites=4, tasks=8, frames=6, slots=2, power="frame", history="channel")
+    assert truth.power.shape == (6, 4)
+    environment = EdrEnvironment(truth)
+    replay = Replay.of(environment.instance, history=True)
+    for step in step_through(environment, EvenRate()):
+        if isinstance(step.seen, Frame):
+            replay = replay.with_frame(step.seen)
+    # A task that has just arrived is told all frames before; where it is over, nothing more.
+    seen = truth.arrival[None, :] + truth.window > np.arange(6)[:, None]
+    energy = replay.energy[24:]
+    assert (truth.arrival > 0).any()
+    np.testing.assert_allclose(energy[seen], truth.round_energy[seen], rtol=1e-12)
+    # Hours of the day before count at the powers of the first frame.
+    assert truth.history is not None
+    past = truth.replace(rate=truth.history.rate[:6], power=truth.power[0])
+    np.testing.assert_allclose(replay.energy[:6], past.round_energy, rtol=1e-12)
+
+
+def test_accuracy_counts_in_the_efficiency_and_nowhere_else() -> None:
     truth = two_sites()
+    plain = simulate(EdrEnvironment(truth), Greedy(), runs=1)
+    rough = truth.replace(accuracy=[[0.5, 1.0], [1.0, 0.25]])
+    weighed = simulate(EdrEnvironment(rough), Greedy(), runs=1)
+    assert plain.accurate == pytest.approx(plain.asked - plain.unserved)
+    for name in ("reward", "energy", "delay_cost", "unserved", "rounds", "quality"):
+        assert (getattr(plain, name) == getattr(weighed, name)).all(), name
+    episode = at_slot(rough, [0, 0])
+    episode.act(ALL)
+    # Two requests on site 0 at 0.5, three of the same type on site 1, one of the other at 0.25.
+    assert episode.accurate.tolist() == [2 * 0.5 + 3 * 1.0 + 1 * 0.25, 0.0, 0.0]
+    paid = (weighed.energy_cost + weighed.delay_cost).sum()
+    paid -= 3.0 * (weighed.training_energy @ truth.price).sum()
+    assert efficiency(rough, weighed) == pytest.approx(weighed.accurate.sum() / paid)
+    assert (efficiency(rough, weighed) < efficiency(truth, plain)).all()
+
+
+def test_a_frame_shows_what_has_arrived_and_what_is_left() -> None:
+    truth = two_sites(model_size=[8.0, 9.0], power=[0.0, 0.0])
     episode = EdrEnvironment(truth).episode(0)
     first = episode.observe()
     assert isinstance(first, Frame)
@@ -49,6 +95,10 @@ def test_a_frame_shows_what_has_arrived_and_what_is_left() -> None:
     assert first.even_rate.tolist() == [2.0, 0.0]
     assert first.round_energy.tolist() == [3.0, 0.0]  # 1 GFLOP at 1 Wh and 1 GFLOP at 2 Wh
     assert first.round_work.tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    assert first.client.tolist() == [[True, True], [False, False]]
+    assert first.server.tolist() == [0, -1]
+    assert first.model_size.tolist() == [8.0, 0.0]
+    assert (first.rate == truth.rate[0]).all()
     assert first.forecast is None
 
     accepted = episode.act(np.array([3, 0]))

@@ -44,6 +44,9 @@ def test_the_weight_is_twice_the_typical_rate_by_cost():
     assert steps[1].requested_rounds.tolist() == [0.0]
     cheaper = falling_cap().replace(price=np.full(2, 0.25), price_prior=0.25)
     assert drive(Lyapunov(), cheaper)[0].planned.weight == 24.0
+    for kind in (Lyapunov, Oasdr):
+        assert drive(kind(weight0=0.5), cheaper)[0].planned.weight == 6.0
+        assert drive(kind(weight0=0.5, weight=7.0), cheaper)[0].planned.weight == 7.0
 
 
 def test_the_price_of_energy_by_hand():
@@ -268,7 +271,8 @@ def test_the_dearest_task_per_watt_hour_gives_way():
     ("kind", "options"),
     [
         *((Lyapunov, {name: value}) for name, value in (
-            ("weight", -1.0), ("weight", np.inf), ("catch_up", 0.0), ("elastic", "hard"),
+            ("weight", -1.0), ("weight", np.inf), ("weight0", -1.0), ("catch_up", 0.0),
+            ("elastic", "hard"),
             ("budget", "none"),
         )),
         *((Oasdr, {name: value}) for name, value in (

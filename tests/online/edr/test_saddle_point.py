@@ -84,8 +84,9 @@ def test_cost_of_a_round_and_its_scale():
     frame = show(instance, 1, instance.rounds)
     # One GFLOP, one Wh; no model is sent anywhere.
     assert unit_cost(instance, frame, -2.0).tolist() == [-1.0]
-    assert typical(frame, np.array([-1.0])) == (3.0, 1.0)
-    assert typical(frame, np.array([0.0])) == (3.0, 1.0)
+    # Both frames are the window of the task.
+    assert typical(frame, np.array([-1.0])) == (3.0, 1.0, 2.0)
+    assert typical(frame, np.array([0.0])) == (3.0, 1.0, 2.0)
     assert trainable(frame).tolist() == [True]
     done = show(instance, 1, np.zeros(1, dtype=int))
     assert trainable(done).tolist() == [False]
@@ -203,16 +204,41 @@ def test_the_price_that_is_expected_leads_the_step():
 
 
 def test_steps_get_their_unit_from_the_first_tasks():
-    """Typical rate 2/3, typical cost 1: factors T^(-1/3) unless given."""
+    """Typical rate 2/3, typical cost 1: the mean window, 3, and 1 unless given."""
     instance = never_trained(3)
     rule = drive(SaddlePoint(), instance)[0].planned.rule
-    usual = 3.0 ** (-1 / 3)
-    np.testing.assert_allclose(rule.sizes(0), [usual * 2 / 3, usual * 3 / 2])
+    np.testing.assert_allclose(rule.sizes(0), [3.0 * 2 / 3, 1.0 * 3 / 2])
+    rule = drive(SaddlePoint(mu0=0.5), instance)[0].planned.rule
+    np.testing.assert_allclose(rule.sizes(0), [3.0 * 2 / 3, 0.5 * 3 / 2])
     rule = drive(SaddlePoint(alpha0=2.0, mu0=0.5, cost_scale=4.0), instance)[0].planned.rule
     np.testing.assert_allclose(rule.sizes(0), [2.0 * (2 / 3) / 4.0, 0.5 * 4.0 / (2 / 3)])
     late = instance.replace(arrival=[1])
     assert drive(SaddlePoint(), late)[0].planned.rule is None
-    assert drive(SaddlePoint(), late)[1].planned.rule is not None
+    assert drive(SaddlePoint(), late)[1].planned.rule.primal == 2.0
+
+
+def test_only_the_windows_of_the_first_tasks_count():
+    """Windows of 1 and 2 frames are seen first, longer ones of later tasks are not."""
+    instance = wide(np.random.default_rng(0)).replace(
+        arrival=[0, 1, 1, 1, 0], deadline=[0, 1, 1, 1, 1]
+    )
+    assert drive(SaddlePoint(), instance)[0].planned.rule.primal == 1.5
+
+
+@given(edr_instances(frames=6, tasks=4), st.sampled_from(["current", "stale"]), SEEDS)
+def test_printed_steps_shrink_with_the_horizon(instance: EdrInstance, index: Any, seed: int):
+    """Bit for bit the steps of the exponent that the paper prints."""
+    factor = instance.frames ** (-1 / 3)
+    given_factors = SaddlePoint(index=index, gradient=index, alpha0=factor, mu0=factor)
+    printed = SaddlePoint(index=index, gradient=index, step="printed")
+    for one, other in zip(
+        drive(given_factors, instance, seed), drive(printed, instance, seed), strict=True
+    ):
+        np.testing.assert_array_equal(one.planned.saddle.point, other.planned.saddle.point)
+        np.testing.assert_array_equal(one.requested_rounds, other.requested_rounds)
+        np.testing.assert_array_equal(
+            one.closed.saddle.multipliers, other.closed.saddle.multipliers
+        )
 
 
 @pytest.mark.parametrize(
@@ -230,6 +256,8 @@ def test_steps_get_their_unit_from_the_first_tasks():
         ({"mu0": np.inf}, "mu0"),
         ({"cost_scale": 0.0}, "cost_scale"),
         ({"step": STEP, "alpha0": 1.0}, "step"),
+        ({"step": "printed", "mu0": 1.0}, "step"),
+        ({"step": "scaled"}, "'printed', or a step rule"),
         ({"guard": 0.0}, "guard"),
         ({"reserve": "first"}, "reserve"),
         ({"budget": "none"}, "budget"),

@@ -106,6 +106,22 @@ def test_the_published_static_greedy_stops_once_no_repository_is_needed(
     assert (full.allocation >= found.allocation).all()
 
 
+@pytest.mark.parametrize("plan", ["slots", "mean"])
+def test_the_published_static_greedy_leaves_budgets_unused(plan: Any) -> None:
+    """After the last pick no repository serves anything, before it some does."""
+    instance = generate(topology=2, tasks=4, replicas=2, horizon=3, rate=2.0)
+    found = StaticGreedy.plan(instance, plan=plan, stop="served").allocation
+    order = picks(instance, Demand.of(instance, normalised=True))
+    count = int(found.sum() - instance.empty.sum())
+    assert 0 < count < order.size
+    slot = np.rint(instance.requests.mean(axis=0)).astype(int)
+    permanent = instance.ranking.permanent
+    assert not serve(instance, slot, found).load[permanent].any()
+    before = found.copy()
+    before.flat[order[count - 1]] = False
+    assert serve(instance, slot, before).load[permanent].any()
+
+
 def test_picks_are_the_greedy_placement_in_its_order() -> None:
     instance = generate(topology=2, tasks=4, replicas=2, horizon=3)
     demand = Demand.of(instance, normalised=True)

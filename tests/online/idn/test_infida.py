@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
@@ -19,6 +19,7 @@ from edgeopt.online.mirror_ascent import (
     FixedStep,
     KnapsackEntropy,
     MirrorAscent,
+    Product,
     StepRule,
     TheoryStep,
 )
@@ -146,7 +147,7 @@ def test_what_is_there_already_fills_a_budget_first() -> None:
     credit = np.array([1.0, 9.0, 99.0, 7.0])
     for before, filled in (([], [0, 3]), ([1], [0, 1]), ([2], [0, 2, 3])):
         out = np.zeros(4, dtype=bool)
-        compact._refill(share, credit, size, 4.0, np.isin(np.arange(4), before), out)
+        compact.refill_row(share, credit, size, 4.0, np.isin(np.arange(4), before), out)
         assert np.flatnonzero(out).tolist() == filled
 
 
@@ -250,7 +251,7 @@ def test_stepping_by_hand_needs_no_environment() -> None:
     assert again.shape == allocation.shape
 
 
-def rule_of(step: Any, reach: float, horizon: int) -> StepRule:
+def rule_of(step: Any, reach: Any, horizon: int) -> StepRule:
     if step == "theory":
         return TheoryStep(reach / 2, horizon)
     return AdaptiveStep(10.0) if step == "adaptive" else FixedStep(step)
@@ -268,13 +269,12 @@ def test_nodes_climb_as_generic_mirror_ascent(
     peak = float(instance.requests.max() + 1)
     policy = Infida(step=step, ascent=ascent, peak=peak)
     constants = node_constants(instance, peak=peak)
-    nodes = {}
-    for v in np.flatnonzero(constants.free):
-        mirror = KnapsackEntropy(instance.size[v], float(instance.budget[v]))
-        rule = rule_of(step, float(constants.reach[v]), instance.horizon)
-        nodes[v] = MirrorAscent(mirror, rule, ascent)
-        assert mirror.diameter == pytest.approx(constants.diameter[v])
-    climbing = {v: node.start() for v, node in nodes.items()}
+    free = np.flatnonzero(constants.free)
+    assume(free.size > 0)
+    nodes = Product([KnapsackEntropy(instance.size[v], float(instance.budget[v])) for v in free])
+    np.testing.assert_allclose(nodes.diameter, constants.diameter[free])
+    generic = MirrorAscent(nodes, rule_of(step, constants.reach[free], instance.horizon), ascent)
+    climbing = generic.start()
 
     environment, rng = IdnEnvironment(instance), np.random.default_rng(0)
     episode = environment.episode(environment.scenarios(rng, 1)[0])
@@ -283,7 +283,9 @@ def test_nodes_climb_as_generic_mirror_ascent(
         decision, state = policy.decide(state, observation, rng)
         outcome = episode.act(decision)
         g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
-        climbing = {v: nodes[v].update(other, g[v]) for v, other in climbing.items()}
+        climbing = generic.update(climbing, g[free].ravel())
         state = policy.learn(state, observation, decision, outcome)
-        for v, other in climbing.items():
-            np.testing.assert_allclose(state.fractional[v], other.point, rtol=1e-9, atol=1e-12)
+        mine = state.fractional[free].ravel()
+        np.testing.assert_allclose(mine, climbing.point, rtol=1e-9, atol=1e-12)
+    proven = state.ascent.regret_bound(state.climbing)
+    assert proven == pytest.approx(generic.regret_bound(climbing), rel=1e-9)

@@ -100,8 +100,9 @@ class Plain:
             if self.client[i][j]:
                 total += self.local_steps[i] * self.step_work[i][j] * self.energy_per_work[j]
         for j in self.away(i):
-            up = self.power[j] * self.sent(self.model_size[i], t, j, s)
-            down = self.power[s] * self.sent(self.model_size[i], t, s, j)
+            power = self.power[t if len(self.power) > 1 else 0]
+            up = power[j] * self.sent(self.model_size[i], t, j, s)
+            down = power[s] * self.sent(self.model_size[i], t, s, j)
             total += (up + down) / 3600
         return total
 

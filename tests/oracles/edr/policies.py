@@ -185,6 +185,7 @@ def saddle_point(
     init: str,
     alpha0: float | None = None,
     mu0: float | None = None,
+    step_rule: str | None = None,
 ) -> list[list[float]]:
     """Return the fractions of every frame, given the rounds that are left when it begins.
 
@@ -203,9 +204,11 @@ def saddle_point(
         if alpha is None and any(alive):
             abar = sum(float(plain.a(i)) for i in tasks if alive[i]) / sum(alive)
             cbar = sum(abs(cost[i]) for i in tasks if alive[i]) / sum(alive) or 1.0
-            usual = plain.T ** (-1 / 3)
-            alpha = (usual if alpha0 is None else alpha0) * abar / cbar
-            mu = (usual if mu0 is None else mu0) * cbar / abar
+            new = [i for i in tasks if alive[i]]
+            window = sum(plain.deadline[i] - plain.arrival[i] + 1 for i in new) / len(new)
+            usual = (window, 1.0) if step_rule is None else (plain.T ** (-1 / 3),) * 2
+            alpha = (usual[0] if alpha0 is None else alpha0) * abar / cbar
+            mu = (usual[1] if mu0 is None else mu0) * cbar / abar
         x = [v if here else 0.0 for v, here in zip(x, alive, strict=True)]
         lam = [v if here else 0.0 for v, here in zip(lam, alive, strict=True)]
         fresh = [here and not then for here, then in zip(alive, before, strict=True)]

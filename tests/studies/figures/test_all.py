@@ -40,8 +40,9 @@ def test_headings_and_caveats_are_complete(paper_figure: PaperFigure) -> None:
     assert title[0] != title[0].upper() or title.split()[0].isupper()
     assert not title.endswith(".")
     reasons = [line.why for line in paper_figure.published if line.why]
-    for sentence in (*paper_figure.caveats, *reasons):
-        assert sentence.endswith("."), sentence
+    for quick in (True, False):
+        for sentence in (*paper_figure.caveats_of(quick), *reasons):
+            assert sentence.endswith("."), sentence
     assert len({line.what for line in paper_figure.published}) == len(paper_figure.published)
 
 

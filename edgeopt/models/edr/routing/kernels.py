@@ -40,40 +40,7 @@ def cheapest_total(
     return total
 
 
-@compiled(writes="out")
-def weigh(
-    first: NDArray[np.int64],
-    site: NDArray[np.int32],
-    cost: Floats,
-    surcharge: Floats,
-    work: Floats,
-    out: Floats,
-) -> None:
-    """Write the cost of each route per GFLOP; ``surcharge`` has the shape [N, J]."""
-    types = work.size
-    for row in range(first.size - 1):
-        kind = row % types
-        for route in range(first[row], first[row + 1]):
-            out[route] = (cost[route] + surcharge[kind, site[route]]) / work[kind]
-
-
-@compiled
-def cost_routes(
-    first: NDArray[np.int64],
-    site: NDArray[np.int32],
-    seconds: Floats,
-    energy: Floats,
-    per_energy: float,
-    per_second: float,
-) -> Floats:
-    """Return the cost of a request on each route, shape [A]."""
-    cost = np.empty(site.size, dtype=np.float64)
-    types = energy.shape[1]
-    for row in range(first.size - 1):
-        kind = row % types
-        for route in range(first[row], first[row + 1]):
-            cost[route] = per_energy * energy[site[route], kind] + per_second * seconds[route]
-    return cost
+SAMPLE = 32  # rows of each type that say how far from the cheapest the last of a few routes lies
 
 
 @compiled(writes="chosen")
@@ -88,30 +55,59 @@ def cheapest_routes(
 ) -> int:
     """Choose the cheapest routes of each row, where a better one than chosen exists.
 
+    Of a row of each type about `few` are chosen on average: those within a margin of the cheapest.
     ``surcharge`` as in `cheapest_total`; ``chosen`` is changed in place, shape [A].
     """
     types, sites = surcharge.shape[1:]
-    best, place = np.empty(few, dtype=np.float64), np.empty(few, dtype=np.int64)
+    margin = _margins(first, site, cost, surcharge, few)
+    value = np.empty(np.max(np.diff(first)), dtype=np.float64)
     improved = 0
     for row in range(first.size - 1):
-        extra = surcharge[row // (sites * types), row % types]
-        least, worst, kept = np.inf, np.inf, 0
-        for route in range(first[row], first[row + 1]):
+        kind, begin, end = row % types, first[row], first[row + 1]
+        extra = surcharge[row // (sites * types), kind]
+        least, known = np.inf, np.inf
+        for route in range(begin, end):
             each = cost[route] + extra[site[route]]
+            value[route - begin] = each
+            least = min(least, each)
             if chosen[route]:
-                least = min(least, each)
-            if each < worst:
-                # Sorted insertion; the list is short.
-                at = kept if kept < few else few - 1
-                while at > 0 and best[at - 1] > each:
-                    best[at], place[at] = best[at - 1], place[at - 1]
-                    at -= 1
-                best[at], place[at] = each, route
-                kept = min(kept + 1, few)
-                if kept == few:
-                    worst = best[few - 1]
-        if kept > 0 and best[0] < least - tolerance:
+                known = min(known, each)
+        if least < known - tolerance:
             improved += 1
-            for i in range(kept):
-                chosen[place[i]] = True
+            most = least + margin[kind]
+            for i in range(end - begin):
+                if value[i] <= most:
+                    chosen[begin + i] = True
     return improved
+
+
+@compiled
+def _margins(
+    first: NDArray[np.int64],
+    site: NDArray[np.int32],
+    cost: Floats,
+    surcharge: Floats,
+    few: int,
+) -> Floats:
+    """Return how much dearer than the cheapest route of a row a few others are, per type."""
+    types, sites = surcharge.shape[1:]
+    margin, best = np.zeros(types, dtype=np.float64), np.empty(few, dtype=np.float64)
+    rows = first.size - 1
+    for kind in range(types):
+        total, seen = 0.0, 0
+        for row in range(kind, rows, types * max(rows // (types * SAMPLE), 1)):
+            best[:] = np.inf
+            extra = surcharge[row // (sites * types), kind]
+            for route in range(first[row], first[row + 1]):
+                each = cost[route] + extra[site[route]]
+                if each < best[few - 1]:
+                    at = few - 1
+                    while at > 0 and best[at - 1] > each:
+                        best[at] = best[at - 1]
+                        at -= 1
+                    best[at] = each
+            if best[few - 1] < np.inf:
+                total += best[few - 1] - best[0]
+                seen += 1
+        margin[kind] = total / seen if seen > 0 else np.inf
+    return margin

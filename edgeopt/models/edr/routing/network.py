@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.errors import SolverError
-from edgeopt.models.edr.routing.kernels import cheapest_routes, weigh
+from edgeopt.models.edr.routing.kernels import cheapest_routes
 from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
 from edgeopt.solvers.transport import TransportSimplex
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FEW = 8  # routes of a row to begin with, and to add at a time
+FEW = 4  # routes of a row to begin with, and to add at a time
 SMALL = 30_000  # problems with up to this many routes take all of them from the start
 FLAT = 1e-12  # two values within this share of their size are equal
 STRIDE = 1.05  # factor of the first step away from a price that is thought to be near
@@ -81,8 +81,7 @@ def solve_by_network(
         )
         if routes.size == problem.routes or plan.gap <= gap:
             return plan
-        scale = FLAT * float(np.abs(problem.cost).max(initial=0.0))
-        if not _choose(problem, guess, chosen, scale):
+        if not _choose(problem, guess, chosen, FLAT * problem.dearest):
             return plan
 
 
@@ -110,27 +109,32 @@ class _Search:
         last: _Search | None,
     ) -> None:
         self.whole, self.penalties, self.routes = whole, penalties, routes
-        problem = whole if routes.size == whole.routes else whole.restricted(routes)
-        self.problem, self.weight = problem, np.empty(problem.routes)
-        self.simplex: TransportSimplex
-        slots, sites = problem.capacity.shape
-        work = np.tile(problem.work, slots * sites)
+        slots, sites = whole.capacity.shape
+        first = np.searchsorted(routes, whole.first)
+        row, site = np.repeat(np.arange(whole.demand.size), np.diff(first)), whole.site[routes]
+        kind = row % whole.types
+        self.work = whole.work[kind]
+        # of a GFLOP on each route
+        self.cost = whole.cost[routes] / self.work
+        self.energy = whole.energy[site, kind] / self.work
+        work = np.tile(whole.work, slots * sites)
         self.unserved = penalties.unserved / work
         self.guess = min(guess.energy, penalties.excess)
         self.sink_price = (guess.site + guess.room).ravel()
-        sink = problem.site if slots == 1 else problem.site + (problem.slot * sites)
+        sink = site if slots == 1 else site + (row // (sites * whole.types) * sites)
+        self.simplex: TransportSimplex
         if last is not None:
             position = np.searchsorted(routes, last.routes)
-            self.simplex = last.simplex.with_routes(problem.first, sink, position)
+            self.simplex = last.simplex.with_routes(first, sink, position)
             return
-        coupled = problem.coupled
+        coupled = whole.coupled
         self.simplex = TransportSimplex(
-            problem.first,
+            first,
             sink,
-            problem.demand.ravel() * work,
-            problem.capacity.ravel(),
+            whole.demand.ravel() * work,
+            whole.capacity.ravel(),
             np.tile(np.arange(sites), slots) if coupled else None,
-            problem.room if coupled else None,
+            whole.room if coupled else None,
         )
 
     def run(self) -> tuple[NDArray[np.int64], Floats, Floats, Prices]:
@@ -138,13 +142,12 @@ class _Search:
         low, high = self._bracket()
         share = 0.0
         if high is not low:
-            share = (low.energy - self.problem.budget) / (low.energy - high.energy)
+            share = (low.energy - self.whole.budget) / (low.energy - high.energy)
         whole = self.whole
         flow, unserved = np.zeros(self.routes.size), np.zeros(whole.demand.size)
         for line, part in ((low, 1.0 - share), (high, share)):
             if part > 0.0:
-                requests = line.flow.amount / self.problem.work[self._kind(line.flow)]
-                flow[line.flow.route] += part * requests
+                flow[line.flow.route] += part * line.flow.amount / self.work[line.flow.route]
                 unserved += part * line.flow.unserved
         unserved /= np.tile(whole.work, whole.slots * whole.sites)
         proof = high.flow
@@ -153,27 +156,19 @@ class _Search:
         used = np.flatnonzero(flow)
         return self.routes[used], flow[used], unserved.reshape(whole.demand.shape), prices
 
-    def _kind(self, flow: TransportFlow) -> NDArray[np.int64]:
-        return self.problem.row_of(flow.route) % self.problem.types
-
     def _line(self, price: float) -> _Line:
         """Solve at a price of energy, from wherever the last solve ended."""
-        problem = self.problem
-        surcharge = np.multiply(price, problem.energy.T, order="C")
-        weigh(problem.first, problem.site, problem.cost, surcharge, problem.work, self.weight)
-        flow = self.simplex.solve(self.weight, self.unserved, sink_price=self.sink_price)
-        kind = self._kind(flow)
-        requests = flow.amount / problem.work[kind]
-        cost = float(requests @ problem.cost[flow.route]) + float(self.unserved @ flow.unserved)
-        energy = float(requests @ problem.energy[problem.site[flow.route], kind])
-        return _Line(price, cost, energy, flow)
+        weight = self.cost + price * self.energy
+        flow = self.simplex.solve(weight, self.unserved, sink_price=self.sink_price)
+        cost = flow.amount @ self.cost[flow.route] + self.unserved @ flow.unserved
+        return _Line(price, float(cost), float(flow.amount @ self.energy[flow.route]), flow)
 
     def _bracket(self) -> tuple[_Line, _Line]:
         """Return the lines to mix: the first uses the budget or more, the second at most that.
 
         Both are the same where no mixture is needed.
         """
-        budget = self.problem.budget
+        budget = self.whole.budget
         if np.isposinf(budget):
             free = self._line(0.0)
             return free, free
@@ -186,18 +181,25 @@ class _Search:
             low, high = self._cheaper(here)
             if low.energy <= budget:
                 return low, low
+        crossing = False
         for _ in range(MOST):
             # Where lines differ by rounding alone, one of them is returned.
             known = (low.energy, high.energy)
-            price = (high.cost - low.cost) / (low.energy - high.energy)
+            if crossing:
+                price = (high.cost - low.cost) / (low.energy - high.energy)
+            else:
+                share = (low.energy - budget) / (low.energy - high.energy)
+                price = low.price + share * (high.price - low.price)
             price = min(max(price, low.price), high.price)
             here = self._line(price)
+            new = here.energy not in known
             size = abs(high.cost) + price * abs(high.energy)
-            if here.at(price) >= high.at(price) - FLAT * size or here.energy in known:
+            if crossing and (here.at(price) >= high.at(price) - FLAT * size or not new):
                 # Nothing lies below the crossing: its prices prove the mixture.
                 proof = here.flow
                 flow = high.flow.priced_as(proof)
                 return low, high._replace(price=price, flow=flow)
+            crossing = not new
             if here.energy > budget:
                 low = here
             else:
@@ -208,12 +210,12 @@ class _Search:
         """Return lines on either side of the budget above a price, or twice the dearest one."""
         most, factor = self.penalties.excess, STRIDE
         price = low.price * factor
-        if price == 0.0 and self.problem.routes:
-            spread = float(np.ptp(self.problem.energy / self.problem.work)) or 1.0
-            price = 1e-1 * float(np.ptp(self.weight)) / spread
+        if price == 0.0 and self.routes.size:
+            spread = float(np.ptp(self.energy)) or 1.0
+            price = 1e-1 * float(np.ptp(self.cost)) / spread
         while 0.0 < price < most:
             line = self._line(price)
-            if line.energy <= self.problem.budget:
+            if line.energy <= self.whole.budget:
                 return low, line
             low, factor = line, min(factor**3, 10.0)
             price *= factor
@@ -226,7 +228,7 @@ class _Search:
         price = high.price / factor
         while price > 1e-2 * self.guess:
             line = self._line(price)
-            if line.energy > self.problem.budget:
+            if line.energy > self.whole.budget:
                 return line, high
             high, factor = line, min(factor**3, 10.0)
             price /= factor

@@ -120,15 +120,6 @@ class RoutingProblem:
         """Return the row of some routes, without counting through all of them."""
         return np.searchsorted(self.first, routes, side="right") - 1
 
-    def restricted(self, routes: NDArray[np.int64]) -> Self:
-        """Return the problem on some of its routes, in ascending order."""
-        return self.replace(
-            first=np.searchsorted(routes, self.first),
-            site=self.site[routes],
-            seconds=self.seconds[routes],
-            cost=self.cost[routes],
-        )
-
     @property
     def slot(self) -> NDArray[np.int64]:
         """Slot of each route, shape [A]."""
@@ -148,6 +139,11 @@ class RoutingProblem:
     def route_energy(self) -> Floats:
         """Energy of a request on each route, Wh, shape [A]."""
         return self.energy[self.site, self.type]
+
+    @cached_property
+    def dearest(self) -> float:
+        """Largest absolute cost of a route."""
+        return float(max(self.cost.max(initial=0.0), -self.cost.min(initial=0.0)))
 
     @cached_property
     def coupled(self) -> bool:
@@ -182,7 +178,7 @@ class RoutingProblem:
         check_choice("elastic", elastic, ("soft", "shed"))
         spent = self.energy[self.energy > 0]
         least, most = (float(spent.min()), float(spent.max())) if spent.size else (1.0, 1.0)
-        dearest = float(np.abs(self.cost).max(initial=0.0)) or 1.0
+        dearest = self.dearest or 1.0
         if elastic == "soft":
             excess = STEEP * dearest / least
             return Penalties(unserved=STEEPER * excess * most, excess=excess)

@@ -12,7 +12,6 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
-from edgeopt.models.edr.routing.kernels import cost_routes
 from edgeopt.models.edr.routing.problem import RoutingProblem
 from edgeopt.options import check_whole, real_array
 
@@ -107,60 +106,99 @@ def find_routes(instance: EdrInstance, slots: Sequence[Conditions]) -> Routes:
         Routes to capable sites, no longer than the objective. Where there are no requests, there
         are no routes.
     """
-    pieces = [_routes_of_slot(instance, one) for one in slots]
+    return _priced(instance, slots, np.zeros_like(instance.request_energy), 0.0)[0]
+
+
+def _priced(
+    instance: EdrInstance, slots: Sequence[Conditions], charge: Floats, per_second: float
+) -> tuple[Routes, Floats]:
+    """Return the routes, and the cost of a request on each at a charge per site and type."""
+    pieces = [_routes_of_slot(instance, one, charge, per_second) for one in slots]
     if len(pieces) == 1:
         return pieces[0]
-    ends = np.cumsum([0, *(piece.site.size for piece in pieces)])
-    first = [piece.first[:-1] + end for piece, end in zip(pieces, ends, strict=False)]
-    return Routes(
+    found, costs = zip(*pieces, strict=True)
+    ends = np.cumsum([0, *(one.site.size for one in found)])
+    first = [one.first[:-1] + end for one, end in zip(found, ends, strict=False)]
+    routes = Routes(
         np.concatenate([*first, ends[-1:]]),
-        np.concatenate([piece.site for piece in pieces]),
-        np.concatenate([piece.seconds for piece in pieces]),
+        np.concatenate([one.site for one in found]),
+        np.concatenate([one.seconds for one in found]),
     )
+    return routes, np.concatenate(costs)
 
 
-def _routes_of_slot(instance: EdrInstance, slot: Conditions) -> Routes:
-    sites, types = instance.sites, instance.types
-    most = sites * int(np.count_nonzero(instance.capable))
-    first = np.zeros(sites * types + 1, dtype=np.int64)
-    site, seconds = np.empty(most, dtype=np.int32), np.empty(most)
-    serve = instance.request_work[:, None] / instance.speed
-    # Both ways at once, so that the kernel reads rows only.
-    travel = slot.propagation + slot.propagation.T
+def _routes_of_slot(
+    instance: EdrInstance, slot: Conditions, charge: Floats, per_second: float
+) -> tuple[Routes, Floats]:
+    """Return the routes of a slot and their costs, see `_priced`."""
+    kind, host = np.nonzero(instance.capable.T)
+    begin = np.searchsorted(kind, np.arange(instance.types + 1))
+    first = np.zeros(instance.sites * instance.types + 1, dtype=np.int64)
+    most = instance.sites * host.size
+    site, seconds, cost = np.empty(most, dtype=np.int32), np.empty(most), np.empty(most)
+    serve = instance.request_work[kind] / instance.speed[host]
+    with np.errstate(divide="ignore"):
+        per_bit = np.reciprocal(slot.rate)
+    np.fill_diagonal(per_bit, 0.0)
     count = _collect(
-        slot.requests, travel, slot.slo, slot.rate, instance.request_size, serve,
-        np.ascontiguousarray(instance.capable.T), first, site, seconds,
+        slot.requests, slot.propagation, slot.slo, per_bit, instance.request_size, begin,
+        host.astype(np.int32), serve, charge[host, kind], per_second, first, site, seconds, cost,
     )  # fmt: skip
-    return Routes(first, site[:count], seconds[:count])
+    return Routes(first, site[:count], seconds[:count]), cost[:count]
 
 
-@compiled(writes="first site seconds")
+TOGETHER = 8  # origins whose delays back are read at once: they share a line of the cache
+
+
+@compiled(writes="first site seconds cost")
 def _collect(
     requests: Floats,
-    travel: Floats,
+    propagation: Floats,
     slo: Floats,
-    rate: Floats,
+    per_bit: Floats,
     request_size: Floats,
+    begin: NDArray[np.int64],
+    host: NDArray[np.int32],
     serve: Floats,
-    capable: NDArray[np.bool_],
+    charge: Floats,
+    per_second: float,
     first: NDArray[np.int64],
     site: NDArray[np.int32],
     seconds: Floats,
+    cost: Floats,
 ) -> int:
-    """Fill in the routes of a slot and return their number."""
+    """Fill in the routes of a slot and return their number.
+
+    Sites that can serve type n are ``host[begin[n]:begin[n + 1]]``; ``serve`` and ``charge`` go
+    with them. Sending a bit takes ``per_bit`` seconds, shape [J, J].
+    """
     sites, types = requests.shape
+    travel = np.empty((TOGETHER, sites), dtype=np.float64)
     count, row = 0, 0
     for origin in range(sites):
+        here = origin % TOGETHER
+        if here == 0:
+            for near in range(min(TOGETHER, sites - origin)):
+                for k in range(sites):
+                    travel[near, k] = propagation[k, origin + near]
+        way, sending, onward = travel[here], per_bit[origin], propagation[origin]
+        for k in range(sites):
+            way[k] += onward[k]
         for n in range(types):
             if requests[origin, n] > 0.0:
-                for k in range(sites):
-                    if capable[n, k]:
-                        delay = travel[origin, k] + serve[n, k]
-                        if k != origin:
-                            delay += request_size[n] / rate[origin, k]
-                        if delay <= slo[n]:
-                            site[count], seconds[count] = k, delay
-                            count += 1
+                size, longest = request_size[n], slo[n]
+                able = slice(begin[n], begin[n + 1])
+                there, serving, charged = host[able], serve[able], charge[able]
+                sites_on, seconds_on, cost_on = site[count:], seconds[count:], cost[count:]
+                found = 0
+                for i in range(there.size):
+                    k = there[i]
+                    delay = way[k] + serving[i] + size * sending[k]
+                    if delay <= longest:
+                        sites_on[found], seconds_on[found] = k, delay
+                        cost_on[found] = charged[i] + per_second * delay
+                        found += 1
+                count += found
             row += 1
             first[row] = count
     return count
@@ -230,11 +268,11 @@ def routing_problem(
     if load.shape != (instance.sites,) or not (load >= 0).all():
         raise InputError("training", f"must be {instance.sites} amounts that are not negative")
     each, room = _training_room(instance, load, len(shown), split)
-    routes = find_routes(instance, shown)
     energy = instance.request_energy
     weight = instance.energy_weight if energy_weight is None else energy_weight
     per_second = instance.delay_weight if delay_weight is None else delay_weight
-    cost = cost_routes(*routes, energy, weight * price + energy_price, per_second)
+    charge = (weight * price + energy_price) * energy
+    routes, cost = _priced(instance, shown, charge, per_second)
     return RoutingProblem(
         demand=np.stack([one.requests for one in shown]),
         capacity=np.broadcast_to(each, (len(shown), instance.sites)),

@@ -155,6 +155,8 @@ class EdrState(Generic[MemoryT]):
         Requests of the last frame that is over, shape [D, J, N]; None before there is one.
     energy
         Energy of inference in that frame, Wh; None before there is one.
+    rise
+        What that is above the energy of the frame before, Wh; 0 where it is not above.
     plan
         Last routing plan, from which the next one starts.
     """
@@ -165,6 +167,7 @@ class EdrState(Generic[MemoryT]):
     needs: Floats | None = None
     requests: Floats | None = None
     energy: float | None = None
+    rise: float = 0.0
     plan: RoutingPlan | None = None
 
 
@@ -190,7 +193,8 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         foresight.
     reserve
         Energy of a capped frame that training leaves to inference: ``"last"`` what inference has
-        used in the frame before, None nothing.
+        used in the frame before, ``"trend"`` that and once more by how much it has risen in it,
+        None nothing.
     guard
         A task may catch up at this multiple of its even rate; what it could not catch up later is
         trained now. None: no guard.
@@ -210,14 +214,14 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
 
     elastic: Elastic = "soft"
     budget: Budget = "even"
-    reserve: Literal["last"] | None = "last"
+    reserve: Literal["last", "trend"] | None = "last"
     guard: float | None = 3.0
     training_room: float = 0.5
 
     def __post_init__(self) -> None:
         check_choice("elastic", self.elastic, ("soft", "shed"))
         check_choice("budget", self.budget, BUDGETS)
-        check_choice("reserve", self.reserve, ("last", None))
+        check_choice("reserve", self.reserve, ("last", "trend", None))
         check_real("guard", self.guard, "(0, inf)", none=True)
         check_real("training_room", self.training_room, "[0, 1]")
 
@@ -242,6 +246,10 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     def close_frame(self, memory: MemoryT, frame: Frame, closed: ClosedFrame) -> MemoryT:
         """Return the memory after a frame, which tells its price and the rounds carried out."""
         return memory
+
+    def room(self, instance: EdrInstance) -> Floats:
+        """Return the computation that training may use on each site in a frame, GFLOP, [J]."""
+        return self.training_room * instance.slots * instance.capacity
 
     def route(self, state: EdrState[MemoryT], slot: Slot, budget: float) -> RoutingPlan | Flows:
         """Route the requests of a slot; by default at least cost."""
@@ -272,26 +280,28 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         if not isinstance(feedback, ClosedFrame):
             return state
         assert state.frame is not None
+        energy = feedback.energy - feedback.training_energy
+        before = energy if state.energy is None else state.energy
         return replace(
             state,
             memory=self.close_frame(state.memory, state.frame, feedback),
             requests=feedback.requests,
-            energy=feedback.energy - feedback.training_energy,
+            energy=energy,
+            rise=max(energy - before, 0.0),
         )
 
     def _train(
         self, state: EdrState[MemoryT], frame: Frame, rng: np.random.Generator
     ) -> tuple[Ints, EdrState[MemoryT]]:
         cap = frame.cap
-        if self.reserve == "last" and state.energy is not None:
-            cap = max(cap - state.energy, 0.0)
+        if self.reserve is not None and state.energy is not None:
+            rise = state.rise if self.reserve == "trend" else 0.0
+            cap = max(cap - state.energy - rise, 0.0)
         requested, memory = self.requested_rounds(state.memory, frame, cap, rng)
-        rounds = self.feasible(state.instance, frame, cap, requested)
+        rounds = self.feasible(frame, cap, requested, self.room(state.instance))
         return rounds, replace(state, memory=memory, frame=frame, needs=None)
 
-    def feasible(
-        self, instance: EdrInstance, frame: Frame, cap: float, requested: Floats | Ints
-    ) -> Ints:
+    def feasible(self, frame: Frame, cap: float, requested: Floats | Ints, room: Floats) -> Ints:
         """Return whole rounds near the requested ones that a frame can carry out, shape [I]."""
         if requested.shape != frame.active.shape or not (requested >= 0).all():
             raise OptionError(
@@ -304,7 +314,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
             rounds = np.maximum(rounds, least)
         order = latest_deadline_first(frame.deadline)
         rounds = repair_cap(rounds, frame.round_energy, order, cap)
-        room = self.training_room * instance.slots * instance.capacity
         return repair_work(rounds, frame.round_work, order, room)
 
     def _serve(

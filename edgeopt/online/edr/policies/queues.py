@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-DRIFT = 2.0
-"""Weight of cost against queues, in typical rounds per typical cost, where none is given."""
-
 
 @dataclass(frozen=True, eq=False)
 class QueueMemory:
@@ -36,16 +33,6 @@ class QueueMemory:
     weight: float | None = None  # weight of cost against queues, rounds per cost, once it is known
     price: float = 0.0  # price at which requests of the frame are routed, $/Wh
     reference: float = 0.0  # energy cost of an average plan, summed over the frames so far
-
-
-def drift_weight(
-    memory: QueueMemory, weight: float | None, frame: Frame, cost: Floats
-) -> QueueMemory:
-    """Return the memory with the weight that is given, or with one of the right unit."""
-    if weight is None and memory.weight is None:
-        scale = typical(frame, cost)
-        weight = None if scale is None else DRIFT * scale.rate / scale.cost
-    return memory if weight is None else replace(memory, weight=weight)
 
 
 def whole(rounds: Floats, cap: float) -> Floats:
@@ -69,17 +56,27 @@ PRESSURE = 5.0
 class _Queued(EdrPolicy[QueueMemory]):
     """What both share: a queue of rounds owed to each task, weighed against what rounds cost."""
 
+    weight0: float = 2.0
     weight: float | None = None
     catch_up: float = 3.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_real("weight0", self.weight0, "[0, inf)")
         check_real("weight", self.weight, "[0, inf)", none=True)
         check_real("catch_up", self.catch_up, "(0, inf)")
 
     def begin(self, instance: EdrInstance) -> QueueMemory:
         """Begin with empty queues."""
         return QueueMemory(instance, np.zeros(instance.tasks))
+
+    def _weighed(self, memory: QueueMemory, frame: Frame, cost: Floats) -> QueueMemory:
+        """Return the memory with the weight that is given, or with one of the right unit."""
+        weight = self.weight
+        if weight is None and memory.weight is None:
+            scale = typical(frame, cost)
+            weight = None if scale is None else self.weight0 * scale.rate / scale.cost
+        return memory if weight is None else replace(memory, weight=weight)
 
     def _wanted(self, memory: QueueMemory, frame: Frame, cost: Floats, cap: float) -> Floats:
         """Return the rounds whose queues outweigh their cost, within the cap."""
@@ -101,9 +98,11 @@ class Lyapunov(_Queued):
 
     Parameters
     ----------
+    weight0
+        Weight of cost without a unit: V is so many times the mean even rate by the mean cost of a
+        round, over the tasks of the first frame that has some.
     weight
-        Weight V of cost, rounds per unit of cost; None: twice the typical rate by the typical cost
-        of a round in the first frame that has tasks.
+        The weight V itself, rounds per unit of cost, in place of `weight0`.
     catch_up
         Most rounds of a task in a frame, as a multiple of its even rate.
     elastic, budget, reserve, guard, training_room
@@ -126,7 +125,7 @@ class Lyapunov(_Queued):
     ) -> tuple[Floats, QueueMemory]:
         """Request the rounds whose queues outweigh their cost."""
         cost = unit_cost(memory.instance, frame, frame.price)
-        memory = drift_weight(replace(memory, price=frame.price), self.weight, frame, cost)
+        memory = self._weighed(replace(memory, price=frame.price), frame, cost)
         return self._wanted(memory, frame, cost, cap), memory
 
     def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
@@ -179,10 +178,8 @@ class Oasdr(_Queued):
         Budget B of a frame, in units of cost; None: the mean, over the frames so far, of what an
         average plan would have cost: requests at the mean of the sites that can serve them, tasks
         at their even rates.
-    weight
-        Weight V of cost, rounds per unit of cost; None: as for `Lyapunov`.
-    catch_up
-        Most rounds of a task in a frame, as a multiple of its even rate.
+    weight0, weight, catch_up
+        As for `Lyapunov`; a round costs its typical cost at the price itself.
     elastic, budget, reserve, guard, training_room
         As for `EdrPolicy`.
 
@@ -210,7 +207,7 @@ class Oasdr(_Queued):
         """Request the rounds whose queues outweigh delay and priced energy."""
         instance = memory.instance
         usual = unit_cost(instance, frame, frame.price)
-        memory = drift_weight(memory, self.weight, frame, usual)
+        memory = self._weighed(memory, frame, usual)
         cost = unit_cost(instance, frame, memory.pressure * frame.price)
         return self._wanted(memory, frame, cost, cap), memory
 

@@ -78,12 +78,14 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     price_forecast
         Price expected of a frame: ``"last"``, ``"mean"``, ``"day"`` or `GivenPrices`.
     alpha0, mu0
-        Factors of the sizes of descent and ascent, see `ScaledStep`; None: :math:`T^{-1/3}`.
+        Factors of the sizes of descent and ascent, see `ScaledStep`; None: the mean window, in
+        frames, of the tasks seen first, and 1. Such steps are long enough to train a task within a
+        few cheap frames; a task that has not trained for a frame is owed the cost of a round.
     cost_scale
         Typical cost of a round, from which step sizes get their unit; None: the mean of the first
         frame that has tasks.
     step
-        A step rule instead of the scaled one.
+        A step rule instead of the scaled one; ``"printed"``: both factors are :math:`T^{-1/3}`.
     elastic, budget, reserve, guard, training_room
         As for `EdrPolicy`.
 
@@ -96,7 +98,10 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     Notes
     -----
     Zhu et al., Algorithms 0, 1 and 2. There the step is neither bounded by the rounds left nor by
-    what the sites can compute, deadlines are not guarded, and sizes have no units.
+    what the sites can compute, deadlines are not guarded, and sizes have no units. The sizes of
+    Corollary 1 shrink with the horizon and are bounded in regret and fit; they are for costs that
+    change slowly. Where the best frames are few, as with channels drawn anew in every frame, the
+    bound of Lemma 4 is least at an :math:`\alpha` that does not depend on it.
     """
 
     title: ClassVar[str] = "Saddle point"
@@ -112,7 +117,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     alpha0: float | None = None
     mu0: float | None = None
     cost_scale: float | None = None
-    step: StepRule | None = None
+    step: StepRule | Literal["printed"] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,7 +135,9 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         check_real("alpha0", self.alpha0, "(0, inf)", none=True)
         check_real("mu0", self.mu0, "[0, inf)", none=True)
         check_real("cost_scale", self.cost_scale, "(0, inf)", none=True)
-        if self.step is not None:
+        if isinstance(self.step, str):
+            check_choice("step", self.step, ("printed",), otherwise="a step rule")
+        elif self.step is not None:
             check_able("step", self.step, "sizes")
         if self.step is not None and (self.alpha0, self.mu0, self.cost_scale) != (None,) * 3:
             raise OptionError(
@@ -215,13 +222,17 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
 
     def _rule(self, instance: EdrInstance, frame: Frame, cost: Floats) -> StepRule | None:
         """Return the step sizes, None while no task has shown what a round costs."""
-        if self.step is not None:
+        if self.step is not None and not isinstance(self.step, str):
             return self.step
         scale = typical(frame, cost)
         if scale is None:
             return None
         unit = scale.cost if self.cost_scale is None else self.cost_scale
-        return ScaledStep(instance.frames, scale.rate, unit, self.alpha0, self.mu0)
+        rule = ScaledStep(instance.frames, scale.rate, unit, self.alpha0, self.mu0)
+        if self.step == "printed":
+            return rule
+        alpha0 = scale.window if self.alpha0 is None else self.alpha0
+        return replace(rule, primal=alpha0, dual=1.0 if self.mu0 is None else self.mu0)
 
     def _allowed(self, lost: Floats, frame: Frame, cap: float) -> tuple[Floats, TrainingSet]:
         """Return what rounding adds to the fractions, shape [I], and what that leaves to them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -84,6 +84,7 @@ class StaticGreedy(FixedPlacement):
     guarantee: a small model that earns most per MB can keep a large one out.
     """
 
+    hindsight: ClassVar[bool] = True
     name: str = "Static greedy"
 
     @classmethod
@@ -183,6 +184,7 @@ class OfflineInfida(FixedPlacement):
         Mean of the fractional allocations of all iterations, shape [V, M].
     """
 
+    hindsight: ClassVar[bool] = True
     name: str = "INFIDA offline"
     fractional: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 

@@ -87,7 +87,8 @@ class Infida:
         For ``"leader"``: what a gradient still counts one slot later, 1 as long as nothing is to
         be forgotten.
     noise
-        Disturbs what a node learns of a slot: a `MessageLoss` or a `Gaussian`.
+        Disturbs what a node learns of a slot: a `MessageLoss` or a `Gaussian`. The rates of
+        ``"theory"`` allow for it, and regret keeps its order.
     peak
         Most requests of a type in a slot, where known, for ``"theory"`` and ``"published"``.
     label
@@ -198,20 +199,22 @@ class Infida:
         nodes = NodeEntropy(cells, point, constants.diameter, self.ascent == "mirror")
         rule = self._rule(instance, constants)
         ascent = MirrorAscent(nodes, rule, self.ascent, self.discount)
-        climbing = replace(ascent.start(), squares=np.zeros(instance.nodes))
         return InfidaState(
-            instance, constants, ascent, climbing, np.zeros_like(point),
+            instance, constants, ascent, ascent.start(), np.zeros_like(point),
             np.full_like(point, -1.0), np.zeros(point.size, dtype=np.bool_), instance.empty,
         )  # fmt: skip
 
     def _constants(self, instance: IdnInstance) -> NodeConstants:
-        return node_constants(
+        found = node_constants(
             instance,
             peak=self.peak,
             fitting=RESIDUAL[self.residual].fitting,
             cells=self.cells,
             reserve=self.residual == "reserve",
         )
+        if self.noise is None:
+            return found
+        return found._replace(reach=self.noise.reach(found.reach, found.allowed.sum(axis=1)))
 
     def _rule(self, instance: IdnInstance, constants: NodeConstants) -> StepRule:
         horizon = max(1, instance.horizon)
@@ -283,9 +286,13 @@ class Infida:
 
     def climb(self, state: InfidaState, gradient: Floats) -> InfidaState:
         """Move every node along a gradient of shape [C], and back into its budget."""
-        return replace(
-            state, climbing=state.ascent.update(state.climbing, gradient), gradient=gradient
-        )
+        mirror, moved = state.mirror, state.ascent.update(state.climbing, gradient)
+        if not mirror.still and isinstance(state.ascent.rule, AdaptiveStep):
+            # Without news a node rests: sum and rate are discounted by factors that cancel.
+            news = np.repeat(mirror.dual_norm(gradient) > 0.0, np.diff(mirror.cells.first))
+            kept = np.where(news, moved.point, state.climbing.point)
+            moved = replace(moved, point=kept)
+        return replace(state, climbing=moved, gradient=gradient)
 
     def compiled(self, environment: Any, state: InfidaState) -> Kernel | None:
         """Return a stand-in for the loop that simulates whole runs in compiled code."""

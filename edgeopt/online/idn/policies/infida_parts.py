@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.cells import Cells
     from edgeopt.online.idn.rates import NodeConstants
-    from edgeopt.online.mirror_ascent import AscentState, MirrorAscent
-    from edgeopt.online.mirror_ascent.method import AscentMap
+    from edgeopt.online.mirror_ascent import AscentState, MirrorAscent, MirrorMap
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -77,10 +76,17 @@ class MessageLoss:
 
     Notes
     -----
-    Si Salem et al., Toward inference delivery networks, section IV-B. Unbiased noise keeps the
-    order of the regret if it is unbiased given the past and the range of each node's noise per MB
-    has a finite second moment: the constants then grow from :math:`\sigma_v` to
-    :math:`\sigma_v / (1-q)`.
+    Si Salem et al., Toward inference delivery networks, section IV-B, whose statement needs two
+    conditions. *Statement.* Let the noise :math:`\xi_t` on the gradients be unbiased given the
+    past, :math:`E[\xi_t \mid y_1, \dots, y_t, r, l] = 0`, and let
+    :math:`E\,\mathrm{range}_m(\xi^v_t / s^v)^2 \le \nu_v^2 < \infty` at every node. With rates from
+    :math:`\sigma_v + \nu_v` in place of :math:`\sigma_v`, the expected regret keeps its bound, with
+    the same change of its constant. *Proof.* As :math:`y_t` does not depend on
+    :math:`\xi_t`, :math:`E\,g_t (y_* - y_t) = E\,(g_t + \xi_t)(y_* - y_t)`. The bound of the right
+    side holds for every sequence and is quadratic in the range of :math:`(g_t + \xi_t) / s`, whose
+    second moment is at most :math:`(\sigma_v + \nu_v)^2` by Minkowski's inequality. Here the whole
+    range is at most :math:`\sigma_v / (1-q)`. Losses that are more frequent for some types without
+    being made up for are biased, and their regret may grow linearly.
     """
 
     probability: float
@@ -95,6 +101,10 @@ class MessageLoss:
 
     def disturb(self, cells: Cells, gradient: Floats, rng: np.random.Generator) -> None:
         """Leave the gradient as it is."""
+
+    def reach(self, reach: Floats, models: NDArray[np.int64]) -> Floats:
+        """Return what bounds the range of noisy gradients per MB in the mean square, shape [V]."""
+        return reach / (1.0 - self.probability)
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,12 @@ class Gaussian:
     ------
     OptionError
         If the scale is negative or not finite.
+
+    Notes
+    -----
+    The scale is known before the noise is drawn, so that it is unbiased given the past. The range
+    of n normal numbers has a second moment of at most :math:`\min(2(n-1), 8 + 8 \log 2n)`; with z
+    :math:`\sigma_v` times its root as :math:`\nu_v` the statement at `MessageLoss` holds.
     """
 
     scale: float
@@ -130,6 +146,13 @@ class Gaussian:
             mine = slice(cells.first[v], cells.first[v + 1])
             drawn[mine] *= cells.size[mine] * (gradient[mine] / cells.size[mine]).max()
         gradient += np.where(np.repeat(cells.free, np.diff(cells.first)), drawn, 0.0)
+
+    def reach(self, reach: Floats, models: NDArray[np.int64]) -> Floats:
+        """Return what bounds the range of noisy gradients per MB in the mean square, shape [V]."""
+        # range^2 <= 2 sum (x - mean)^2, and range <= 2 max |x| with E max^2 <= 2 log 2n + 2.
+        count = np.maximum(models, 1)
+        second = np.minimum(2.0 * (count - 1), 8.0 + 8.0 * np.log(2.0 * count))
+        return np.asarray(reach * (1.0 + self.scale * np.sqrt(second)))
 
 
 class Residual(NamedTuple):
@@ -186,7 +209,11 @@ def guarantee_of(residual: str, kept: float) -> Guarantee:
 
 @dataclass(frozen=True, eq=False)
 class NodeEntropy:
-    """The weighted entropy of every node's masses, on cells stored node by node."""
+    """The product of the entropies of all nodes, `KnapsackEntropy` each, in compiled code.
+
+    The nodes step in one compiled loop over cells stored node by node; `Product` gives the same
+    points, but calls Python once per node and slot.
+    """
 
     cells: Cells
     start: Floats
@@ -196,9 +223,16 @@ class NodeEntropy:
 
     @cached_property
     def convexity(self) -> Floats:
-        """1/b, shape [V]."""
+        """1/b, shape [V]; infinite at nodes without a choice."""
         filled = self.cells.filled
-        return np.divide(1.0, filled, out=np.zeros_like(filled), where=self.diameter > 0.0)
+        return np.divide(1.0, filled, out=np.full_like(filled, np.inf), where=self.diameter > 0.0)
+
+    @cached_property
+    def width(self) -> Floats:
+        """Twice the smaller of the budget and what it leaves out, MB, shape [V]."""
+        first = np.diff(self.cells.first)
+        whole = np.bincount(np.repeat(np.arange(first.size), first), self.cells.size, first.size)
+        return 2.0 * np.maximum(np.minimum(self.cells.filled, whole - self.cells.filled), 0.0)
 
     def centre(self) -> Floats:
         """Return the point to begin with, shape [C]."""
@@ -223,7 +257,7 @@ class NodeRates(NamedTuple):
 
     values: Floats
 
-    def rate(self, mirror: AscentMap, squares: Any) -> Floats:
+    def rate(self, mirror: MirrorMap, squares: Any) -> Floats:
         """Return the rates."""
         return self.values
 

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import gt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.edr.figures.weeks import BASELINES, ONLINE, OPEN, OWN, weeks
+from edgeopt.studies.edr.figures.weeks import (
+    BASELINES,
+    ONLINE,
+    OPEN,
+    OWN,
+    PANELS,
+    RIVALS,
+    SIDES,
+    SMALLER,
+    WEEKS,
+    on_both_sides,
+    sizes,
+    weeks,
+)
 from edgeopt.studies.edr.growth import exponent
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.figures import PaperFigure, Published, found, means, said
+from edgeopt.studies.figures.comparing import against, compared, with_comparison
 from edgeopt.studies.figures.drawing import curves
-from edgeopt.studies.figures.reading import extreme, ordered, overall, span, where
+from edgeopt.studies.figures.reading import overall, span, where
 from edgeopt.studies.wording import interval, number
 
 if TYPE_CHECKING:
@@ -22,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.studies.sweeps import Cell
-
-_BANDS: Final = "Bands: 95 % intervals over the drawn weeks."
 
 
 def _horizons(quick: bool) -> list[Cell]:
@@ -36,15 +47,20 @@ def _regrets(table: pd.DataFrame) -> pd.DataFrame:
     own = table[table["policy"] != FRAMEWISE].merge(
         best.rename(columns={"paid": "best"}), on=["draw", "frames"]
     )
-    own = own.assign(regret=own["paid"] - own["best"])
-    return means(own, ("regret", "fit"), ("frames", "policy"))
+    own, both = on_both_sides(own.assign(regret=own["paid"] - own["best"])), ("regret", "fit")
+    rows, last = means(own, both, ("parameters", "frames", "policy"), signed=both), max(own.frames)
+    for metric in both:
+        ends, by = where(own, frames=last), ("parameters", "frames")
+        found = compared(ends, metric, OWN, RIVALS, by, family="parameters")
+        rows = with_comparison(rows, found)
+    return rows
 
 
 def _growth(metric: str) -> Callable[[pd.DataFrame], str]:
     """Say how a metric of PROPOSED grows, as far as a power of the horizon can be fitted."""
 
     def read(rows: pd.DataFrame) -> str:
-        own = where(rows, policy=OWN).sort_values("frames")
+        own = where(rows, policy=OWN, parameters="tuned").sort_values("frames")
         values = own[metric].to_numpy(dtype=float)
         growth = exponent(own["frames"].to_numpy(dtype=np.int64), values, 0.95)
         if growth is None:
@@ -53,6 +69,9 @@ def _growth(metric: str) -> Callable[[pd.DataFrame], str]:
         return f"grows like T to the power of {number(growth.exponent, 2)} ({limits})"
 
     return read
+
+
+_END: Final[dict[str, Any]] = {"parameters": "tuned", "frames": max}
 
 
 def _growing(
@@ -64,30 +83,30 @@ def _growing(
         cells=_horizons,
         rows=_regrets,
         columns={
-            "frames": "Frames T", "policy": "Policy", "regret": "Regret (points)",
-            "fit": "Fit (rounds)",
+            "parameters": "Parameters", "frames": "Frames T", "policy": "Policy",
+            "regret": "Regret (points)", "fit": "Fit (rounds)",
         },
         draw=partial(
             curves, x="frames", metrics={metric: f"{metric} ({unit})"}, xlabel="frames T",
-            titles=ONLINE,
+            titles=ONLINE, panels=PANELS,
         ),
         takeaway=said(
-            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames the least is "
-            "{least:3}, with {least.title}",
+            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames it is {{against}}",
             growth=_growth(metric),
             frames=overall("max", "frames"),
-            least=extreme("min", metric, ONLINE, frames=max),
+            against=against(metric, BASELINES, **_END),
         ),
         published=[
             Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric)), *further
         ],
         caveats=(
+            WEEKS[0],
             "The horizons are the first eighth, quarter, half, three quarters and all of a week; a "
             "task whose window is cut keeps its even rate.",
-            *OPEN,
+            *WEEKS[1:],
         ),
         caption=f"{caption} Exponents are fitted to positive values over these horizons and hold "
-        f"for them alone. {_BANDS}",
+        "for them alone.",
     )  # fmt: skip
 
 
@@ -97,7 +116,10 @@ _READINGS: Final = {
     "none": "nobody shares a band",
     "per_receiver": "each receiver hears sites of its own",
 }
-_SMALLER: Final[dict[str, Any]] = {"sites": 20, "tasks": 40, "frames": 48, "accuracy": 0.02}
+_SHORT: Final = {
+    "group": "a set of sites shares", "none": "nobody shares", "per_receiver": "a set per receiver",
+}  # fmt: skip
+"""The same, above a panel."""
 
 
 def _noisy(quick: bool) -> list[Cell]:
@@ -106,8 +128,8 @@ def _noisy(quick: bool) -> list[Cell]:
         for reuse in _READINGS
         for noise in (_NOISE[::4] if quick else _NOISE)
         for cell in weeks(
-            quick, (OWN, OFFLINE), draws=3 if quick else 4, reuse=reuse, noise=noise,
-            **({} if quick else _SMALLER),
+            quick, (OWN, OFFLINE), reuse=reuse, noise=noise,
+            **({} if quick else SMALLER),
         )
     ]  # fmt: skip
 
@@ -117,11 +139,15 @@ def _under_noise(table: pd.DataFrame) -> pd.DataFrame:
     place = ["draw", "reuse", "noise"]
     bound = where(table, policy=OFFLINE)[[*place, "bound"]]
     own = table[table["policy"] != OFFLINE].drop(columns="bound").merge(bound, on=place)
-    quiet = where(own, noise=min)[["draw", "reuse", "cost"]].rename(columns={"cost": "least"})
-    own = own.merge(quiet, on=["draw", "reuse"])
+    own = on_both_sides(own)
+    quiet = where(own, noise=min)[["draw", "reuse", "parameters", "cost"]].rename(
+        columns={"cost": "least"}
+    )
+    own = own.merge(quiet, on=["draw", "reuse", "parameters"])
     own = own.assign(ratio=own["cost"] / own["bound"], change=own["cost"] / own["least"] - 1.0)
     metrics = ("cost", "change", "ratio", "served_share")
-    return means(own, metrics, ("reuse", "noise"), shares=("served_share",))
+    by = ("parameters", "reuse", "noise")
+    return means(own, metrics, by, shares=("served_share",), signed=("change",))
 
 
 def _noise(
@@ -135,29 +161,33 @@ def _noise(
         cells=_noisy,
         rows=_under_noise,
         columns={
-            "reuse": "Who hears whom", "noise": "Noise (dBm/Hz)", "cost": "Total cost",
-            "change": "Against the least noise", "ratio": "In terms of OFFLINE",
-            "served_share": "Requests served",
+            "parameters": "Parameters", "reuse": "Who hears whom", "noise": "Noise (dBm/Hz)",
+            "cost": "Total cost", "change": "Against the least noise",
+            "ratio": "In terms of OFFLINE", "served_share": "Requests served",
         },
         percent=("change", "served_share"),
         draw=partial(
             curves, x="noise", metrics={metric: label}, xlabel="noise (dBm/Hz)",
-            titles=_READINGS, series="reuse", scale=scale,
+            titles=SIDES, series="parameters", panels=("reuse", _SHORT), scale=scale,
+            ticks=_NOISE[::2],
         ),
         takeaway=takeaway,
         published=published,
         caveats=(
+            OPEN[0],
             "The paper does not say who disturbs whom; here are three readings. Where each "
-            "receiver hears sites of its own, links are so slow that many requests stay unserved.",
-            "Smaller than in the paper: 20 sites, 40 tasks, 48 frames, and an accuracy of 0.02.",
-            OPEN[1],
-            *OPEN[3:],
+            "receiver hears sites of its own, links are so slow that many requests stay unserved; "
+            "there, parameters are those of a shared band.",
+            partial(sizes, **SMALLER),
+            *OPEN[1:],
         ),
-        caption=f"PROPOSED. {_BANDS}",
+        caption="PROPOSED.",
     )  # fmt: skip
 
 
-_CHANGES: Final = {reuse: found("change", reuse=reuse, noise=max) for reuse in _READINGS}
+_CHANGES: Final = {
+    reuse: found("change", reuse=reuse, noise=max, parameters="tuned") for reuse in _READINGS
+}
 
 FIGURES: Final = (
     _growing(
@@ -166,7 +196,7 @@ FIGURES: Final = (
         "trains at the even rate; below zero where a policy trains less, or at better times.",
         (
             Published("PROPOSED's regret at the longest horizon", "below GREEDY, OASDR, LYNO",
-                      ordered("regret", OWN, BASELINES, {"below": gt}, frames=max)),
+                      against("regret", BASELINES, **_END)),
             Published("PROPOSED's regret against RL's", "below", None),
         ),
     ),
@@ -190,10 +220,11 @@ FIGURES: Final = (
         said(
             "PROPOSED costs, in terms of OFFLINE, "
             + ", ".join(f"{{{reuse}}} where {title}" for reuse, title in _READINGS.items()),
-            **{reuse: span("ratio", reuse=reuse) for reuse in _READINGS},
+            **{reuse: span("ratio", reuse=reuse, parameters="tuned") for reuse in _READINGS},
         ),
         [
-            Published(f"{which} ratio, where {title}", value, overall(how, "ratio", reuse=reuse))
+            Published(f"{which} ratio, where {title}", value,
+                      overall(how, "ratio", reuse=reuse, parameters="tuned"))
             for reuse, title in _READINGS.items()
             for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
         ],

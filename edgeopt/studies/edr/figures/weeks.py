@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,13 +10,16 @@ import numpy as np
 
 from edgeopt.instances.edr import generate
 from edgeopt.studies.edr.growth import cut, lost
-from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
+from edgeopt.studies.edr.log import efficiency
+from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE, POLICIES
 from edgeopt.studies.figures import InstanceSpec
 from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.tuning import tuned, tuned_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
@@ -24,46 +28,103 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+OWN: Final = "saddle_point"
+PRINTED: Final = "saddle_point+published"
+IMPROVED: Final = "scenario"
+
 ONLINE: Final = {
-    "saddle_point": "PROPOSED",
-    "saddle_point+published": "PROPOSED (as printed)",
+    OWN: "PROPOSED",
+    PRINTED: "PROPOSED (as printed)",
     "oasdr": "OASDR",
     "lyapunov": "LYNO",
     "greedy": "GREEDY",
+    **({IMPROVED: "SCENARIO (improved)"} if any(p.name == IMPROVED for p in POLICIES) else {}),
 }
-"""The policies of the paper's figures that are built."""
+"""The policies of the paper's figures that are built, and one that is not the paper's."""
 
-OWN: Final = "saddle_point"
 BASELINES: Final = {name: ONLINE[name] for name in ("greedy", "oasdr", "lyapunov")}
 
 TITLES: Final = {**ONLINE, OFFLINE: "OFFLINE"}
 """With the offline optimum."""
 
+RIVALS: Final = (*BASELINES, *([IMPROVED] if IMPROVED in ONLINE else []))
+"""The policies with which PROPOSED is compared."""
+
+SIDES: Final = {"tuned": "tuned", "default": "default parameters"}
+"""The parameters of policies; what has none is the same on both sides."""
+
+PANELS: Final = ("parameters", SIDES)
+
 STEPS: Final = 20
 """Steps of a window, and of a distribution of run times."""
 
+_NAMES: Final = ("sites", "tasks", "frames", "slots", "accuracy")
+_FULL: Final[dict[str, Any]] = dict(zip(_NAMES, (50, 100, 168, 12, 0.01), strict=True))
+SMALLER: Final[dict[str, Any]] = {"sites": 20, "tasks": 40, "frames": 48, "accuracy": 0.02}
+"""Changes of the full size where a figure has many settings."""
+
+_QUICK: Final[dict[str, Any]] = dict(zip(_NAMES, (8, 8, 24, 3, 0.1), strict=True))
+_WARM_UP: Final[dict[str, Any]] = dict(zip(_NAMES, (3, 2, 2, 2, 0.5), strict=True))
+
+
+def sizes(quick: bool, **changes: Any) -> str:
+    """Say how large the instances are."""
+    size = (_QUICK if quick else _FULL) | ({} if quick else changes)
+    return (
+        "The paper names 1000 sites and, elsewhere, 50, and 168 frames of 12 slots. Here "
+        f"{size['sites']} sites lie at random places; there are {size['tasks']} tasks, "
+        f"{size['frames']} frames of {size['slots']} slots, and the models are trained to an "
+        f"accuracy of {size['accuracy']:g}."
+    )
+
+
+def steps(_: bool) -> str:
+    """Say how step sizes and other parameters were chosen."""
+    titles = {name: ONLINE[name] for name in (OWN, *BASELINES)}
+    return (
+        "The paper does not give its step sizes, on which PROPOSED depends more than on anything "
+        f"else, nor the parameters of the baselines. {tuned_in_words('edr', titles, 'group')} "
+        "Instances for tuning have 20 sites and last two days."
+    )
+
+
+SHARED: Final = (
+    "The paper does not say who shares a band. Here one set of a tenth to a fifth of the sites "
+    "does so in each frame."
+)
+
 OPEN: Final = (
-    "The paper names 1000 sites and, elsewhere, 50. Here 50 sites lie at random places; there are "
-    "100 tasks, and 168 frames of 12 slots.",
+    steps,
     "Requests, prices, caps and arrivals of tasks are drawn, not taken from the paper's traces. "
     "The paper does not give windows, objectives, speeds and batches; here they are made up.",
-    "The paper does not say who shares a band. Here one set of a tenth to a fifth of the sites "
-    "does so in each frame.",
     "A site can do three times the largest load that arrives at it, not once, because not every "
     "site can serve every type, and training needs capacity, too.",
     "Dollars and seconds are added with weights under which training and serving at an even rate "
     "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
     "requests cost extra.",
     "PROPOSED is the method with its index and rounding corrected, a guard on deadlines and a "
-    "reserve for requests; comparisons also show it as printed. OASDR and LYNO are readings of one "
-    "line each.",
+    "reserve for requests.",
 )
-"""What the paper leaves open in every figure."""
+"""What the paper leaves open in every figure, step sizes first."""
 
-_NAMES: Final = ("sites", "tasks", "frames", "slots", "accuracy")
-_FULL: Final[dict[str, Any]] = dict(zip(_NAMES, (50, 100, 168, 12, 0.01), strict=True))
-_QUICK: Final[dict[str, Any]] = dict(zip(_NAMES, (8, 8, 24, 3, 0.1), strict=True))
-_WARM_UP: Final[dict[str, Any]] = dict(zip(_NAMES, (3, 2, 2, 2, 0.5), strict=True))
+WEEKS: Final = (
+    OPEN[0],
+    sizes,
+    SHARED,
+    *OPEN[1:],
+    "OASDR and LYNO are readings of one line each. Comparisons also show PROPOSED as printed"
+    + (", and a policy that is not the paper's, SCENARIO." if IMPROVED in ONLINE else "."),
+)
+"""What it leaves open in figures of several policies."""
+
+
+def parameters(name: str, reuse: str) -> dict[str, dict[str, float]]:
+    """Return the options of a policy by side: the default, and the tuned ones if they differ.
+
+    Where every receiver hears sites of its own they are those of a shared band.
+    """
+    found = {} if name == PRINTED else tuned("edr", name, "none" if reuse == "none" else "group")
+    return {"tuned": found, "default": {}} if found else {"default": {}}
 
 
 def weeks(
@@ -74,7 +135,7 @@ def weeks(
     draws: int | None = None,
     **changes: Any,
 ) -> list[Cell]:
-    """List a cell for each policy or benchmark on the first share of each of the drawn weeks."""
+    """List a cell for each policy, side and benchmark on the first share of the drawn weeks."""
     from edgeopt.instances.edr.channel import NOISE
 
     own = {"reuse": "group", "noise": NOISE, **(_QUICK if quick else _FULL), "capable_share": 0.25}
@@ -83,8 +144,12 @@ def weeks(
     listed = []
     for draw in range((3 if quick else 5) if draws is None else draws):
         spec = InstanceSpec.of(week, rng=draw, first=frames, **own)
-        for name in names:
-            work, seeds = (_simulated, (draw,)) if name in ONLINE else (_planned, ())
+        sides = {name: parameters(name, own["reuse"]) for name in names}
+        for name, side, options in (
+            (name, side, options) for name, of in sides.items() for side, options in of.items()
+        ):
+            online = name in ONLINE
+            work, more = (_simulated, (draw, options)) if online else (_planned, ())
             identity = {
                 "draw": draw,
                 "frames": frames,
@@ -93,10 +158,22 @@ def weeks(
                 "system": "edr",
                 "instance": spec.fingerprint(),
                 "policy": name,
+                "parameters": side,
+                "options": options,
                 "reading": f"{work.__module__}.{work.__qualname__}",
             }
-            listed.append(Cell(identity, work, (spec, name, *seeds)))
+            listed.append(Cell(identity, work, (spec, name, *more)))
     return listed
+
+
+def on_both_sides(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells by side: what is not tuned stands beside the tuned ones, too."""
+    import pandas as pd
+
+    found = set(table.loc[table["parameters"] == "tuned", "policy"])
+    alone = table[~table["policy"].isin(found | {PRINTED})]
+    both = pd.concat([table, alone.assign(parameters="tuned")], ignore_index=True)
+    return both.sort_values("parameters", ascending=False, kind="stable", ignore_index=True)
 
 
 def week(*, first: int, **settings: Any) -> EdrInstance:
@@ -148,7 +225,9 @@ class _Watched:
         self.type_cost += np.bincount(kind, amount * unit, instance.types)
 
 
-def _simulated(spec: InstanceSpec, name: str, seed: int) -> dict[str, Any]:
+def _simulated(
+    spec: InstanceSpec, name: str, seed: int, options: Mapping[str, float]
+) -> dict[str, Any]:
     """Simulate a policy on a week, and return what the figures show of it."""
     from edgeopt.models.edr import unserved_price
     from edgeopt.online import simulate
@@ -157,7 +236,8 @@ def _simulated(spec: InstanceSpec, name: str, seed: int) -> dict[str, Any]:
 
     [entry] = choose(find_system("edr"), [name])
     instance: EdrInstance = spec.instance()
-    policy = entry.make(instance, {})
+    made: Any = entry.make(instance, {})
+    policy = dataclasses.replace(made, **options)
     simulate(EdrEnvironment(generate(**_WARM_UP)), policy, rng=seed, runs=1)  # compiles
     watched: Any = _Watched(policy, instance)
     found: EdrTrajectory = simulate(EdrEnvironment(instance), watched, rng=seed, runs=1)
@@ -166,8 +246,8 @@ def _simulated(spec: InstanceSpec, name: str, seed: int) -> dict[str, Any]:
         "energy": np.cumsum(found.energy_cost[0]).tolist(),
         "task_cost": _by_task_kind(instance, found.rounds[0], found.missing[0]),
         "type_cost": (watched.type_cost + watched.unserved * unserved_price(instance)).tolist(),
-        "request_cost": float(watched.type_cost.sum()),
-        **_served(float(found.asked.sum()), float(found.unserved.sum())),
+        "efficiency": float(efficiency(instance, found)[0]),
+        "served_share": float(found.served_share()[0]),
         "paid": float((found.cost + found.unserved_cost).sum()),
         "fit": lost(instance, found, np.zeros(instance.frames))[1],
         "loss": loss_bound(instance, found.rounds[0], dict(spec.settings)["accuracy"]),
@@ -189,7 +269,8 @@ def _planned(spec: InstanceSpec, name: str) -> dict[str, Any]:
     assert name == OFFLINE
     found = solved.plan
     late = np.bincount(instance.deadline, found.missing * late_price(instance), instance.frames)
-    lost_requests = found.unserved @ unserved_price(instance)
+    price = unserved_price(instance)
+    lost_requests = found.unserved @ price
     total = found.training_cost + found.request_cost + late + lost_requests
     spent = instance.energy_weight * instance.price * found.energy
     return {
@@ -197,14 +278,10 @@ def _planned(spec: InstanceSpec, name: str) -> dict[str, Any]:
         "total": np.cumsum(total).tolist(),
         "energy": np.cumsum(spent).tolist(),
         "task_cost": _by_task_kind(instance, found.rounds, found.missing),
-        "request_cost": float(found.request_cost.sum()),
-        **_served(float(instance.requests.sum()), float(found.unserved.sum())),
+        "type_cost": (found.type_cost + found.unserved * price).sum(axis=0).tolist(),
+        "efficiency": float(found.accurate.sum() / found.request_cost.sum()),
+        "served_share": float(1.0 - found.unserved.sum() / instance.requests.sum()),
     }
-
-
-def _served(requests: float, unserved: float) -> dict[str, float]:
-    served = requests - unserved
-    return {"served": served, "served_share": served / requests if requests else 1.0}
 
 
 def _by_task_kind(instance: EdrInstance, rounds: Floats, missing: Floats) -> list[float]:

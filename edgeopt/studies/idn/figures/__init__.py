@@ -6,10 +6,17 @@ Distributing Machine Learning With Optimality Guarantees, section VI.
 
 from __future__ import annotations
 
-from edgeopt.studies.idn.figures.gains import FIGURES
-from edgeopt.studies.idn.figures.inputs import FIGURE_4, FIGURE_5, TABLE_II
+from edgeopt.studies.idn.figures.gains import EVALUATIONS
+from edgeopt.studies.idn.figures.hosts import FIGURE_5
+from edgeopt.studies.idn.figures.inputs import FIGURE_4, TABLE_II
+from edgeopt.studies.idn.figures.statements import TABLE_S1
 
 __all__ = ["PAPER_FIGURES"]
 
-PAPER_FIGURES = (TABLE_II, FIGURE_4, FIGURE_5, *FIGURES)
-"""In the order of the paper."""
+PAPER_FIGURES = (
+    TABLE_II,
+    FIGURE_4,
+    *(one.paper_figure for one in (FIGURE_5, *EVALUATIONS)),
+    TABLE_S1,
+)
+"""In the order of the paper; Table S1 is not the paper's."""

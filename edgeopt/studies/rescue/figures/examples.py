@@ -130,8 +130,7 @@ FIGURE_1 = PaperFigure(
         "free capacity.",
         "A full run averages over 100 draws.",
     ],
-    caption="Left: 36 reserved tasks. Right: 10 % over-provisioning. Means; the band is the 95 % "
-    "interval.",
+    caption="Left: 36 reserved tasks. Right: 10 % over-provisioning.",
 )  # fmt: skip
 
 _HORIZON: Final = 10

@@ -166,8 +166,7 @@ _FIGURE_5: Final = PaperFigure(
         "A full run averages over 20 drawn instances with 200 runs each; the paper shows one "
         "setting.",
     ],
-    caption="Left: retraining work so far as a share of the capacity that reserved work has left. "
-    "Means over the drawn instances; bands are 95 % intervals.",
+    caption="Left: retraining work so far as a share of the capacity that reserved work has left.",
 )  # fmt: skip
 
 _METRICS: Final = {
@@ -207,7 +206,9 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
         parts.append(own.assign(lead=lead.mask(own["group"].isin(BASELINES))))
     metrics = (*_METRICS, "lead")
     keys = (*places, "policy", "variant", "group")
-    return means(pd.concat(parts), metrics, keys, shares=("failed", "utilisation"))
+    return means(
+        pd.concat(parts), metrics, keys, shares=("failed", "utilisation"), signed=("lead",)
+    )
 
 
 def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
@@ -276,9 +277,8 @@ def _figure(
             "A full run averages over 10 drawn instances with 200 runs each; the paper gives no "
             "number of runs.",
         ],
-        caption="Means over the same drawn instances for all policies; the rows have intervals. "
-        "Above, reserved tasks may fail, and OPT(LP), which serves them all, is no bound. Below, "
-        "none fails.",
+        caption="All policies have the same drawn instances. Above, reserved tasks may fail, and "
+        "OPT(LP), which serves them all, is no bound. Below, none fails.",
     )  # fmt: skip
 
 

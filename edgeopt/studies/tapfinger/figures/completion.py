@@ -115,7 +115,7 @@ def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str
 
 _BOXES: Final = (
     "Above: completion times; box from the 25th to the 75th percentile, whiskers from the 5th to "
-    "the 95th, line at the median, dot at the mean. Below: means over draws, over a few slots "
+    "the 95th, line at the median, dot at the mean. Below: means over a few slots "
     "each{}. Hollow marks: recorded by the authors, at full size."
 )
 
@@ -221,7 +221,7 @@ _FIGURE_6 = PaperFigure(
         ),
     ],
     caveats=SIX.caveats(),
-    caption="Mean over draws with interval; hollow marks: recorded by the authors, at full size.",
+    caption="Hollow marks: recorded by the authors, at full size.",
 )  # fmt: skip
 
 _LENGTHS: Final = {"first": 2000, "second": 4000, "third": 8000}

@@ -348,7 +348,7 @@ def _read(run: Any, series: Sequence[str]) -> Mapping[str, Any]:
 def unfolded(
     table: pd.DataFrame, by: Sequence[str] = (), series: Sequence[str] = (), points: int = 60
 ) -> pd.DataFrame:
-    """Average over the draws and return one row per place, scheduler, part and stretch of time."""
+    """Summarise the draws and return one row per place, scheduler, part and stretch of time."""
     import pandas as pd
 
     tall = table.explode(["policy", *_SUMMARY, *series], ignore_index=True)
@@ -361,10 +361,10 @@ def unfolded(
             kept = windows([np.asarray(one, dtype=float) for one in group[name]], longest, step)
             parts += [(name, place * step, values) for place, values in enumerate(kept.T)]
         about = dict(zip((*by, "policy"), key, strict=True))
-        rows += [{**about, "part": part, "slot": slot, **mean_columns("value", values)}
+        rows += [{**about, "part": part, "slot": slot, "instances": len(group),
+                  **mean_columns("value", values, timing=part == "decision_ms")}
                  for part, slot, values in parts]  # fmt: skip
-    found = pd.DataFrame(rows)
-    return found.assign(value_low=found["value_low"].clip(lower=0.0))
+    return pd.DataFrame(rows)
 
 
 def windows(series: Sequence[Any], longest: int, step: int) -> Any:

@@ -1,0 +1,44 @@
+"""What is known of the day before the first frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.instances.edr.exchange import infinite_within_sites
+from edgeopt.instances.fields import Floats, field
+from edgeopt.instances.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DAY: Final = 24
+"""Frames of a day."""
+
+_AXES: Final[Mapping[str, str | int]] = {"hour": DAY, "origin": "J", "target": "J"}
+
+
+class EdrHistory(Record, prefix="history.", axes=_AXES):
+    """The day before the first frame, hour by hour from midnight, as far as it is known.
+
+    Notes
+    -----
+    The paper has no such day. A policy that looks at it knows more than one that does not.
+    """
+
+    price: Floats | None = field("hour", unit="$/Wh", default=None, doc="Price of energy.")
+    cap_share: Floats | None = field(
+        "hour", least=0, infinite=True, default=None,
+        doc="Cap in terms of the energy of serving at average sites and of training at even rates. "
+        "Infinity: no cap.",
+    )  # fmt: skip
+    rate: Floats | None = field(
+        "hour", "origin", "target", unit="bit/s", above=0, infinite=True, default=None,
+        prepare=infinite_within_sites,
+        doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
+    )  # fmt: skip
+
+
+def known_or_none(_: Any, day: Any) -> Any:
+    """Return what is known of a day, None where that is nothing."""
+    parts = (day.price, day.cap_share, day.rate) if isinstance(day, EdrHistory) else (day,)
+    return None if all(part is None for part in parts) else day

@@ -1,0 +1,34 @@
+"""How the policies of EDR are tuned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from edgeopt.instances.edr import generate
+from edgeopt.studies.tuning.tuning import Tuning
+
+if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
+
+
+def drawn(mode: str, seed: int) -> EdrInstance:
+    """Draw two days of 20 sites and 40 tasks."""
+    return generate(rng=seed, reuse=mode)  # type: ignore[arg-type]
+
+
+TUNING: Final = Tuning(
+    drawn,
+    modes=("group", "none"),
+    seeds=(420, 421, 422, 423),
+    test_seeds=(440, 441, 442, 443, 444, 445, 446, 447),
+    parameters={
+        # The mean window of two days' tasks.
+        "saddle_point": {"alpha0": 18.0, "mu0": 1.0},
+        "lyapunov": {"weight0": 2.0, "catch_up": 3.0},
+        "oasdr": {"weight0": 2.0, "catch_up": 3.0},
+        "greedy": {},
+        "even_rate": {},
+    },
+    code=("edgeopt.instances.edr.generate", "edgeopt.online.edr.environment"),
+    settings={"guard": 3.0, "training_room": 0.5},
+)

@@ -1,0 +1,118 @@
+"""Axes of pictures show a narrow band of values as such, and say that they leave out 0."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from edgeopt.studies import Benchmark, BenchmarkEntry, Case, Study, study
+from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, outside, reach
+from edgeopt.studies.pictures.values import curves
+from tests.studies.stopping import SYSTEM, Offers
+
+
+def near(value: float) -> Case:
+    """Study policies whose values lie between 98.5 and 99.5 % of a bound, near a second one."""
+    bounds = {
+        name: BenchmarkEntry(
+            name, "every policy", lambda _, at=at: Benchmark(at, at, 0.0, 0.0, "", "")
+        )
+        for name, at in (("prophet", value), ("second", 0.991 * value), ("far", 3.0 * value))
+    }
+    system = dataclasses.replace(
+        SYSTEM,
+        objective=dataclasses.replace(
+            SYSTEM.objective,
+            total=lambda runs: value * (0.985 + 0.01 * runs.total),
+        ),
+        offline=dataclasses.replace(SYSTEM.offline, bounds=bounds),
+    )
+    return study({"near": Offers(12)}, system=system, runs=6, rng=3).cases[0]
+
+
+def test_ratios_in_a_narrow_band_fill_the_axis() -> None:
+    case = near(20.0)
+    axes = case.figure("ratios").axes[0]
+    low, high = axes.get_xlim()
+    table = case.table
+    assert low > 97
+    assert high < 101.5
+    assert low < 100 * table["ratio_low"].min()
+    assert high > 100 * table["ratio_high"].max()
+    width = 100 * (table["ratio_high"].max() - table["ratio_low"].min())
+    assert width > 0.2 * (high - low)
+    assert axes.get_xlabel().endswith(f"({NOT_FROM_ZERO})")
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert labels[:3] == ["prophet", "second", "far (right of the axis)"]
+    assert labels[3].endswith("Half (left of the axis)")
+    drawn = [float(line.get_xdata()[0]) for line in axes.lines if list(line.get_ydata()) == [0, 1]]
+    assert drawn == pytest.approx([100, 99.1, 300, 50])
+
+
+def test_ratios_far_apart_start_at_0(stopped: Study) -> None:
+    axes = stopped.case("short").figure("ratios").axes[0]
+    assert axes.get_xlim()[0] == 0
+    assert NOT_FROM_ZERO not in axes.get_xlabel()
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert not [label for label in labels if "of the axis" in label]
+
+
+def test_curves_of_means_show_where_policies_end() -> None:
+    system = dataclasses.replace(
+        SYSTEM, objective=dataclasses.replace(SYSTEM.objective, adds="mean")
+    )
+    case = study({"long": Offers(12)}, ["half", "first"], system=system, runs=6, rng=3).cases[0]
+    case.trajectories["half"].reward[:] = 58.0
+    case.trajectories["first"].reward[:] = 59.0
+    case.trajectories["first"].reward[:, 0] = 47.0
+    axes = case.figure("value_over_time").axes[0]
+    low, high = axes.get_ylim()
+    last = case.trajectories["first"].reward.mean()
+    assert last == 58
+    assert 56 < low < 58 < high < 60
+    assert axes.get_ylabel().endswith(f"({NOT_FROM_ZERO})")
+    assert [text.get_text() for text in axes.texts] == ["E[max], 0.9231 (below the axis)"]
+    assert len(axes.lines) == 2
+
+
+def test_curves_in_a_narrow_band_fill_the_axis(stopped: Study) -> None:
+    case = stopped.case("long")
+    runs = {name: np.full((4, 9), 90.0 + place) for place, name in enumerate(case.entries)}
+    axes = curves(case, runs, "served (%)").axes[0]
+    assert axes.get_ylim() == pytest.approx((89.84, 92.16))
+    assert axes.get_ylabel() == f"served (%)\n({NOT_FROM_ZERO})"
+    runs["half"][:, 0] = 0.0
+    axes = curves(case, runs, "served (%)").axes[0]
+    assert axes.get_ylim() == pytest.approx((0, 1.04 * 92))
+    assert axes.get_ylabel() == "served (%)"
+
+
+@pytest.mark.parametrize(
+    ("drawn", "lines", "ends"),
+    [
+        ([98.0, 99.0], [100.0, 50.0], (97.84, 100.16)),
+        ([98.0, np.nan, 99.0], [102.5], (97.92, 99.08)),
+        ([-99.0, -98.0], [], (-99.08, -97.92)),
+        ([10.0, 50.0], [100.0], (0.0, 104.0)),
+        ([-10.0, 90.0], [], (-14.0, 94.0)),
+        ([5.0, 5.0], [], (4.9971, 5.0029)),
+        ([0.0, 0.0], [], (0.0, 0.04)),
+        ([], [np.inf], (0.0, 0.04)),
+    ],
+)
+def test_ends_of_an_axis(drawn: list[float], lines: list[float], ends: tuple[float, float]) -> None:
+    assert reach(drawn, lines) == pytest.approx(ends)
+
+
+def test_lines_beyond_an_axis_are_named() -> None:
+    sides = "below", "above"
+    assert [outside(at, (1.0, 2.0), sides) for at in (0.5, 1.0, 2.5)] == [
+        " (below the axis)",
+        "",
+        " (above the axis)",
+    ]
+    axes = blank().subplots()
+    fit_y(axes, (1.0, 2.0))
+    assert axes.get_ylabel() == ""

@@ -1,0 +1,160 @@
+"""Policies that know the future are marked, come last, and are never called best."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from edgeopt.cli.main import run
+from edgeopt.online.idn import StaticGreedy
+from edgeopt.studies import Case, find_system, registry, study
+from edgeopt.studies.idn import SYSTEM as IDN
+from edgeopt.studies.pages.study import render
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, findings, headlines, lead, sentences
+from edgeopt.studies.pictures.canvas import MUTED, PAPER
+from tests.studies.stopping import SYSTEM, Offers, _fixed
+
+if TYPE_CHECKING:
+    from edgeopt.studies import Study
+
+KNOWING = _fixed(0.8, "oracle", kind="hindsight")
+"""The best of all thresholds on twelve offers, marked as one that knows them."""
+
+
+@pytest.fixture(scope="module")
+def known() -> Study:
+    return study({"long": Offers(12)}, [KNOWING, "first", "half"], system=SYSTEM, runs=40, rng=7)
+
+
+@pytest.fixture(scope="module")
+def case(known: Study) -> Case:
+    return known.cases[0]
+
+
+def test_what_knows_the_future_comes_last_and_is_marked(case: Case, known: Study) -> None:
+    assert case.table["policy"].tolist() == ["first", "half", "oracle"]
+    assert case.table["kind"].tolist() == ["causal", "causal", "hindsight"]
+    assert case.causal == ["first", "half"]
+    assert case.entries["oracle"].title == "Oracle (hindsight)"
+    assert dataclasses.replace(KNOWING, variant="safe").title == "Oracle (safe, hindsight)"
+    assert case.record()["policies"][-1]["kind"] == "hindsight"
+    page = render(known)
+    assert re.findall(r'<tr class="(\w+)">', page) == ["best", "apart"]
+    assert "know the future of a run" in page
+
+
+def test_the_best_value_with_hindsight_is_a_reference_only(case: Case) -> None:
+    assert case.table.set_index("policy")["value"].idxmax() == "oracle"
+    for kept in (True, False):
+        row = case.best(kept=kept)
+        assert row is None or row["policy"] != "oracle"
+    knowing = case.best(kind="hindsight")
+    assert knowing is not None
+    assert knowing["policy"] == "oracle"
+    said = [lead(case), *(f"{one.what} {one.detail}" for one in headlines(case))]
+    said += [picture.title(case) for picture in case.system.reporting.pictures]
+    said += [finding.text for finding in findings(case) if "Best" in finding.about]
+    assert not [text for text in said if "Oracle" in text]
+    [about] = [finding.text for finding in findings(case) if finding.about == "Hindsight"]
+    assert about.startswith("For reference, Oracle (hindsight), which knows the future")
+    assert f"{case.values('oracle').mean():.4f} per run" in about
+
+
+def test_a_study_of_hindsight_alone_says_so() -> None:
+    alone = study({"long": Offers(12)}, [KNOWING], system=SYSTEM, runs=3)
+    case = alone.cases[0]
+    assert case.best() is None
+    assert lead(case).startswith(ONLY_HINDSIGHT)
+    assert len(headlines(case)) == 1
+    assert "Hindsight" in [finding.about for finding in findings(case)]
+    for picture in case.system.reporting.pictures:
+        assert ONLY_HINDSIGHT.lower() in picture.title(case).lower()
+        case.figure(picture.name)
+    assert 'class="best"' not in render(alone)
+
+
+def test_the_terminal_draws_a_line_above_it(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--runs", "2", "--policies", "sg,olag", "--instance", "topology_2"]
+    assert run(["study", "idn", *small]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    rows = [line for line in printed if line.startswith(("│", "├"))]
+    names = [line[2:].split("│")[0].strip() if line[0] == "│" else "---" for line in rows[:3]]
+    assert names == ["OLAG", "---", "Static greedy (hindsight)"]
+
+
+def test_it_is_drawn_apart_in_pictures(case: Case) -> None:
+    axes = case.figure("ratios").axes[0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()][-1] == "Oracle (hindsight)"
+    marks = {float(line.get_ydata()[0]): line for line in axes.lines if line.get_marker() == "o"}
+    assert marks[2.0].get_color() == MUTED
+    assert marks[2.0].get_markerfacecolor() == PAPER
+    [separator] = [line for line in axes.lines if list(line.get_ydata()) == [1.5, 1.5]]
+    assert list(separator.get_xdata()) == [0, 1]
+    over_time = case.figure("value_over_time")
+    dashed = [line for line in over_time.axes[0].lines if line.get_color() == MUTED]
+    assert [line.get_linestyle() for line in dashed] == ["--"]
+    assert dashed[0].get_ydata()[-1] == pytest.approx(case.values("oracle").mean())
+
+
+def test_objects_say_that_they_know_the_future() -> None:
+    assert find_system("idn").instances.random_small is not None
+    instance = find_system("idn").instances.random_small(1)
+    knowing, plain = registry.choose(IDN, [StaticGreedy.plan(instance), KNOWING.make(None, {})])
+    assert (knowing.kind, plain.kind) == ("hindsight", "causal")
+
+
+SIZES = {
+    "rescue": {"servers": 2, "devices": 6, "horizon": 40},
+    "idn": {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8},
+}
+"""Of instances on which one policy alone is best; for other systems any small one has that."""
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "sense"),
+    [
+        ("rescue", "value", "max"),
+        ("rescue", "utilisation", "max"),
+        ("idn", "value", "max"),
+        ("idn", "latency", "min"),
+        ("oinc", "value", "min"),
+        ("edr", "value", "min"),
+        ("tapfinger", "value", "min"),
+    ],
+)
+def test_no_title_of_a_system_names_a_best_policy_with_hindsight(
+    name: str, column: str, sense: str
+) -> None:
+    record = dataclasses.replace(find_system(name), claims=None)
+    assert record.instances.random_small is not None
+    assert record.instances.generate is not None
+    sizes = SIZES.get(name)
+    instance = (
+        record.instances.generate(rng=1, **sizes) if sizes else record.instances.random_small(1)
+    )
+    found = study({"small": instance}, system=record, runs=2).cases[0]
+    values = found.table.set_index("policy")[column].drop(index=record.policies.reference)
+    best = str(values.idxmax() if sense == "max" else values.idxmin())
+    entries = {key: entry for key, entry in found.entries.items() if key != best}
+    entries[best] = dataclasses.replace(found.entries[best], kind="hindsight", guarantee=None)
+    case = dataclasses.replace(
+        found, entries=entries, trajectories={key: found.trajectories[key] for key in entries}
+    )
+    assert "hindsight)" not in lead(case)
+    assert sum("hindsight)" in sentence for sentence in sentences(case)) <= 2
+    for picture in record.reporting.pictures:
+        assert "hindsight)" not in picture.title(case), picture.name
+        case.figure(picture.name)
+    alone = dataclasses.replace(
+        case,
+        entries={best: entries[best]},
+        trajectories={best: case.trajectories[best]},
+        references={best: best},
+    )
+    assert lead(alone).startswith((ONLY_HINDSIGHT, "No policy"))
+    for picture in record.reporting.pictures:
+        assert picture.title(alone)
+        alone.figure(picture.name)

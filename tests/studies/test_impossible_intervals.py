@@ -1,0 +1,141 @@
+"""No table of any system shows an interval that cannot be: below 0, above 1, or of no width."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from edgeopt.studies import find_system, study
+from edgeopt.studies.figures import reproduce
+from edgeopt.studies.figures.report import in_words
+from edgeopt.studies.pages.study import render
+from edgeopt.studies.pages.summary import headlines, sentences
+from edgeopt.studies.wording import beside
+from tests.studies.test_systems import GIVEN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    import pandas as pd
+
+    from edgeopt.studies import Study
+    from edgeopt.studies.figures.reproduce import Outcome
+
+SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
+
+SMALL: dict[str, dict[str, Any]] = {
+    "rescue": {"horizon": 12},
+    **{name: given.settings for name, given in GIVEN.items()},
+}
+
+FEW = {"oinc": ["oinc", "near+dedas", "ekya"], "tapfinger": ["reservation", "min", "tiresias"]}
+
+FIGURES = {"rescue": "1 5", "idn": "5", "oinc": "3 9", "edr": "4a 5 7", "tapfinger": "5ab 8"}
+
+NEGATIVE = re.compile("reward|lead|regret|fit|gap|change|_value|_relative_p")
+"""Names of figures that may be negative."""
+
+SPANS = re.compile(r"(\N{MINUS SIGN}?[\d.]+) to (\N{MINUS SIGN}?[\d.]+)")
+
+
+def ends_of(table: pd.DataFrame) -> Iterator[tuple[dict[Any, Any], str]]:
+    """Yield every row with the name of every figure that has ends."""
+    names = [str(name).removesuffix("_low") for name in table if str(name).endswith("_low")]
+    assert names
+    for row in table.to_dict("records"):
+        for name in names:
+            yield row, name
+
+
+def check(table: pd.DataFrame, shares: Collection[str] = ()) -> int:
+    """Check every interval of a table, and count them."""
+    count = 0
+    for row, name in ends_of(table):
+        value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        kind = row.get(f"{name}_spread", row.get("spread"))
+        if math.isnan(value):  # nothing is said, such as of a policy against itself
+            assert math.isnan(low), (name, row)
+            assert math.isnan(high), (name, row)
+            continue
+        assert kind in ("interval", "range", "equal", "one", "none"), name
+        assert math.isnan(low) == math.isnan(high)
+        if kind not in ("interval", "range"):
+            assert math.isnan(low), (name, row)
+        if math.isnan(low):
+            continue
+        count += 1
+        assert low < high, (name, row)
+        assert low * (1 - 1e-12) <= value <= high * (1 + 1e-12) or NEGATIVE.search(name)
+        assert low >= 0 or NEGATIVE.search(name), (name, row)
+        assert high <= 1 + 1e-12 or name not in shares, (name, row)
+        one, other = beside(row, name, share=name in shares).split(",")[0].split(" to ")
+        assert one.removeprefix("range ") != other, (name, row)
+    return count
+
+
+@cache
+def studied(name: str, draws: int) -> Study:
+    record = replace(find_system(name), claims=None)
+    make = record.instances.generate
+    assert make is not None
+    instances = {f"draw {one}": make(rng=one, **SMALL[name]) for one in range(draws)}
+    if draws == 1:
+        return study(instances, system=record, progress=False)
+    return study(instances, FEW[name], system=record, runs=2, progress=False)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_tables_of_a_default_study(name: str) -> None:
+    result = studied(name, 1)
+    table = result.table
+    check(table)
+    assert set(table["spread"]) <= {"equal", "range" if result.settings.runs < 5 else "interval"}
+    found = table["relative_finding"]
+    assert set(found) <= {"", "better", "worse", "not resolved"}
+    assert result.settings.runs >= 5 or not set(found) & {"better", "worse"}
+    [case] = result.cases
+    words = [*sentences(case), *(one.detail for one in headlines(case))]
+    assert any(re.search("on this instance|equal in all", one) for one in words), words
+    for one in (*words, re.sub("<script.*?</script>|<[^>]*>", " ", render(result))):
+        for low, high in SPANS.findall(one):
+            assert low != high, one
+
+
+@pytest.mark.parametrize("name", [one for one in SYSTEMS if find_system(one).reporting.comparisons])
+@pytest.mark.parametrize("draws", [1, 2, 5])
+def test_tables_over_instances(name: str, draws: int) -> None:
+    result = studied(name, draws)
+    for comparison in find_system(name).reporting.comparisons:
+        rows = result.comparison(comparison.name)
+        shares = set(comparison.percent) - {"gap", "ratio"}
+        assert (check(rows, shares) > 0) == (draws > 1)
+        for spread in (rows[name] for name in rows if str(name).endswith("_spread")):
+            assert not set(spread) & ({"interval"} if draws < 5 else {"one"})
+
+
+@cache
+def figures(name: str) -> list[Outcome]:
+    return [
+        outcome
+        for number in FIGURES[name].split()
+        for outcome in reproduce(name, figure=number, quick=True, progress=False).outcomes
+    ]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_rows_and_lines_of_quick_figures(name: str) -> None:
+    for outcome in figures(name):
+        if any(str(one).endswith("_low") for one in outcome.rows):
+            check(outcome.rows, outcome.paper_figure.percent)
+        kinds = set(outcome.rows.filter(regex="_spread$").to_numpy().ravel())
+        assert bool(re.search(r"intervals over \d", outcome.caption)) == ("interval" in kinds)
+        assert ("ranges of" in outcome.caption) == ("range" in kinds)
+        for line in outcome.lines:
+            computed = in_words(line)[1]
+            assert not math.isfinite(line["low"]) or line["low"] < line["high"]
+            assert (line["spread"] == "range") == (" (range " in computed)

@@ -95,7 +95,7 @@ def _made(
     if unknown := set(writes) - set(names):
         raise TypeError(f"{function.__qualname__}: has no parameters {sorted(unknown)} to write to")
     made.read = frozenset(at for at, name in enumerate(names) if name not in writes)
-    made.both = both
+    made.both, made.inserted = both, set()
     made._cache = _KernelCache(made)
     return made
 
@@ -111,6 +111,9 @@ class _Kernel(CPUDispatcher):
 
     within = False
     """Whether another kernel is asking, which needs no form for callers in Python."""
+
+    inserted: set[tuple[Any, ...]]
+    """Types of arguments that lead to what was compiled for others."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         if self.both:
@@ -156,8 +159,10 @@ class _Kernel(CPUDispatcher):
             del self.overloads[wanted]
         same = wanted == tuple(given)
         entry = super().compile(sig if same else wanted)
-        if not (same or self.within):
+        if not (same or self.within or given in self.inserted):
             # Calls from Python find it by the types of their arguments, without a conversion.
+            # Inserted twice it would be ambiguous: every call would end here.
+            self.inserted.add(given)
             found: Any = self.overloads[wanted]
             insert: Any = self._insert  # type: ignore[attr-defined]
             insert([one._code for one in given], found.entry_point, found.objectmode)

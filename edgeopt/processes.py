@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import BrokenExecutor
+from functools import partial
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -27,6 +28,9 @@ Call = tuple["Callable[..., Any]", tuple[Any, ...]]
 
 _WORKER: Final = "LokyProcess"
 """Prefix of the names of joblib's processes."""
+
+_MANAGER: Final = "ExecutorManagerThread"
+"""Name of the thread that hands calls to joblib's processes."""
 
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 
@@ -126,6 +130,7 @@ def _interruptible() -> Iterator[None]:
             if child.name.startswith(_WORKER) and child.pid is not None:
                 with contextlib.suppress(OSError):  # it may just have ended
                     os.kill(child.pid, _KILL)
+        threading.excepthook = partial(_but_the_managers, threading.excepthook)
         signal.default_int_handler(number, frame)
 
     signal.signal(signal.SIGINT, end)
@@ -133,3 +138,9 @@ def _interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+def _but_the_managers(others: Callable[..., Any], raised: threading.ExceptHookArgs) -> None:
+    """Print what a thread raised, unless it hands out calls that an interrupt has just dropped."""
+    if raised.thread is None or raised.thread.name != _MANAGER:
+        others(raised)

@@ -179,6 +179,29 @@ def test_one_variant_serves_frozen_arrays_and_others() -> None:
     assert len(add.overloads) == 1
 
 
+@pytest.mark.parametrize("both", [False, True])
+def test_a_kernel_that_others_ask_for_is_still_found_by_calls(
+    monkeypatch: pytest.MonkeyPatch, both: bool
+) -> None:
+    @compiled(both=both)
+    def total(values):
+        return values.sum()
+
+    @compiled(writes="values")
+    def grown(values):
+        values += 1.0
+        return total(values)
+
+    # Called before another kernel asks for it, with an array that can be written to.
+    assert total(np.ones(3)) == 3.0
+    assert grown(np.ones(3)) == 6.0
+    assert total(np.ones(3)) == 3.0
+    asked: list[object] = []
+    monkeypatch.setattr(total, "compile", asked.append)
+    assert total(np.ones(3)) == 3.0
+    assert asked == []
+
+
 def test_what_is_not_declared_cannot_be_written_to() -> None:
     @compiled
     def spoil(values):

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from edgeopt import processes
 from edgeopt.errors import WorkerError
 from edgeopt.studies.sweeps import Cell, run_cells
 
@@ -78,6 +80,26 @@ def test_an_interrupt_ends_everything(tmp_path: Path, name: str) -> None:
         assert of_session(running.pid) == []
     assert said == "interrupted\n"
     assert running.returncode == 130
+
+
+def test_threads_that_an_interrupt_leaves_behind_say_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = []
+    monkeypatch.setattr(threading, "excepthook", lambda raised: said.append(raised.exc_value))
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    mine, others = KeyError(1), KeyError(2)
+    with contextlib.suppress(KeyboardInterrupt), processes.pool(1):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    for name, error in (("ExecutorManagerThread", mine), ("other", others)):
+        thread = threading.Thread(target=fail, name=name, args=(error,))
+        thread.start()
+        thread.join()
+    assert said == [others]
 
 
 def test_the_workers_of_a_killed_parent_end_themselves(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
         If what another package offers is broken, or takes an identifier that is in use. It is left
         out.
     """
-    return _select(pattern)
+    return _select([pattern] if pattern is None or isinstance(pattern, str) else list(pattern))
 
 
 def check(
@@ -144,25 +144,25 @@ def _options_of(claim: Claim) -> list[str]:
 
 def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
     """Return the claims that a caller names, in that order."""
-    if isinstance(wanted, Claim):
-        return [wanted]
-    if wanted is None or isinstance(wanted, str):
-        return list(_select(wanted).values())
-    chosen: dict[str, Claim] = {}
-    for one in listed("claims", wanted):
+    if wanted is None or isinstance(wanted, str | Claim):
+        return list(_select([wanted]).values())
+    several = listed("claims", wanted)
+    for one in several:
         if not isinstance(one, str | Claim):
             raise OptionError(f"claims: {one!r} is neither an identifier nor a Claim")
-        chosen |= {one.id: one} if isinstance(one, Claim) else _select(one)
-    if not chosen:
+    if not several:
         raise OptionError("claims: nothing to check; leave it out to check all")
-    return list(chosen.values())
+    return list(_select(several).values())
 
 
-def _select(wanted: str | Iterable[str] | None) -> dict[str, Claim]:
-    patterns = [wanted] if isinstance(wanted, str) or wanted is None else list(wanted)
-    known = _known(patterns)
+def _select(wanted: Sequence[str | Claim | None]) -> dict[str, Claim]:
+    patterns = [one for one in wanted if not isinstance(one, Claim)]
+    known = _known(patterns) if patterns else {}
     chosen: dict[str, Claim] = {}
-    for one in patterns:
+    for one in wanted:
+        if isinstance(one, Claim):
+            chosen[one.id] = one
+            continue
         names = [name for name in known if one is None or _matches(name, one)]
         if not names:
             raise OptionError(_unknown(str(one), _known([None])))

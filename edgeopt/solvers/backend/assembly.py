@@ -7,7 +7,7 @@ import logging
 import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -91,6 +91,10 @@ class LogStream(io.TextIOBase):
 Result = TypeVar("Result")
 
 
+_PAUSE: Final = 0.2
+"""Seconds after which a Ctrl-C is heard at the latest."""
+
+
 def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:
     """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile."""
     if threading.current_thread() is not threading.main_thread():
@@ -116,7 +120,8 @@ def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Resu
             if not started:
                 started = True
                 worker.start()
-            done.wait()
+            # A signal may arrive just before this waits, and Python hears it only afterwards.
+            done.wait(_PAUSE)
         except KeyboardInterrupt:
             if stop.is_set():
                 raise

@@ -49,14 +49,15 @@ def test_every_optimal_plan_keeps_the_guarantee(instance):
 def test_no_claim_goes_untested():
     """Count the verdicts that say something, on continuous data."""
     said = Counter()
-    for seed in range(40):
+    seeds = draws(40)
+    for seed in range(seeds):
         for arrivals in ("exclusive", "independent"):
             for found in check(FAST, small(seed, arrivals=arrivals)):
                 assert found.verdict != "violated", found
                 said[found.claim] += found.verdict == "holds"
-    rare = {"rescue.theorem1.unit_durations": 5}
+    rare = {"rescue.theorem1.unit_durations": seeds // 8}
     for id in FAST:
-        assert said[id] >= rare.get(id, 20), id
+        assert said[id] >= rare.get(id, seeds // 2), id
 
 
 @pytest.mark.parametrize("radio", ["thermal", "literal"])

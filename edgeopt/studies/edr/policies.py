@@ -185,7 +185,7 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], bool], ...] = (
      {"gradient": "stale"}, False),
     ("saddle_point+price", "Saddle point with one price", "SaddlePoint", "improved",
      {"budget": "price"}, False),
-    ("saddle_point+published", "Printed saddle point", "SaddlePoint", "published", _PUBLISHED,
+    ("saddle_point+published", "Saddle point (as printed)", "SaddlePoint", "published", _PUBLISHED,
      True),
     ("lyapunov", "Lyapunov", "Lyapunov", "published", {}, True),
     ("oasdr", "OASDR", "Oasdr", "published", {}, True),

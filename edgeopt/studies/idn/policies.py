@@ -108,7 +108,7 @@ POLICIES = (
     ),
     _infida("infida+shared", "INFIDA, shared credit", credit="shared"),
     _infida("infida+leader", "INFIDA, all gradients", ascent="leader"),
-    _infida("infida+published", "INFIDA, printed step", step="published"),
+    _infida("infida+published", "INFIDA (step as printed)", step="published"),
     *(
         _infida(f"infida+every{slots}", f"INFIDA, every {slots} slots", refresh=slots)
         for slots in (4, 8, 16, 32)
@@ -150,5 +150,5 @@ POLICIES = (
     ),
     _olag("olag", "OLAG", default=True),
     _olag("olag+forwarded", "OLAG, forwarded", default=True, counters="forwarded"),
-    _olag("olag+literal", "OLAG, as printed", counters="forwarded", ties="literal"),
+    _olag("olag+literal", "OLAG (as printed)", counters="forwarded", ties="literal"),
 )

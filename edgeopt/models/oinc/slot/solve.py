@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
-from edgeopt.kernels import compiled
-from edgeopt.models.oinc.slot.kernels import admit, share_out
+from edgeopt.models.oinc.slot.plan import KICKS, MOST, plan, share_out_all
 from edgeopt.models.oinc.slot.problem import SlotPlan
-from edgeopt.models.oinc.slot.search import improve, improve_exactly, insert, measure, shake
-from edgeopt.solvers.tolerance import TIGHT
+from edgeopt.models.oinc.slot.search import improve, insert, measure, shake
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST = 10_000  # changes after which a search stops at the latest
-
 
 @checked(urgency="[0, inf)")
 def assign(
@@ -31,7 +27,7 @@ def assign(
     *,
     urgency: float = 0.0,
     start: NDArray[np.int64] | None = None,
-    kicks: int = 10,
+    kicks: int = KICKS,
 ) -> NDArray[np.int64]:
     r"""Send every request to a site, so that latencies are short and objectives can be met.
 
@@ -73,8 +69,7 @@ def assign(
     weight = problem.weight
     terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
     if start is None:
-        nearest = problem.transmission.min(axis=1) + problem.computation.min(axis=1)
-        site = insert(terms, np.argsort(-nearest, kind="stable"), 0.0)
+        site = insert(terms, _largest_first(problem), 0.0)
     else:
         site = own_assignment(problem, start)
     penalty = urgency * assignment_cost(problem, site) if urgency else 0.0
@@ -118,28 +113,25 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
     return float((sending**2 + computing**2 / problem.room).sum())
 
 
-URGENCIES: Final = (0.01, 0.1, 1.0)
-"""Penalties that are tried: a high one fills sites evenly, a low one gives some of them up."""
-
-
 Unfit = Literal["late", "refuse"]
 """What becomes of requests whose objectives do not fit: answered late, or not at all."""
 
 
-@checked(late="(0, inf]")
+@checked(late="(0, inf]", tolerance="[0, 1)")
 def solve_slot(
     problem: SlotProblem,
     *,
     objectives: bool = True,
     unfit: Unfit = "late",
     late: float = 3.0,
+    tolerance: float = 1e-4,
 ) -> SlotPlan:
     """Find a near-optimal plan for the requests of a slot.
 
     Where the assignment with the shortest latencies misses objectives, the search goes on with
-    several penalties, and the plan that meets most objectives is taken; among equals the one with
-    the shortest latencies. At last moves and swaps are weighed by what sites cost with those
-    objectives.
+    penalties until a plan meets them all, and the plan that meets most objectives is taken; among
+    equals the one with the shortest latencies. At last moves and swaps are weighed by what sites
+    cost with those objectives.
 
     Parameters
     ----------
@@ -151,6 +143,8 @@ def solve_slot(
         What becomes of requests whose objectives do not fit, see `evaluate`.
     late
         Latency within which late requests should still be answered, s.
+    tolerance
+        Share of the sum of latencies by which a last move or swap has to shorten it.
 
     Returns
     -------
@@ -161,42 +155,18 @@ def solve_slot(
     OptionError
         If an option is unknown or out of range.
     """
-    shortest = assign(problem)
-    best = evaluate(problem, shortest, objectives=objectives, unfit=unfit, late=late)
-    if not objectives:
-        return best
-    if not best.met.all():
-        for urgency in URGENCIES:
-            site = assign(problem, urgency=urgency, start=shortest, kicks=0)
-            plan = evaluate(problem, site, unfit=unfit, late=late)
-            if _order(plan) < _order(best):
-                best = plan
-    elif best.objective <= assignment_cost(problem, shortest) * (1.0 + TIGHT):
-        # No objective binds.
-        return best
-    polished = evaluate(problem, _polished(best, late), unfit=unfit, late=late)
-    return polished if _order(polished) < _order(best) else best
+    n = problem.requests
+    site, band, cpu = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
+    plan(
+        problem.transmission, problem.computation, problem.slo, problem.weight, problem.room,
+        _largest_first(problem), objectives, unfit == "refuse", late, tolerance, site, band, cpu,
+    )  # fmt: skip
+    return SlotPlan(problem, site, band, cpu)
 
 
-def _polished(plan: SlotPlan, late: float) -> Ints:
-    """Search on from a plan, keeping the objectives that it meets."""
-    problem, here = plan.problem, plan.site >= 0
-    latest = np.maximum(problem.slo, late)
-    within = np.where(plan.latency <= latest * (1.0 + TIGHT), latest, np.inf)
-    slo = np.where(plan.met, problem.slo * (1.0 + TIGHT), within)[here]
-    weight = problem.weight[here]
-    terms = measure(
-        problem.transmission[here], problem.computation[here], slo, weight, problem.room
-    )
-    answered = plan.site[here]
-    improve_exactly(terms, weight * slo, answered, MOST)
-    site = plan.site.copy()
-    site[here] = answered
-    return site
-
-
-def _order(plan: SlotPlan) -> tuple[int, float]:
-    return -int(plan.met.sum()), plan.objective
+def _largest_first(problem: SlotProblem) -> Ints:
+    nearest = problem.transmission.min(axis=1) + problem.computation.min(axis=1)
+    return np.argsort(-nearest, kind="stable")
 
 
 @checked(late="(0, inf]")
@@ -243,58 +213,8 @@ def evaluate(
     weight = problem.weight
     band, cpu = np.zeros(site.size), np.zeros(site.size)
     limit = np.inf if unfit == "refuse" else late
-    _share_out_all(
+    share_out_all(
         problem.transmission, problem.computation, problem.slo, weight, problem.room,
         site, objectives, unfit == "refuse", limit, band, cpu,
     )  # fmt: skip
     return SlotPlan(problem, site, band, cpu)
-
-
-@compiled(writes="room site band cpu")
-def _share_out_all(
-    transmission: Floats,
-    computation: Floats,
-    slo: Floats,
-    weight: Floats,
-    room: Floats,
-    site: Ints,
-    objectives: bool,
-    refuse: bool,
-    limit: float,
-    band: Floats,
-    cpu: Floats,
-) -> None:
-    """Fill in shares; requests that are refused get the site -1."""
-    mine = np.empty(site.size, dtype=np.int64)
-    A, E, S, w = (
-        np.empty(site.size, dtype=np.float64),
-        np.empty(site.size, dtype=np.float64),
-        np.empty(site.size, dtype=np.float64),
-        np.empty(site.size, dtype=np.float64),
-    )
-    for j in range(room.size):
-        count = 0
-        for i in range(site.size):
-            if site[i] == j:
-                mine[count], w[count] = i, weight[i]
-                A[count], E[count] = transmission[i, j], computation[i, j]
-                S[count] = slo[i] if objectives else np.inf
-                count += 1
-        if count == 0:
-            continue
-        late = admit(A[:count], E[:count], S[:count], room[j], limit)
-        every, kept = True, 0
-        for n in range(count):
-            every = every and late[n]
-            if refuse and late[n]:
-                site[mine[n]] = -1
-            else:
-                mine[kept], w[kept], A[kept], E[kept], S[kept] = mine[n], w[n], A[n], E[n], S[n]
-                kept += 1
-        for n in range(0 if refuse else count):
-            if late[n]:
-                S[n] = np.inf if every else max(S[n], limit)
-        v, z = np.empty(kept, dtype=np.float64), np.empty(kept, dtype=np.float64)
-        share_out(A[:kept], E[:kept], S[:kept], w[:kept], room[j], v, z)
-        for n in range(kept):
-            band[mine[n]], cpu[mine[n]] = v[n], z[n]

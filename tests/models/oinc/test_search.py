@@ -1,0 +1,179 @@
+"""Searches of a slot: against full scans in plain loops, and against every set of objectives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.instances.oinc import generate
+from edgeopt.models.oinc.slot import (
+    SlotProblem,
+    evaluate,
+    fits,
+    most_met,
+    slot_problem,
+    solve_slot,
+)
+from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
+from edgeopt.models.oinc.slot.restore import restore
+from edgeopt.models.oinc.slot.search import measure
+from tests.draws import draws
+
+SEEDS = st.integers(0, 10**6)
+
+
+def drawn(seed: int, requests: int = 6, sites: int = 3, ties: bool = False) -> SlotProblem:
+    """Requests that often do not all fit; with ties, most of them are the same."""
+    rng = np.random.default_rng(seed)
+    n, J = int(rng.integers(2, requests + 1)), int(rng.integers(1, sites + 1))
+    load = rng.uniform(0.5, 2.5)
+
+    def times() -> np.ndarray:
+        if ties:
+            return load * rng.choice([0.1, 0.2], (n, J))
+        return load * rng.uniform(0.02, 0.3, (n, 1)) * rng.uniform(0.5, 2.0, (n, J))
+
+    slo = rng.choice([0.4, 0.8], n) if ties else rng.uniform(0.2, 1.0, n)
+    return SlotProblem(times(), times(), slo, rng.uniform(0.5, 1.0, J))
+
+
+def fitting(problem: SlotProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Terms, limits and an assignment that keeps all objectives, if it is found."""
+    plan = solve_slot(problem, unfit="refuse", tolerance=0.5)
+    if not plan.met.any():
+        return None
+    slo = np.where(plan.met, problem.slo, np.inf)
+    terms = measure(problem.transmission, problem.computation, slo, problem.weight, problem.room)
+    return terms, problem.weight * slo, np.maximum(plan.site, 0)
+
+
+def full_scan(
+    terms: np.ndarray, limit: np.ndarray, site: list[int], tolerance: float
+) -> tuple[list[int], int]:
+    """The same search without bounds: each change is weighed exactly."""
+    n, sites, _ = terms.shape
+    flags, prices = np.empty(n + 1, dtype=bool), np.empty(2)
+
+    def cost(j: int, members: list[int]) -> float:
+        mine = np.array(members, dtype=np.int64)
+        return site_cost(terms, limit, mine, mine.size, j, flags, prices)
+
+    for step in range(1000):
+        sets = [[i for i in range(n) if site[i] == j] for j in range(sites)]
+        costs = [cost(j, sets[j]) for j in range(sites)]
+        best, chosen = -tolerance * sum(costs), None
+        for i in range(n):
+            here = site[i]
+            less = cost(here, [o for o in sets[here] if o != i]) - costs[here]
+            for j in range(sites):
+                if j != here and less + cost(j, [*sets[j], i]) - costs[j] < best:
+                    best, chosen = less + cost(j, [*sets[j], i]) - costs[j], [(i, j)]
+        for here in range(sites):
+            for there in range(here):
+                for i in sets[here] if chosen is None or len(chosen) > 2 else []:
+                    for k in sets[there]:
+                        one = cost(here, [*(o for o in sets[here] if o != i), k]) - costs[here]
+                        other = cost(there, [*(o for o in sets[there] if o != k), i])
+                        if one + other - costs[there] < best:
+                            best = one + other - costs[there]
+                            chosen = [(i, there), (k, here), (-1, -1)]
+                if chosen is not None and len(chosen) > 2:
+                    chosen = chosen[:2]
+        if chosen is None:
+            return site, step
+        for i, j in chosen:
+            site[i] = j
+    raise AssertionError("the search goes in circles")
+
+
+@settings(max_examples=draws(200))
+@given(SEEDS, st.booleans(), st.sampled_from([1e-9, 1e-4]))
+def test_bounds_change_no_step_of_the_search(seed, ties, tolerance):
+    found = fitting(drawn(seed, requests=9, sites=4, ties=ties))
+    if found is None:
+        return
+    terms, limit, site = found
+    expected, steps = full_scan(terms, limit, site.tolist(), tolerance)
+    assert improve_exactly(terms, limit, site, 1000, tolerance) == steps
+    assert site.tolist() == expected
+
+
+def most(problem: SlotProblem) -> int:
+    """Most objectives that can be met, by all sets that each site can keep."""
+    n = problem.requests
+    reached = {0}
+    for j in range(problem.sites):
+        kept = [
+            sum(1 << i for i in members)
+            for size in range(n + 1)
+            for members in combinations(range(n), size)
+            if fits(
+                problem.transmission[list(members), j],
+                problem.computation[list(members), j],
+                problem.slo[list(members)],
+                float(problem.room[j]),
+            ).feasible
+        ]
+        reached = {old | new for old in reached for new in kept}
+    return max(found.bit_count() for found in reached)
+
+
+@settings(max_examples=draws(300))
+@given(SEEDS, st.booleans())
+def test_as_many_objectives_are_met_as_can_be(seed, ties):
+    problem = drawn(seed, ties=ties)
+    expected = most(problem)
+    found = most_met(problem, exact=True)
+    assert found.bound == expected
+    plan = evaluate(problem, found.site, unfit="refuse")
+    assert plan.met.sum() == (found.site >= 0).sum() == expected
+    assert most_met(problem).bound >= expected
+    assert solve_slot(problem, unfit="refuse").met.sum() == expected
+    assert solve_slot(problem).met.sum() <= expected
+
+
+@settings(max_examples=draws(100))
+@given(SEEDS)
+def test_what_is_restored_keeps_what_others_are_promised(seed):
+    rng = np.random.default_rng(seed)
+    problem = drawn(seed, requests=12)
+    late = 1.1
+    site = rng.integers(problem.sites, size=problem.requests)
+    plan = evaluate(problem, site, late=late)
+    own = np.where(plan.met, problem.slo, np.where(plan.latency <= late, late, np.inf))
+    before = own.copy()
+    terms = measure(
+        problem.transmission, problem.computation, problem.slo, problem.weight, problem.room
+    )
+    restore(terms, problem.slo, late, rng.permutation(problem.requests), own, site)
+    assert (own <= problem.slo).sum() >= plan.met.sum()
+    assert np.isfinite(own).sum() >= np.isfinite(before).sum()
+    for j in range(problem.sites):
+        mine = np.flatnonzero((site == j) & np.isfinite(own))
+        room = float(problem.room[j])
+        assert fits(
+            problem.transmission[mine, j], problem.computation[mine, j], own[mine], room
+        ).stretch <= 1.0 + 1e-9  # fmt: skip
+
+
+def test_overloaded_slots_meet_nearly_as_many_as_can_be():
+    met = bound = 0
+    for seed in range(3):
+        instance = generate(devices=40, sites=12, slots=1, jobs=0, duty=1.0, rng=seed)
+        problem = slot_problem(instance, 0, 0.2)
+        met += int(solve_slot(problem, unfit="refuse").met.sum())
+        bound += most_met(problem).bound
+    assert 0.96 * bound <= met <= bound < 120
+
+
+def test_without_objectives_all_are_met():
+    problem = replace(drawn(3), slo=np.full(drawn(3).requests, np.inf))
+    assert most_met(problem).bound == problem.requests
+    assert solve_slot(problem).met.all()
+    with pytest.raises(Exception, match="tolerance"):
+        solve_slot(problem, tolerance=2.0)

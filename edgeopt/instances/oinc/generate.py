@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.instances.oinc.activity import draw_activity
 from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
+from edgeopt.instances.oinc.jobs import ArrivalLaw, JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.radio import megabytes_to_megabit
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_flag, check_real, check_room, check_whole, generator
@@ -44,6 +44,8 @@ def generate(
     band_scale: float = 1.0,
     slo: tuple[float, float] = SLO,
     drift: bool = False,
+    arriving: float = 0.6,
+    arrival_law: ArrivalLaw = "uniform",
     job_scale: float = 1.0,
     patience: tuple[float, float] = (1.5, 3.0),
 ) -> OincInstance:
@@ -80,7 +82,11 @@ def generate(
         Range of the objectives, s, one per device; not given in the paper.
     drift
         Whether jobs arrive when a test detects a fall in accuracy, see `draw_drift`, and not
-        uniformly over the first 60 % of the slots.
+        over the first slots.
+    arriving, arrival_law
+        Share of the slots in which jobs arrive otherwise, from the first; and whether they do so
+        independently, ``"uniform"``, or one in each of K equal parts, ``"stratified"``, so that the
+        mean arrival varies by a factor of K less. Not given in the paper.
     job_scale
         Size of the retraining sets, in terms of 1024 pictures.
     patience
@@ -121,7 +127,7 @@ def generate(
         alarm = draw_drift(drifting, slots, devices, jobs).alarm
         fields = drift_jobs(retraining, alarm, settings)
     else:
-        fields = draw_jobs(retraining, jobs, slots, settings)
+        fields = draw_jobs(retraining, jobs, slots, settings, arriving, arrival_law)
     return OincInstance(
         active=draw_activity(activity, slots, devices, duty, stationary=stationary),
         **scenario,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import check_sizes, check_span, real_numbers
-from edgeopt.options import check_real, check_room, check_whole
+from edgeopt.options import check_choice, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,9 +186,12 @@ FLOP_PER_MAC: Final = 2  # operations in a multiply-add
 STEP_FACTOR: Final = 3  # training on a picture takes a forward pass and twice that backward
 FLOP_PER_CYCLE: Final = 32  # operations that a CPU does in a cycle
 SPREAD: Final = (0.9, 1.1)  # range of the factor on the work of a job
-ARRIVING: Final = 0.6  # share of the slots in which jobs arrive, from the first
 EXPECTED_SHARE: Final = 0.5
 """Share of an average site under which the length of a job is reckoned for its deadline."""
+
+
+ArrivalLaw = Literal["uniform", "stratified"]
+"""Arrivals independent of each other, or one in each of as many equal parts of the time."""
 
 
 class JobSettings(NamedTuple):
@@ -202,17 +205,27 @@ class JobSettings(NamedTuple):
 
 
 def draw_jobs(
-    generator: np.random.Generator, jobs: int, slots: int, settings: JobSettings
+    generator: np.random.Generator,
+    jobs: int,
+    slots: int,
+    settings: JobSettings,
+    arriving: float = 0.6,
+    arrival_law: ArrivalLaw = "uniform",
 ) -> dict[str, Any]:
-    """Draw jobs in the order of their arrival, uniform over the first 60 % of the slots.
+    """Draw jobs in the order of their arrival, over the first part of the slots.
 
     Each job draws arrival, model, work and patience on its own, and is put in order afterwards:
-    fewer jobs are some of the same jobs.
+    where arrivals are uniform, fewer jobs are some of the same jobs.
     """
     check_whole("jobs", jobs)
     check_room("4 * jobs", 4, jobs)
+    check_real("arriving", arriving, "(0, 1]")
+    check_choice("arrival_law", arrival_law, get_args(ArrivalLaw))
     uniform = generator.random((jobs, 4))
-    arrival = np.floor(uniform[:, 0] * max(1, int(ARRIVING * slots))).astype(np.int64)
+    place = uniform[:, 0]
+    if arrival_law == "stratified":
+        place = (np.arange(jobs) + place) / max(1, jobs)
+    arrival = np.floor(place * max(1, int(arriving * slots))).astype(np.int64)
     order = np.argsort(arrival, kind="stable")
     kind = np.floor(uniform[order, 1] * len(MODELS)).astype(np.int64)
     return _fields(arrival[order], kind, uniform[order, 2:], settings)

@@ -5,12 +5,22 @@ A part is an immutable value; what it remembers is in a memory that it is handed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    get_args,
+)
 
 import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.online.oinc.events import Runs
+from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
@@ -45,6 +55,16 @@ class Queues(NamedTuple):
     speed: Floats
 
 
+class Part(Titled):
+    """A part that draws no random numbers.
+
+    A part that does, such as an actor that samples, says ``deterministic = False``; so does one
+    that says nothing.
+    """
+
+    deterministic: ClassVar[bool] = True
+
+
 class Inference(Protocol):
     """A way to answer the requests of a slot."""
 
@@ -57,7 +77,9 @@ class Inference(Protocol):
         """Return the memory before the first slot."""
         ...
 
-    def answer(self, memory: Any, problem: SlotProblem) -> tuple[SlotPlan, Any]:
+    def answer(
+        self, memory: Any, problem: SlotProblem, rng: np.random.Generator
+    ) -> tuple[SlotPlan, Any]:
         """Return a plan for the requests on what jobs leave, and the memory after it."""
         ...
 

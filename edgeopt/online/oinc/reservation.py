@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot.solve import assign, assignment_cost
-from edgeopt.online.simulate import Titled
+from edgeopt.online.oinc.parts import Part
 from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -129,7 +129,7 @@ _MOST: Final = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class StaticShares(Titled):
+class StaticShares(Part):
     r"""Keep the same share of the CPU of all sites for jobs, in all slots.
 
     Parameters
@@ -193,7 +193,7 @@ class ReservationMemory(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reservation(Titled):
+class Reservation(Part):
     r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.
 
     As many idle sites are chosen as there are jobs that wait for one, if there are as many. What

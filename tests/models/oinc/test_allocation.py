@@ -134,3 +134,10 @@ def test_bad_room_is_named(room):
 def test_bad_weight_is_named():
     with pytest.raises(InstanceError, match="weight"):
         allocate([0.1], [0.1], weight=[0.0])
+
+
+def test_a_verdict_is_true_where_it_says_yes():
+    assert fits([0.1], [0.1], [0.3])
+    assert not fits([0.1], [0.1], [0.1])
+    assert allocate([0.1], [0.1], [0.3])
+    assert not allocate([0.1], [0.1], [0.1])

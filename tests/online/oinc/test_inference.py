@@ -388,3 +388,77 @@ def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
 def test_names_say_what_is_not_as_usual() -> None:
     assert NearOptimalInference().name == "NearOptimal"
     assert NearOptimalInference(objectives=False).name == "NearOptimal, objectives=False"
+
+
+@pytest.mark.parametrize("fit", ["equal", "closed", "exact"])
+def test_first_fit_by_hand(fit):
+    """The first needs all of site 0, where nothing fits beside it; the others share site 1."""
+    A, E = np.full((3, 2), 0.1), np.array([[0.4, 0.1], [0.1, 0.1], [0.1, 0.1]])
+    problem = SlotProblem(A, E, [0.5, 0.9, 0.91], [1.0, 1.0])
+    plan, _ = GreedyConvex(rule="first-fit", fit=fit).answer(None, problem)
+    assert plan.site.tolist() == [0, 1, 1]
+
+
+def test_tests_of_first_fit_differ():
+    """Two on one site: 2 * .3 = .6 with equal shares, .49 and .11 in closed form, less exactly."""
+    A, E = np.array([[0.2], [0.0]]), np.array([[0.1], [0.01]])
+    # Closed: the first takes .2 + sqrt(.1) (sqrt(.1) + .1) = .3316; the second .1 (.4162) = .0416.
+    for slo, fits_there in (
+        ([0.61, 0.9], {"equal": True, "closed": True, "exact": True}),
+        ([0.34, 0.9], {"equal": False, "closed": True, "exact": True}),
+        ([0.32, 0.9], {"equal": False, "closed": False, "exact": True}),
+        ([0.30, 0.9], {"equal": False, "closed": False, "exact": False}),
+    ):
+        for fit, kept in fits_there.items():
+            both = SlotProblem(np.hstack([A, A]), np.hstack([E, 2 * E]), slo, [1.0, 1.0])
+            plan, _ = GreedyConvex(rule="first-fit", fit=fit).answer(None, both)
+            assert plan.site.tolist() == [0, 0 if kept else 1], (slo, fit)
+
+
+def plain_first_fit(problem: SlotProblem, fit: str) -> list[int]:
+    """The rule in lists and loops."""
+    A, E = problem.transmission.tolist(), problem.computation.tolist()
+    room, slo, weight = problem.room.tolist(), problem.slo.tolist(), problem.weight.tolist()
+
+    def kept(j: int, members: list[int]) -> bool:
+        if fit == "exact":
+            sums = [
+                sum(part(A[i][j], E[i][j] / room[j]) / slo[i] for i in members)
+                for part in (lambda a, e: a, lambda a, e: (a * e) ** 0.5, lambda a, e: e)
+            ]
+            return (1 - sums[0]) * (1 - sums[2]) >= sums[1] ** 2 - 1e-11 and max(sums) <= 1 + 1e-11
+        for i in members:
+            latency = len(members) * (A[i][j] + E[i][j] / room[j])
+            if fit == "closed":
+                latency = sum(
+                    (A[i][j] * A[k][j] * weight[k] / weight[i]) ** 0.5
+                    + (E[i][j] * E[k][j] * weight[k] / weight[i]) ** 0.5 / room[j]
+                    for k in members
+                )
+            if latency > slo[i] * (1 + 1e-11):
+                return False
+        return True
+
+    sets: list[list[int]] = [[] for _ in room]
+    for i in sorted(range(len(slo)), key=lambda i: (slo[i], i)):
+        j = next((j for j in range(len(room)) if kept(j, [*sets[j], i])), None)
+        if j is None:
+            needs = [(len(sets[j]) + 1) * (A[i][j] + E[i][j] / room[j]) for j in range(len(room))]
+            j = needs.index(min(needs))
+        sets[j].append(i)
+    return [next(j for j, members in enumerate(sets) if i in members) for i in range(len(slo))]
+
+
+@given(slot_problems(requests=6, sites=3, objectives=True, weighted=None))
+def test_first_fit_is_the_rule_in_plain_loops(problem):
+    for fit in ("equal", "closed", "exact"):
+        plan, _ = GreedyConvex(rule="first-fit", fit=fit).answer(None, problem)
+        assert plan.site.tolist() == plain_first_fit(problem, fit)
+
+
+def test_first_fit_without_objectives_fills_the_first_site():
+    problem = SlotProblem(np.ones((4, 3)), np.ones((4, 3)), [np.inf] * 4, [1.0] * 3)
+    plan, _ = GreedyConvex(rule="first-fit").answer(None, problem)
+    assert plan.site.tolist() == [0] * 4
+    with pytest.raises(OptionError, match="rule"):
+        GreedyConvex(rule="best")  # type: ignore[arg-type]

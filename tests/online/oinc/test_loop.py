@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.retraining import retraining_problem
-from edgeopt.models.oinc.slot.solve import solve_slot
+from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.inference import GreedyConvex
+from edgeopt.online.oinc.inference import GreedyConvex, NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
@@ -168,3 +169,44 @@ def test_names_are_put_together_from_parts() -> None:
     assert Oinc(inference=GreedyConvex(), reservation=Reservation(largest=0.8)).name == (
         "OINC with Greedy & Reservation, largest=0.8"
     )
+
+
+@dataclass(frozen=True)
+class Tossing:
+    """Sends every request to a site by a coin."""
+
+    name: str = "Tossing"
+    deterministic: bool = False
+
+    def start(self, instance: OincInstance) -> None:
+        """Remember nothing."""
+
+    def answer(self, memory: None, problem: Any, rng: np.random.Generator) -> Any:
+        """Toss a coin for each request."""
+        return evaluate(problem, rng.integers(problem.sites, size=problem.requests)), None
+
+
+def test_parts_may_toss_coins() -> None:
+    environment = OincEnvironment(generate(sites=3, devices=6, slots=12, jobs=2, rng=4))
+    policy = Oinc(inference=Tossing())
+    assert not policy.deterministic
+    assert Oinc().deterministic
+    first, again, other = (simulate(environment, policy, runs=3, rng=rng) for rng in (1, 1, 2))
+    assert np.array_equal(first.latency, again.latency, equal_nan=True)
+    assert not np.array_equal(first.latency, other.latency, equal_nan=True)
+    # The runs differ: none counts for another one.
+    assert not np.array_equal(first.latency[0], first.latency[1], equal_nan=True)
+
+
+def test_what_comes_later_changes_nothing_before() -> None:
+    instance = generate(sites=3, devices=6, slots=12, jobs=2, rng=4)
+    size = np.vstack([instance.request_size[:6], 2.0 * instance.request_size[6:]])
+    changed = instance.replace(request_size=size)
+    for inference in (Tossing(), NearOptimalInference(), GreedyConvex(rule="first-fit")):
+        policy = Oinc(inference=inference)
+        runs = [
+            simulate(OincEnvironment(one), policy, runs=1, rng=3).latency
+            for one in (instance, changed)
+        ]
+        assert np.array_equal(runs[0][:, :6], runs[1][:, :6], equal_nan=True)
+        assert not np.array_equal(runs[0], runs[1], equal_nan=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.instances.validate import frozen_array, require
+from edgeopt.instances.validate import frozen, frozen_array, require
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.kernels import (
     SLACK,
     lagrangian,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_DOUBLE: Final = np.dtype(np.float64)
+
 
 def own_site(
     transmission: ArrayLike,
@@ -34,8 +38,8 @@ def own_site(
 ) -> tuple[Floats, Floats, Floats, Floats, float]:
     """Check the requests of one site; without objectives these are infinite, weights are 1."""
     A, E = _floats("transmission", transmission), _floats("computation", computation)
-    S = np.full(A.size, np.inf) if slo is None else _floats("slo", slo)
-    w = np.ones(A.size) if weight is None else _floats("weight", weight)
+    S = _constant(np.inf, A.size) if slo is None else _floats("slo", slo)
+    w = _constant(1.0, A.size) if weight is None else _floats("weight", weight)
     room = _number("room", room)
     flat = A.ndim == E.ndim == S.ndim == w.ndim == 1
     if not flat or not 0.0 < room <= 1.0 or not sound(A, E, S, w):
@@ -44,7 +48,14 @@ def own_site(
 
 
 def _floats(name: str, values: ArrayLike) -> Floats:
+    if type(values) is np.ndarray and values.dtype is _DOUBLE and values.flags.c_contiguous:
+        return values
     return np.ascontiguousarray(real_array(name, values))
+
+
+@lru_cache(maxsize=256)
+def _constant(value: float, size: int) -> Floats:
+    return frozen(np.full(size, value))
 
 
 def _number(name: str, value: object) -> float:
@@ -96,6 +107,10 @@ class Fit(NamedTuple):
     band: NDArray[np.float64]
     cpu: NDArray[np.float64]
     proof: tuple[float, float]
+
+    def __bool__(self) -> bool:
+        """Whether all requests can be answered within their objectives."""
+        return self.feasible
 
 
 def fits(transmission: ArrayLike, computation: ArrayLike, slo: ArrayLike, room: float = 1.0) -> Fit:
@@ -202,6 +217,10 @@ class Allocation(NamedTuple):
     cpu_price: float
     proof: Fit | None = None
 
+    def __bool__(self) -> bool:
+        """Whether the objectives can be met."""
+        return self.feasible
+
     @property
     def gap(self) -> float:
         """Relative gap between objective and bound, 0 where objectives cannot be met."""
@@ -276,12 +295,28 @@ def allocate(
     """
     A, E, S, w, phi = own_site(transmission, computation, slo, weight, room)
     band, cpu = np.empty(A.size), np.empty(A.size)
-    feasible, p, q = share_out(A, E, S, w, phi, band, cpu)
+    feasible, p, q, objective, bound = _valued(A, E, S, w, phi, band, cpu)
     if not feasible:
         nothing = np.full(A.size, np.nan)
         return Allocation(
             False, nothing, nothing, np.inf, np.inf, np.inf, np.inf, fits(A, E, S, phi)
         )
-    bound = float(lagrangian(A, E, S, w, phi, p, q))
-    objective = float(total_latency(A, E, w, band, cpu))
     return Allocation(True, band, cpu, objective, bound, p * p, q * q)
+
+
+@compiled(writes="band cpu")
+def _valued(
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: float,
+    band: Floats,
+    cpu: Floats,
+) -> tuple[bool, float, float, float, float]:
+    """Fill in the best shares; return whether there are any, prices, objective and bound."""
+    feasible, p, q = share_out(transmission, computation, slo, weight, room, band, cpu)
+    if not feasible:
+        return False, p, q, np.inf, np.inf
+    objective = total_latency(transmission, computation, weight, band, cpu)
+    return True, p, q, objective, lagrangian(transmission, computation, slo, weight, room, p, q)

@@ -120,7 +120,8 @@ def _exactly(
     if come >= 0:
         trial[count] = come
         count += 1
-    return site_cost(terms, limit, trial, count, site, binding, np.empty(2, dtype=np.float64))
+    prices = np.empty(2, dtype=np.float64)
+    return float(site_cost(terms, limit, trial, count, site, binding, prices))
 
 
 @compiled
@@ -163,7 +164,7 @@ def _price(
     value = -p * p - q * q
     for m in range(count):
         value += worth[members[m], site]
-    return value
+    return float(value)
 
 
 @compiled(writes="site")

@@ -66,8 +66,8 @@ class Oinc(Deterministic):
     Notes
     -----
     Zeng et al., algorithm 1; the lines that call the reservation are garbled in print, and the
-    reset of idle sites stands in the text alone. All parts are deterministic, so that one run
-    counts for all.
+    reset of idle sites stands in the text alone. Where all parts are deterministic, one run counts
+    for all.
 
     Examples
     --------
@@ -91,6 +91,12 @@ class Oinc(Deterministic):
         check_able("reservation", self.reservation, "start", "reserve")
         if self.title is not None:
             check_text("title", self.title)
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        """Whether no part draws random numbers."""
+        parts = self.inference, self.retraining, self.reservation
+        return all(getattr(part, "deterministic", False) for part in parts)
 
     @property
     def name(self) -> str:
@@ -123,7 +129,7 @@ class Oinc(Deterministic):
         queues = queues._replace(jobs=jobs._replace(site=job_site))
         runs, retraining = self.retraining.serve(retraining, queues)
         plan, inference = self.inference.answer(
-            state.inference, observation.requests.with_reserved(share)
+            state.inference, observation.requests.with_reserved(share), rng
         )
         after = replace(
             state,

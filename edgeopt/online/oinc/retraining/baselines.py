@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.online.oinc.parts import Service, check_service, run_in_order
-from edgeopt.online.simulate import Titled
+from edgeopt.online.oinc.parts import Part, Service, check_service, run_in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +64,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dedas(Titled):
+class Dedas(Part):
     """Insert every new job where the most deadlines are met; earlier choices stand.
 
     A new job is tried at every place of the order of every site that serves jobs, and in the place
@@ -208,7 +207,7 @@ class Windows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Zhang(Titled):
+class Zhang(Part):
     r"""Collect jobs over windows that double, and start a batch of them with each window.
 
     Windows are the slots :math:`[2^q, 2^{q+1})`, and slot 0 before them. When one begins, the jobs

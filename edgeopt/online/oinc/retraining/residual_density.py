@@ -11,9 +11,8 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import Weights
-from edgeopt.online.oinc.parts import Service, check_service, run_in_order
+from edgeopt.online.oinc.parts import Part, Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
-from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice, check_flag
 
 if TYPE_CHECKING:
@@ -229,7 +228,7 @@ def _column(records: NDArray[np.void], name: str) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResidualDensity(Titled):
+class ResidualDensity(Part):
     r"""Send each job to where it adds least, and serve the densest job at every site.
 
     The residual density of a job is its weight over the time that it would still take at its site.

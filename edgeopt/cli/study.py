@@ -85,10 +85,12 @@ def _print(case: "Case") -> None:
 
     record = case.system
     constrained = record.constraint.count(case.instance) > 0
+    told = any(case.told.values())
     show.table(
         f"{record.title}; instance {case.name}, {case.settings.runs} runs",
         [
             "policy",
+            *(["told"] if told else []),
             uncapitalised(record.objective.heading),
             record.objective.over(case.label),
             f"{ends_heading(case)}, over {case.settings.runs} runs",
@@ -99,6 +101,7 @@ def _print(case: "Case") -> None:
         (
             [
                 case.title(row),
+                *([row["told"]] if told else []),
                 number(row["value"], 5),
                 record.objective.ratio(row["ratio"]),
                 beside(row, "ratio", share=record.objective.sense == "max", digits=4),
@@ -115,6 +118,7 @@ def _print(case: "Case") -> None:
             ]
             for row in case.table.to_dict("records")
         ),
+        left=1 + told,
         apart=len(case.entries) - len(case.causal),
     )
     for sentence in sentences(case):
@@ -133,12 +137,22 @@ def _print_comparison(result: "Study", comparison: "Comparison") -> None:
         return f"{text} ({more})" if more else text
 
     rows = result.comparison(comparison.name)
+    told = "told" in rows and any(rows["told"])
     show.table(
         f"{comparison.title}; {plural(len(result.cases), 'instance')}",
-        ["policy", *(uncapitalised(heading) for heading in comparison.columns.values())],
+        [
+            "policy",
+            *(["told"] if told else []),
+            *(uncapitalised(heading) for heading in comparison.columns.values()),
+        ],
         (
-            [row["title"], *(cell(row, name) for name in comparison.columns)]
+            [
+                row["title"],
+                *([row["told"]] if told else []),
+                *(cell(row, name) for name in comparison.columns),
+            ]
             for row in rows.to_dict("records")
         ),
+        left=1 + told,
     )
     show.note(spreads_said(rows.to_dict("records"), result.settings.confidence))

@@ -116,7 +116,12 @@ def over_instances(
     confidence = study.settings.confidence
     rows: list[dict[str, Any]] = []
     for policy, entry in entries.items():
-        row: dict[str, Any] = {"policy": policy, "title": entry.title, "instances": len(cases)}
+        row: dict[str, Any] = {
+            "policy": policy,
+            "title": entry.title,
+            "told": study.cases[0].told[policy],
+            "instances": len(cases),
+        }
         for name in columns:
             series = _series(table, policy, cases, name)
             row |= mean_columns(

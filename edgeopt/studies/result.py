@@ -182,6 +182,11 @@ class Case:
         return {}
 
     @property
+    def told(self) -> dict[str, str]:
+        """What each policy is told beforehand, by its attribute `told`; "" where it has none."""
+        return {name: getattr(policy, "told", "") for name, policy in self.policies.items()}
+
+    @property
     def causal(self) -> list[str]:
         """Names of the policies that do not know the future; only these can be called best."""
         return [name for name, entry in self.entries.items() if entry.causal]

@@ -22,8 +22,9 @@ def tidy(case: Case) -> pd.DataFrame:
 
     Columns, all over the simulated runs on this instance:
 
-    ``instance, policy, group, variant, kind, runs``
-        What the row is about; `kind` is ``"hindsight"`` for a policy that knows the future.
+    ``instance, policy, group, variant, kind, told, runs``
+        What the row is about; `kind` is ``"hindsight"`` for a policy that knows the future, and
+        `told` is what a policy says that it is told beforehand, by an attribute of that name.
     ``spread``
         What `low` and `high` are: ``"interval"``, ``"range"`` (least and largest run) with fewer
         than five runs, ``"equal"`` if all runs have the same value and ``"none"`` if one has none;
@@ -79,6 +80,7 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "group": entry.group,
         "variant": entry.variant,
         "kind": entry.kind,
+        "told": case.told[name],
         "runs": len(values),
         "spread": spread(values, "signed").kind,
         **_mean("value", values),

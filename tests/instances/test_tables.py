@@ -164,7 +164,7 @@ def test_public_files_hold_more_than_the_tables(public):
     assert late.active.sum() != oinc.from_bundled().active.sum()
 
 
-@pytest.mark.parametrize(("figures", "same"), [("container", 0.89), ("testbed", 0.93)])
+@pytest.mark.parametrize(("figures", "same"), [("container", 0.87), ("testbed", 0.93)])
 def test_interpolated_durations_are_almost_those_measured(public, figures, same):
     options = {"figures": figures}
     full, reduced = tapfinger.from_raw(public, **options), tapfinger.from_bundled(**options)

@@ -66,9 +66,9 @@ def test_tables_hold_whole_seconds(raw, tmp_path):
 
 def test_instances_in_containers(raw):
     instance = from_raw(raw)
-    assert instance == from_raw(raw)
+    assert instance == from_raw(raw, containers="measured")
     assert instance != from_raw(raw, rng=1)
-    assert (instance.clusters, instance.tasks, instance.slot_seconds) == (3, 200, 5)
+    assert (instance.clusters, instance.tasks, instance.slot_seconds) == (3, 200, 6.35)
     assert instance.capacity.tolist() == [[16, 4], [16, 4], [16, 8]]
     assert instance.minimum.tolist() == [[1, 1]] * 3
     assert instance.kinds == ("audio", "lm", "mnist")
@@ -76,10 +76,24 @@ def test_instances_in_containers(raw):
     assert (instance.noise, instance.single_start) == (0.0, False)
     for k, task in enumerate(instance.kinds):
         for cpus, gpus in ((1, 1), (5, 3), (16, 4), (16, 8)):
-            slots = np.ceil((seconds("container", task, cpus, gpus) + 14) / 5)
+            slots = np.ceil((seconds("container", task, cpus, gpus) + 14) / 6.35)
             assert instance.duration[2, k, cpus, gpus] == slots
     assert instance.duration[0, :, :, 5:].max() == 0
-    assert abs(instance.arrival[-1] - 200) < 5 * np.sqrt(200)
+    assert abs(instance.arrival[-1] - 200 / 0.87) < 5 * np.sqrt(200) / 0.87
+    assert "what the time stamps of their runs show" in instance.origin
+
+
+def test_the_printed_pace_of_containers_is_an_option(raw):
+    printed, six = (from_raw(raw, containers="printed", clusters=n, tasks=600) for n in (3, 6))
+    assert printed.slot_seconds == six.slot_seconds == 5
+    assert abs(printed.arrival[-1] - 600) < 5 * np.sqrt(600)
+    assert abs(six.arrival[-1] - 300) < 5 * np.sqrt(600) / 2
+    assert from_raw(raw, containers="printed", rate=0.1, tasks=100).arrival[-1] > 500
+    slots = np.ceil((seconds("container", "lm", 5, 3) + 14) / 5)
+    assert printed.duration[2, 1, 5, 3] == slots
+    assert "the printed one" in printed.origin
+    kept = [from_raw(raw, figures="testbed", containers=pace) for pace in ("measured", "printed")]
+    assert kept[0] == kept[1]  # the test-bed has one pace
 
 
 def test_instances_on_the_test_bed(raw):
@@ -98,7 +112,7 @@ def test_instances_on_the_test_bed(raw):
 
 def test_all_else_is_drawn_as_in_the_random_setting(raw):
     drawn = generate(rng=4, tasks=50, rate=1.0, eligibility="bandwidth")
-    built = from_raw(raw, rng=4, tasks=50, eligibility="bandwidth")
+    built = from_raw(raw, rng=4, tasks=50, rate=1.0, eligibility="bandwidth")
     np.testing.assert_array_equal(built.arrival, drawn.arrival)
     np.testing.assert_array_equal(built.eligible, drawn.eligible)
     assert sorted(np.unique(built.kind).tolist()) == [0, 1, 2]
@@ -143,6 +157,7 @@ def test_missing_files_and_bundles_are_named(raw):
     ("options", "rule"),
     [
         ({"figures": "cloud"}, "figures = "),
+        ({"containers": "fast"}, "containers = 'fast': must be one of 'measured', 'printed'"),
         ({"clusters": 0}, "clusters = .*: must be at least 1"),
         ({"clusters": 0, "rate": 1.0}, "clusters = .*: must be at least 1"),
         ({"tasks": -1}, "tasks = .*: must be at least 0"),

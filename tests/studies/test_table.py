@@ -20,6 +20,7 @@ COLUMNS = [
     "group",
     "variant",
     "kind",
+    "told",
     "runs",
     "spread",
     "value",

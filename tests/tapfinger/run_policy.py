@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt.online.simulate import run_policy
 from edgeopt.online.tapfinger import (
+    LearntReservation,
     Min,
     Optimus,
     OptimusContainers,
@@ -33,6 +34,7 @@ STEADY = (
     TiresiasContainers(),
     PricedSpt(),
     ReservationSpt(),
+    LearntReservation(),
     Rollout(),
     RollingHorizon(),
 )
@@ -43,6 +45,7 @@ CHANGING = (
     Optimus(fit="published"),
     Tiresias(target="minimum"),
     Tiresias(target="elastic"),
+    Tiresias(target="elastic", saturated="by_service"),
 )
 """Policies that change their bundles."""
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
-from edgeopt.online.tapfinger.policies.optimus import Optimus, OptimusContainers
+from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
+from edgeopt.online.tapfinger.policies.learnt import LearntReservation
+from edgeopt.online.tapfinger.policies.optimus import Optimus
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from edgeopt.online.tapfinger.policies.rollout import Rollout
-from edgeopt.online.tapfinger.policies.tiresias import Tiresias, TiresiasContainers
+from edgeopt.online.tapfinger.policies.services import ServiceBook
+from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 
 __all__ = [
     "Decision",
     "Held",
+    "LearntReservation",
     "Min",
     "Optimus",
     "OptimusContainers",
@@ -30,6 +34,7 @@ __all__ = [
     "Rollout",
     "Round",
     "Running",
+    "ServiceBook",
     "TapFingerEnvironment",
     "TapFingerEpisode",
     "TapFingerTrajectory",

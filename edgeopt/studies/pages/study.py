@@ -102,6 +102,7 @@ def _shown(
         "lead": lead(case),
         "findings": findings(case),
         "exact": bool(case.exact),
+        "told": any(case.told.values()),
         "ends": ends_heading(case),
         "apart": len(case.causal) < len(case.entries),
         "constrained": case.constraints > 0,

@@ -93,6 +93,9 @@ def _means_draw(case: Case) -> Figure:
             )  # fmt: skip
         words = NO_BOUND if np.isnan(gap[name]) else f"+{percent(gap[name], 0)}"
         canvas.in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
+        canvas.in_margin(axes, place, case.told[name], away=78)
+    if any(case.told.values()):
+        canvas.in_margin(axes, -0.8, "told", away=78)
     for name, style in _LINES:
         bound = case.benchmarks[name].bound
         if bound > 0 and case.instance.tasks:
@@ -140,9 +143,10 @@ MEANS = Picture(
     _means_title,
     _means_draw,
     "A bar reaches from the bound that is valid for the policy to its mean over tasks and runs. "
-    "Right margin: the mean, and how far it is above that bound. BOUND(any) bounds every policy, "
-    "BOUND(fixed) those that never change the bundle of a running task: policies without "
-    "preemption are compared with the larger of the two, all others with BOUND(any).",
+    "Right margin: the mean, how far it is above that bound, and what the policy is told. "
+    "BOUND(any) bounds every policy, BOUND(fixed) those that never change the bundle of a running "
+    "task: policies without preemption are compared with the larger of the two, all others with "
+    "BOUND(any).",
 )
 
 
@@ -170,12 +174,12 @@ def _flow_times_title(case: Case) -> str:
 
 
 def _flow_times_draw(case: Case) -> Figure:
-    figure = blank(height=4.0)
+    runs, shades = simulated(case), lines(case)
+    figure = blank(height=max(4.0, 1.4 + 0.22 * len(runs)))  # so high is the legend
     axes = figure.subplots()
     if not case.instance.tasks:
         axes.set_xlabel("flow time (slots)")
         return figure
-    runs, shades = simulated(case), lines(case)
     every = np.concatenate([run.flow_time.ravel() for run in runs.values()])
     longest = float(every[np.isfinite(every)].max(initial=2.0))
     least = shortest_flow_times(case)

@@ -142,12 +142,16 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     # name, title, class, edition, options, bound
     ("rollout", "Rollout", "Rollout", "own", {}, FIXED),
     ("reservation", "Reservation", "ReservationSpt", "own", {}, FIXED),
+    ("learnt", "Learnt, fresh book", "LearntReservation", "own", {}, FIXED),
+    ("learnt+kept", "Learnt, kept book", "LearntReservation", "own", {}, FIXED),
     ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
     ("rolling", "Rolling horizon", "RollingHorizon", "own", {}, FIXED),
     ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
     ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "published"},
      CHANGING),
     ("optimus+containers", "Optimus, no preemption", "OptimusContainers", "published", {}, FIXED),
+    ("optimus+text", "Optimus, no preemption (as printed)", "OptimusContainers", "published",
+     {"offset": 0.0, "take_back": False}, FIXED),
     ("tiresias", "Tiresias, minimum", "Tiresias", "published", {"target": "minimum"}, CHANGING),
     ("tiresias+elastic", "Tiresias, elastic", "Tiresias", "published", {"target": "elastic"},
      CHANGING),
@@ -179,11 +183,42 @@ def _rolling(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> An
     return RollingHorizon()
 
 
+def earlier(instance: TapFingerInstance, seed: int = 0) -> TapFingerInstance:
+    """Draw as many tasks that might have come before those of an instance.
+
+    Kinds, eligibility and weights are those of tasks drawn with replacement, the slots from one
+    arrival to the next are shuffled; clusters, speeds and rules are the same.
+    """
+    draw = np.random.default_rng(seed)
+    drawn = draw.integers(0, instance.tasks, instance.tasks)
+    return instance.replace(
+        arrival=np.cumsum(draw.permutation(np.diff(instance.arrival, prepend=0))),
+        kind=instance.kind[drawn],
+        eligible=instance.eligible[drawn],
+        weight=instance.weight[drawn],
+    )
+
+
+def _kept(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
+    """Return the policy that has kept the book of one run on earlier tasks."""
+    from edgeopt.online import simulate
+    from edgeopt.online.tapfinger import LearntReservation, TapFingerEnvironment
+
+    policy = LearntReservation(memory="kept")
+    if not instance.tasks:
+        return policy
+    environment = TapFingerEnvironment(earlier(instance))
+    return policy.after(simulate(environment, policy, rng=0, runs=1, record=True))
+
+
+_MADE: Final = {"rolling": _rolling, "learnt+kept": _kept}
+"""Policies that depend on the instance."""
+
 POLICIES = tuple(
     PolicyEntry(
         name,
         title,
-        _rolling if name == "rolling" else made("edgeopt.online.tapfinger", kind, **options),
+        _MADE.get(name) or made("edgeopt.online.tapfinger", kind, **options),
         edition=edition,
         bound=bound,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -144,9 +144,10 @@ def _reassigned(instance: TapFingerInstance, view: Round, share: Any) -> Plan:
 
 def _grown(
     instance: TapFingerInstance, view: Round, slots: Any, bundles: dict[int, list[int]],
-    remaining: dict[int, float], spare: list[int],
-) -> None:  # fmt: skip
-    """Hand units out, one by one, by marginal gains."""
+    remaining: dict[int, float], spare: list[int], offset: float = 0.0,
+) -> list[int]:  # fmt: skip
+    """Hand units out, one by one, by marginal gains; return the resources in this order."""
+    order: list[int] = []
     while True:
         gains = []
         for place, (j, bundle) in enumerate(bundles.items()):
@@ -156,10 +157,11 @@ def _grown(
                 more[r] += 1
                 if spare[r] > 0 and more[r] <= instance.largest[r]:
                     saved = remaining[j] * (table[tuple(bundle)] - table[tuple(more)])
-                    gains.append((saved / max(1, bundle[r]), -place, -r, j))
+                    gains.append((offset + saved / max(1, bundle[r]), -place, -r, j))
         best = max(gains, default=(0.0, 0, 0, 0))
         if best[0] <= 1e-9:
-            return
+            return order
+        order.append(-best[2])
         bundles[best[3]][-best[2]] += 1
         spare[-best[2]] -= 1
 
@@ -181,7 +183,9 @@ def optimus(instance: TapFingerInstance, view: Round, slots: Any) -> Plan:
     return _reassigned(instance, view, share)
 
 
-def tiresias(instance: TapFingerInstance, view: Round, *, elastic: bool) -> Plan:
+def tiresias(
+    instance: TapFingerInstance, view: Round, *, elastic: bool, saturated: str = "last"
+) -> Plan:
     """Share clusters by attained service."""
     running = view.running
     had = dict(zip(running.task.tolist(), running.attained[:, 1].tolist(), strict=True))
@@ -195,12 +199,16 @@ def tiresias(instance: TapFingerInstance, view: Round, *, elastic: bool) -> Plan
         def step(j: int) -> int:
             return 1 if given[j] >= low[j][1] else low[j][1]
 
+        def full(j: int) -> bool:
+            return given[j] >= (instance.largest[1] if elastic else low[j][1])
+
         def wants(j: int) -> bool:
-            target = instance.largest[1] if elastic else low[j][1]
-            return given[j] < target and step(j) <= gpus
+            return not full(j) and step(j) <= gpus
 
         while True:
-            service = {j: had.get(j, 0) + given[j] for j in tasks}
+            service: dict[int, float] = {j: had.get(j, 0) + given[j] for j in tasks}
+            if saturated == "last":
+                service |= {j: inf for j in tasks if full(j)}
             order = sorted(tasks, key=lambda j: service[j])
             half = len(tasks) // 2
             queues = [[j for j in queue if wants(j)] for queue in (order[:half], order[half:])]
@@ -221,7 +229,9 @@ def tiresias(instance: TapFingerInstance, view: Round, *, elastic: bool) -> Plan
     return _reassigned(instance, view, share)
 
 
-def most_gpus(instance: TapFingerInstance, view: Round, slots: Any) -> Plan:
+def most_gpus(
+    instance: TapFingerInstance, view: Round, slots: Any, *, offset: float, take_back: bool
+) -> Plan:
     """Optimus for containers."""
     starts: dict[int, tuple[int, Bundle]] = {}
     for n in reversed(range(instance.clusters)):
@@ -229,10 +239,13 @@ def most_gpus(instance: TapFingerInstance, view: Round, slots: Any) -> Plan:
         tasks = [j for j in view.pending[n].tolist() if j >= 0 and j not in taken]
         bundles = {j: list(least(instance, view, j)) for j in tasks}
         spare = view.free[n].tolist()
-        _grown(instance, view, slots[n], bundles, dict.fromkeys(tasks, 1.0), spare)
+        order = _grown(instance, view, slots[n], bundles, dict.fromkeys(tasks, 1.0), spare, offset)
         if tasks:
             task = max(tasks, key=lambda j: bundles[j][1])
-            _start_what_is_free(instance, view, starts, n, task, bundles[task])
+            given = [min(a, b) for a, b in zip(bundles[task], view.free[n].tolist(), strict=True)]
+            if take_back and order and given[1] > 1:
+                given[order[-1]] -= 1
+            _start_what_is_free(instance, view, starts, n, task, given)
     return starts, {}
 
 
@@ -263,8 +276,8 @@ def _start_what_is_free(
         starts[n] = task, (cpu, gpu)
 
 
-def whole(slots: float) -> int:
-    return ceil(slots - 1e-9)
+def whole(slots: float, early: float = 1e-9) -> int:
+    return ceil(slots - early)
 
 
 class Pick(NamedTuple):
@@ -385,17 +398,23 @@ def reserved(
     look: int | None = None,
     *,
     lists: Lists | None = None,
+    remaining: Mapping[int, int] | None = None,
+    early: float = 1e-9,
 ) -> Decision:
-    """Answer a round as `ReservationSpt` does."""
+    """Answer a round as `ReservationSpt` does, by the slots that it takes to be left of tasks."""
     plain = PlainScheduler(instance, seen, pressure, lists)
     if look is None:
         longest = max(d for found in plain.lists.values() for d in found.values())
-        look = max(30, 2 * whole(longest))
+        look = max(30, 2 * whole(longest, early))
     free = [[[int(units) for units in row] for _ in range(look)] for row in seen.free]
     for i, j in enumerate(seen.running.task.tolist()):
         n, bundle = int(seen.running.cluster[i]), tuple(seen.running.bundle[i].tolist())
-        left = slots_left(
-            instance, n, int(seen.tasks.kind[j]), bundle, float(seen.running.progress[i])
+        left = (
+            slots_left(
+                instance, n, int(seen.tasks.kind[j]), bundle, float(seen.running.progress[i])
+            )
+            if remaining is None
+            else remaining[j]
         )
         for t in range(left, look):
             for r in range(2):
@@ -415,14 +434,14 @@ def reserved(
         for n in plain.clusters:
             for j in plain.pending[n]:
                 for x, d in plain.lists[n, int(seen.tasks.kind[j])].items():
-                    s = earliest(n, x, whole(d))
+                    s = earliest(n, x, whole(d, early))
                     if s is not None:
                         picks.append((plain.pick(j, n, s, x, d, -sum(free[n][0])), s))
         if not picks:
             return decision
         best, s = min(picks)
         n = best.cluster
-        for t in range(s, s + whole(best.duration)):
+        for t in range(s, s + whole(best.duration, early)):
             for r in range(2):
                 free[n][t][r] -= best.bundle[r]
         if instance.single_start:

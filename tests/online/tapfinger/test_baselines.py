@@ -13,7 +13,7 @@ from edgeopt import simulate
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.online.tapfinger import OptimusContainers, TapFingerEnvironment, TiresiasContainers
-from edgeopt.online.tapfinger.policies.optimus import Optimus, fitted_slots
+from edgeopt.online.tapfinger.policies.optimus import Expectations, Optimus, fitted_slots
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from tests.draws import draws
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger import Round
 
 
+PROGRAM, TEXT = OptimusContainers(), OptimusContainers(offset=0.0, take_back=False)
+
 POLICIES: list[Any] = [
     Min(),
     RandomAllocation(),
@@ -34,7 +36,9 @@ POLICIES: list[Any] = [
     Optimus(fit="published"),
     Tiresias(),
     Tiresias(target="elastic"),
-    OptimusContainers(),
+    Tiresias(target="elastic", saturated="by_service"),
+    PROGRAM,
+    TEXT,
     TiresiasContainers(),
 ]
 """All baselines."""
@@ -50,11 +54,14 @@ def reference(
         coins = rng.random((instance.clusters, 2))
         return plain.by_coins(instance, view, coins, smallest=isinstance(policy, Min))
     if isinstance(policy, Tiresias):
-        return plain.tiresias(instance, view, elastic=policy.target == "elastic")
+        elastic = policy.target == "elastic"
+        return plain.tiresias(instance, view, elastic=elastic, saturated=policy.saturated)
     if isinstance(policy, TiresiasContainers):
         return plain.equal_share(instance, view)
-    expected = plain.most_gpus if isinstance(policy, OptimusContainers) else plain.optimus
-    return expected(instance, view, slots)
+    if isinstance(policy, OptimusContainers):
+        named = {"offset": policy.offset, "take_back": policy.take_back}
+        return plain.most_gpus(instance, view, slots, **named)
+    return plain.optimus(instance, view, slots)
 
 
 def followed(
@@ -76,15 +83,19 @@ def followed(
     return rounds
 
 
-@settings(max_examples=draws(40))
-@given(tapfinger_instances(tasks=6, noise=None), st.sampled_from(POLICIES))
-def test_like_the_reference(instance: TapFingerInstance, policy: Any) -> None:
-    followed(policy, instance, with_reference=True)
+@settings(max_examples=draws(60))
+@given(tapfinger_instances(tasks=8, noise=None), st.sampled_from(POLICIES), st.integers(1, 4))
+def test_like_the_reference(instance: TapFingerInstance, policy: Any, times: int) -> None:
+    # On larger clusters tasks reach the largest bundle while there is more to hand out.
+    larger = instance.replace(capacity=instance.capacity * times)
+    followed(policy, larger, with_reference=True)
 
 
+@pytest.mark.parametrize("capacity", [(16, 16), (40, 40)])
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_like_the_reference_in_a_crowd(policy: Any) -> None:
-    followed(policy, generate(rng=1, tasks=24, rate=8.0, pending=4), with_reference=True)
+def test_like_the_reference_in_a_crowd(policy: Any, capacity: tuple[int, int]) -> None:
+    crowd = generate(rng=1, tasks=24, rate=8.0, pending=4, capacity=capacity)
+    followed(policy, crowd, with_reference=True)
 
 
 @settings(max_examples=draws(40))
@@ -125,7 +136,9 @@ def test_one_seed_one_trajectory_and_all_tasks_complete(
 def test_names() -> None:
     assert [policy.name for policy in POLICIES] == [
         "Min", "Random", "Optimus", "Optimus, fit=published", "Tiresias",
-        "Tiresias, target=elastic", "Optimus containers", "Tiresias containers",
+        "Tiresias, target=elastic", "Tiresias, target=elastic, saturated=by_service",
+        "Optimus containers", "Optimus containers, offset=0.0, take_back=False",
+        "Tiresias containers",
     ]  # fmt: skip
 
 
@@ -148,20 +161,47 @@ def test_the_task_that_gains_most_gpus_is_started() -> None:
     """A kind that is as fast with one GPU gains nothing, however old it is."""
     table = [[[0.0, 0.25, 0.25, 0.25]], [[0.0, 0.25, 0.34, 0.5]]]
     instance = gpus([0] * 3, kind=[0, 1, 1], minimum=[[0, 1]] * 2, speed=table)
-    policy = OptimusContainers()
-    # Beyond one GPU each that costs nothing here, four are handed out: two to tasks 1 and 2 each.
-    assert started(policy, instance, seen(instance, [[0, 1, 2]])) == {0: (1, (0, 3))}
+    all_wait, alone = seen(instance, [[0, 1, 2]]), seen(instance, [[0]])
     one_free = seen(instance, [[0, 1, 2]], {9: {"bundle": (0, 3)}})
-    assert started(policy, instance, one_free) == {0: (1, (0, 1))}
-    assert started(policy, instance, seen(instance, [[0]])) == {0: (0, (0, 1))}
-    assert started(policy, instance, seen(instance, [[1]], {9: {"bundle": (0, 4)}})) == {}
+    none_free = seen(instance, [[1]], {9: {"bundle": (0, 4)}})
+    # Beyond one GPU each that costs nothing here, four are handed out: two to tasks 1 and 2 each.
+    assert started(TEXT, instance, all_wait) == {0: (1, (0, 3))}
+    assert started(TEXT, instance, alone) == {0: (0, (0, 1))}
+    # In the program every unit is a gain, and one of several GPUs is taken back in the end.
+    assert started(PROGRAM, instance, all_wait) == {0: (1, (0, 2))}
+    assert started(PROGRAM, instance, alone) == {0: (0, (0, 2))}
+    for policy in (TEXT, PROGRAM):
+        assert started(policy, instance, one_free) == {0: (1, (0, 1))}
+        assert started(policy, instance, none_free) == {}
+
+
+def test_the_unit_that_is_taken_back_is_of_the_resource_handed_out_last() -> None:
+    """Two of each are free beyond an imagined (1, 1): GPU, core, GPU, core are handed out.
+
+    Their gains are 1 + 4, 1 + .5 (as much as a GPU's 1 + 1 / 2: the core is first), 1 + 1.5 / 2 and
+    1 + 1 / 2.
+    """
+    slots = np.array([[8.0, 4.0, 3.0], [7.0, 3.5, 2.0], [6.0, 3.0, 1.0]])
+    speed = np.zeros((1, 4, 4))
+    speed[0, 1:, 1:] = 1.0 / slots
+    instance = gpus([0], capacity=[[2, 2]], minimum=[[1, 1]], speed=speed)
+    table = np.zeros((1, 1, 4, 4))
+    table[0, 0, 1:, 1:] = slots
+    state = Expectations(instance, table)
+    view = seen(instance, [[0]])
+
+    def given(**options: Any) -> Any:
+        decision, _ = OptimusContainers(**options).decide(state, view, np.random.default_rng(0))
+        return written(decision)[0]
+
+    assert given(take_back=False) == {0: (0, (2, 2))}
+    assert given() == {0: (0, (1, 2))}
 
 
 def test_the_last_cluster_chooses_first() -> None:
     instance = gpus([0, 0], clusters=3)
     view = seen(instance, [[0, 1]] * 3)
-    expected = {2: (0, (0, 3)), 1: (1, (0, 3))}
-    assert started(OptimusContainers(), instance, view) == expected
+    assert started(TEXT, instance, view) == {2: (0, (0, 3)), 1: (1, (0, 3))}
     shared = {2: (0, (0, 2)), 1: (1, (0, 2))}
     assert started(TiresiasContainers(), instance, view) == shared
 
@@ -169,8 +209,8 @@ def test_the_last_cluster_chooses_first() -> None:
 def test_a_task_that_does_not_fit_is_left_to_other_clusters() -> None:
     instance = gpus([0], clusters=2)
     full = seen(instance, [[0], [0]], {9: {"bundle": (0, 4), "cluster": 1}})
-    for policy in (OptimusContainers(), TiresiasContainers()):
-        assert started(policy, instance, full) == {0: (0, (0, 3))}
+    for policy, gpus_given in ((TEXT, 3), (PROGRAM, 2), (TiresiasContainers(), 3)):
+        assert started(policy, instance, full) == {0: (0, (0, gpus_given))}
 
 
 # --- Tiresias ------------------------------------------------------------------------------------

@@ -3,20 +3,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.online import simulate
-from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger import TapFingerEnvironment, TiresiasContainers
 from edgeopt.online.tapfinger.policies.uniform import Min
 from edgeopt.studies.figures import NOT_BUILT, reproduce
 from edgeopt.studies.tapfinger.figures import PAPER_FIGURES
 from edgeopt.studies.tapfinger.figures.measured import communication
 from edgeopt.studies.tapfinger.figures.setting import RECORDED, windows
+from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from edgeopt.studies.figures import Outcome
 
 NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
@@ -156,6 +156,45 @@ def test_every_task_of_the_example_starts_once() -> None:
 
 def test_communication_is_bits_over_rate_and_distance_over_speed() -> None:
     assert communication(1000.0)["communication"] == pytest.approx(22.4 + 10.0)
+
+
+@pytest.fixture(scope="module")
+def containers() -> Outcome:
+    return quick("15")
+
+
+def test_containers_are_shown_as_ranges_over_draws(containers: Outcome) -> None:
+    means = {}
+    for draw in range(3):
+        instance = from_bundled(rng=draw, tasks=30, containers="measured")
+        run = simulate(TapFingerEnvironment(instance), TiresiasContainers(), rng=0, runs=1)
+        means[draw] = float(run.mean_flow_time()[0])
+    [line] = [one for one in containers.lines if one["what"].startswith("Tiresias, mean comp")]
+    least, most = number(min(means.values()), 3), number(max(means.values()), 3)
+    assert line["computed"] == f"{least} to {most}"
+    assert f"between {least} and {most} slots" in containers.takeaway
+    assert containers.takeaway.endswith("the draws are too few and too short")
+
+
+def test_the_takeaway_of_containers_follows_the_rows(containers: Outcome) -> None:
+    rows = containers.rows.assign(instances=10)
+    for name, each in {"min": [10.0, 90.0], "optimus+containers": [31.0, 50.0]}.items():
+        chosen = (rows["policy"] == name) & (rows["part"] == "mean")
+        rows.loc[chosen, "value_each"] = pd.Series([each], index=rows.index[chosen])
+    said = NAMED["15"].takeaway(rows)
+    assert "the recorded means of Min are within such ranges; those of Optimus, T" in said
+    [line] = [one for one in NAMED["15"].published if one.what.startswith("Min, mean completion")]
+    assert line.computed is not None
+    assert line.computed(rows) == "10.0 to 90.0; the recorded one is within"
+
+
+def test_rows_say_what_policies_are_told(three: Outcome, containers: Outcome) -> None:
+    for outcome in (three, containers):
+        assert outcome.paper_figure.columns["told"] == "Told"
+        told = outcome.rows.groupby("policy")["told"].unique().map(list)
+        for name, what in told.items():
+            knows = name == "reservation" or "optimus" in str(name)
+            assert what == ["durations" if knows else "nothing"]
 
 
 def test_rates_have_places_of_their_own() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import frexp, ldexp
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
+
+ROUNDING: Final = 1e-9
+"""What rounding may add to a duration of whole slots."""
+
+Told = Literal["durations", "nothing"]
+"""What a scheduler knows beforehand: how long kinds of tasks take with bundles, or not even that.
+
+All of them know clusters, kinds, and smallest and largest bundles.
+"""
 
 LEAST_LOOK: Final = 30
 """Slots that are planned ahead at least."""
@@ -52,20 +61,26 @@ def mean_durations(instance: TapFingerInstance) -> Floats | Ints:
 
 def estimates(instance: TapFingerInstance) -> Estimates:
     """Return what is expected of the tasks of an instance."""
+    return estimates_from(instance, mean_durations(instance))
+
+
+def estimates_from(
+    instance: TapFingerInstance, duration: Floats | Ints, early: float = ROUNDING
+) -> Estimates:
+    """Return what is expected if tasks take so many slots, shape [N, K, A, B]; 0 for never."""
     # Comparisons are all that is done with the durations there.
-    kept = efficient(cast("Ints", mean_durations(instance)))
-    duration = np.asarray(kept.duration, dtype=np.float64)
+    kept = efficient(cast("Ints", duration))
+    slots = np.asarray(kept.duration, dtype=np.float64)
     capacity = instance.capacity.repeat(
         np.diff(kept.first).reshape(instance.clusters, -1).sum(axis=1), axis=0
     )
     share = (kept.bundle / np.maximum(capacity, 1)).max(axis=1)
-    slots = whole_slots(duration)
-    return Estimates(instance, kept.first, kept.bundle, duration, slots, share)
+    return Estimates(instance, kept.first, kept.bundle, slots, whole_slots(slots, early), share)
 
 
-def whole_slots(duration: Floats | Ints) -> Ints:
-    """Return durations rounded up to whole slots."""
-    return np.asarray(np.ceil(duration - 1e-9).astype(np.int64))
+def whole_slots(duration: Floats | Ints, early: float = ROUNDING) -> Ints:
+    """Return durations less a little, rounded up to whole slots."""
+    return np.asarray(np.ceil(duration - early).astype(np.int64))
 
 
 @compiled
@@ -78,20 +93,31 @@ def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
     return slots
 
 
-@compiled(writes="progress speed", both=True)
-def free_ahead(
-    free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
-    speed: Floats, slowing: Flags, look: int,
+@compiled(writes="progress speed")
+def all_slots_left(
+    cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints, speed: Floats,
+    slowing: Flags, most: int,
 ) -> Ints:  # fmt: skip
-    """Return what is free in the coming slots if nothing is started, shape [N, look, 2]."""
+    """Return how many slots each running task still takes without noise, at most so many, [m]."""
+    left = np.empty(cluster.size, dtype=np.int64)
+    for i in range(cluster.size):
+        n, k, cpu, gpu = cluster[i], kind[task[i]], bundle[i, 0], bundle[i, 1]
+        left[i] = slots_left(speed[n, k, cpu, gpu], slowing[k], progress[i], most)
+    return left
+
+
+@compiled
+def freed(free: Ints, cluster: Ints, bundle: Ints, left: Ints, look: int) -> Ints:
+    """Return what is free in the coming slots if nothing is started, shape [N, look, 2].
+
+    A running task holds its bundle for as many slots as are `left` of it.
+    """
     clusters = free.shape[0]
     ahead = np.zeros((clusters, look, 2), dtype=np.int64)
     for i in range(cluster.size):
-        n, k, cpu, gpu = cluster[i], kind[task[i]], bundle[i, 0], bundle[i, 1]
-        left = slots_left(speed[n, k, cpu, gpu], slowing[k], progress[i], look)
-        if left < look:
-            ahead[n, left, 0] += cpu
-            ahead[n, left, 1] += gpu
+        if left[i] < look:
+            for r in range(2):
+                ahead[cluster[i], left[i], r] += bundle[i, r]
     for n in range(clusters):
         for r in range(2):
             held = free[n, r]
@@ -99,6 +125,16 @@ def free_ahead(
                 held += ahead[n, t, r]
                 ahead[n, t, r] = held
     return ahead
+
+
+@compiled(writes="progress speed", both=True)
+def free_ahead(
+    free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
+    speed: Floats, slowing: Flags, look: int,
+) -> Ints:  # fmt: skip
+    """Return what is free in the coming slots if nothing is started, from what is left of tasks."""
+    left = all_slots_left(cluster, bundle, progress, task, kind, speed, slowing, look)
+    return freed(free, cluster, bundle, left, look)
 
 
 LIGHTEST: Final = 1e-280

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
+    from edgeopt.online.tapfinger.policies.estimates import Told
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -112,14 +113,16 @@ GAIN: Final = 1e-9
 
 @compiled(writes="bundle")
 def hand_out_by_gain(
-    slots: Floats, kind: Ints, remaining: Floats, bundle: Ints, cpus: int, gpus: int
-) -> None:
-    """Enlarge bundles, unit by unit, as long as that shortens a task.
+    slots: Floats, kind: Ints, remaining: Floats, bundle: Ints, cpus: int, gpus: int,
+    offset: float,
+) -> int:  # fmt: skip
+    """Enlarge bundles, unit by unit, as long as there is a gain; return the resource of the last.
 
-    Each unit goes where the expected slots fall most for one unit more, divided by the units of
+    The gain of a unit is an offset and the expected slots that it saves, divided by the units of
     that resource that the task has, at least 1. Of equals the first task and CPU cores come first.
+    Without any unit, -1 is returned.
     """
-    left = (cpus, gpus)
+    left, last = (cpus, gpus), -1
     while True:
         best, at, resource = GAIN, -1, -1
         for i in range(kind.size):
@@ -130,12 +133,13 @@ def hand_out_by_gain(
                 if left[r] <= 0 or more_cpu >= slots.shape[1] or more_gpu >= slots.shape[2]:
                     continue
                 gain = remaining[i] * (now - slots[kind[i], more_cpu, more_gpu])
-                gain /= max(bundle[i, r], 1)
+                gain = offset + gain / max(bundle[i, r], 1)
                 if gain > best:
                     best, at, resource = gain, i, r
         if at < 0:
-            return
+            return last
         bundle[at, resource] += 1
+        last = resource
         left = (left[0] - (resource == 0), left[1] - (resource == 1))
 
 
@@ -258,6 +262,7 @@ class Optimus(Reassigning):
     """
 
     title: ClassVar[str] = "Optimus"
+    told: ClassVar[Told] = "durations"
 
     fit: Fit = "correct"
 
@@ -300,91 +305,6 @@ def _share(
             bundle[i, 0], bundle[i, 1] = minimum[kinds[i], 0], minimum[kinds[i], 1]
             cpus -= bundle[i, 0]
             gpus -= bundle[i, 1]
-        hand_out_by_gain(slots[n], kinds, remaining, bundle, cpus, gpus)
+        hand_out_by_gain(slots[n], kinds, remaining, bundle, cpus, gpus, 0.0)
         enter(n, number, place, bundle, new, new_bundle, other)
     return new, new_bundle, other
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
-    """Start the pending task that marginal gains would give the most GPUs.
-
-    Clusters choose from the last to the first. Each imagines that all its pending tasks, without
-    those that a cluster before it starts, had their smallest bundles, and hands out what is free
-    to them, unit by unit, to the task and resource with the largest expected reduction of time per
-    unit of that resource that the task has. The task with the most GPUs, of equals the oldest, is
-    started with its bundle, as far as that is free; if less than its smallest bundle is, none is.
-
-    Parameters
-    ----------
-    fit
-        How the formula for the time of a task is fitted to the table of speeds, ``"correct"`` or
-        ``"published"``.
-
-    Raises
-    ------
-    OptionError
-        If the fit is unknown.
-
-    Notes
-    -----
-    The baseline "Optimus" of Li et al., section V-D, where running containers keep what they have.
-    """
-
-    title: ClassVar[str] = "Optimus containers"
-    preemptive: ClassVar[bool] = False
-
-    fit: Fit = "correct"
-
-    def __post_init__(self) -> None:
-        check_fit(self.fit)
-
-    def start(self, instance: TapFingerInstance) -> Expectations:
-        """Fit the formula."""
-        return Expectations(instance, fitted_slots(instance, self.fit))
-
-    def decide(
-        self, state: Expectations, observation: Round, rng: np.random.Generator
-    ) -> tuple[Decision, Expectations]:
-        """Start at most one task on each cluster."""
-        task, bundle = _most_gpus(
-            observation.pending, observation.free, observation.tasks.kind,
-            state.instance.minimum, state.slots,
-        )  # fmt: skip
-        return Decision(task, bundle), state
-
-
-@compiled
-def _most_gpus(
-    pending: Ints, free: Ints, kind: Ints, minimum: Ints, slots: Floats
-) -> tuple[Ints, Ints]:
-    """Return the task that each cluster starts, -1 for none, and its bundle."""
-    clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
-    for n in range(clusters - 1, -1, -1):
-        waiting, kinds = np.empty(places, dtype=np.int64), np.empty(places, dtype=np.int64)
-        imagined = np.empty((places, 2), dtype=np.int64)
-        count = 0
-        for j in pending[n]:
-            if j >= 0 and not chosen_by_any(j, task):
-                waiting[count], kinds[count] = j, kind[j]
-                for r in range(2):
-                    imagined[count, r] = minimum[kind[j], r]
-                count += 1
-        hand_out_by_gain(
-            slots[n],
-            kinds[:count],
-            np.ones(count, dtype=np.float64),
-            imagined,
-            free[n, 0],
-            free[n, 1],
-        )
-        best = -1
-        for i in range(count):
-            if best < 0 or imagined[i, 1] > imagined[best, 1]:
-                best = i
-        if best >= 0:
-            cpu, gpu = min(imagined[best, 0], free[n, 0]), min(imagined[best, 1], free[n, 1])
-            if cpu >= minimum[kinds[best], 0] and gpu >= minimum[kinds[best], 1]:
-                task[n], bundle[n, 0], bundle[n, 1] = waiting[best], cpu, gpu
-    return task, bundle

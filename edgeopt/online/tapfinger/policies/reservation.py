@@ -12,10 +12,12 @@ from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     Estimates,
+    Told,
+    all_slots_left,
     choices,
     crowding,
     estimates,
-    free_ahead,
+    freed,
     rank,
 )
 from edgeopt.options import check_real, check_whole
@@ -36,6 +38,7 @@ class _Priced(Titled, Deterministic, IgnoresFeedback):
     """What both share: nothing is preempted, and waiting tasks raise the price of time."""
 
     preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "durations"
 
     pressure: float = 1.0
 
@@ -139,7 +142,7 @@ def _priced(
                         waits[other, i] = -1
 
 
-_FARTHEST: Final = 10**5
+FARTHEST: Final = 10**5
 """Most slots that can be planned ahead."""
 
 
@@ -185,32 +188,41 @@ class ReservationSpt(_Priced):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("look", self.look, 1, _FARTHEST, none=True)
+        check_whole("look", self.look, 1, FARTHEST, none=True)
 
     def decide(
         self, state: Estimates, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, Estimates]:
         """Answer a round."""
-        instance, tasks, running = state.instance, observation.tasks, observation.running
+        instance, running = state.instance, observation.running
         assert instance.slowing is not None
-        decision = Decision.void(instance.clusters)
-        _reserved(
-            float(self.pressure), state.ahead if self.look is None else int(self.look),
-            instance.single_start, observation.started, observation.free, observation.pending,
-            observation.crowd, running.task, running.cluster, running.bundle, running.progress,
-            tasks.kind, tasks.eligible, tasks.weight, instance.speed, instance.slowing,
-            state.first, state.bundle, state.duration, state.slots, state.share,
-            decision.task, decision.bundle,
+        look = state.ahead if self.look is None else int(self.look)
+        left = all_slots_left(
+            running.cluster, running.bundle, running.progress, running.task,
+            observation.tasks.kind, instance.speed, instance.slowing, look,
         )  # fmt: skip
-        return decision, state
+        return reserved(float(self.pressure), look, state, observation, left), state
 
 
-@compiled(writes="progress speed task given")
+def reserved(pressure: float, look: int, expected: Estimates, seen: Round, left: Ints) -> Decision:
+    """Return the decision of `ReservationSpt` if so many slots are `left` of running tasks."""
+    tasks, running = seen.tasks, seen.running
+    decision = Decision.void(expected.instance.clusters)
+    _reserved(
+        pressure, look, expected.instance.single_start, seen.started, seen.free, seen.pending,
+        seen.crowd, running.cluster, running.bundle, left, tasks.kind, tasks.eligible,
+        tasks.weight, expected.first, expected.bundle, expected.duration, expected.slots,
+        expected.share, decision.task, decision.bundle,
+    )  # fmt: skip
+    return decision
+
+
+@compiled(writes="task given")
 def _reserved(
     pressure: float, look: int, single: bool, started: Flags, free: Ints, pending: Ints,
-    crowd: Ints, run: Ints, run_cluster: Ints, run_bundle: Ints, progress: Floats, kind: Ints,
-    eligible: Flags, weight: Floats, speed: Floats, slowing: Flags, first: Ints, bundle: Ints,
-    duration: Floats, slots: Ints, share: Floats, task: Ints, given: Ints,
+    crowd: Ints, run_cluster: Ints, run_bundle: Ints, left: Ints, kind: Ints, eligible: Flags,
+    weight: Floats, first: Ints, bundle: Ints, duration: Floats, slots: Ints, share: Floats,
+    task: Ints, given: Ints,
 ) -> None:  # fmt: skip
     """Write the task that each cluster starts, -1 for none, and its bundle.
 
@@ -221,7 +233,7 @@ def _reserved(
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
     crowds, waits = crowd.copy(), pending.copy()
-    ahead = free_ahead(free, run_cluster, run_bundle, progress, run, kind, speed, slowing, look)
+    ahead = freed(free, run_cluster, run_bundle, left, look)
     barred = np.zeros((clusters, look), dtype=np.bool_)
     offset = np.empty(duration.size, dtype=np.int64)
     cost, best = np.empty(clusters, dtype=np.float64), np.empty(clusters, dtype=np.int64)

@@ -11,6 +11,7 @@ from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     LEAST_LOOK,
+    Told,
     free_ahead,
     mean_durations,
     whole_slots,
@@ -75,6 +76,7 @@ class RollingHorizon(Titled, Deterministic, IgnoresFeedback):
 
     title: ClassVar[str] = "RollingHorizon"
     preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "durations"
 
     tasks: int = 12
     echo: int = 0

@@ -16,6 +16,7 @@ from edgeopt.options import check_able, check_choice, check_whole, refused
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Decision, Outcome, Round
+    from edgeopt.online.tapfinger.policies.estimates import Told
 
 
 class Scheduler(Protocol):
@@ -106,6 +107,7 @@ class Rollout(Deterministic):
     refill: Literal["slot", "round"] = "slot"
 
     title: ClassVar[str] = "Rollout"
+    told: ClassVar[Told] = "durations"  # its simulations know them
 
     def __post_init__(self) -> None:
         if not isinstance(self.policies, tuple | list) or not self.policies:

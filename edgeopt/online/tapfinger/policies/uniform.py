@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Kernel
     from edgeopt.online.tapfinger.episode import TapFingerEpisode
     from edgeopt.online.tapfinger.events import Round
+    from edgeopt.online.tapfinger.policies.estimates import Told
     from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
 
     Floats = NDArray[np.float64]
@@ -141,6 +142,7 @@ class Uniform(Titled, IgnoresFeedback):
     title: ClassVar[str]
     smallest: ClassVar[bool]
     preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "nothing"
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""

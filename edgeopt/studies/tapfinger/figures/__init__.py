@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.tapfinger.figures import completion, measured
+from edgeopt.studies.tapfinger.figures import completion, containers, measured
 
 __all__ = ["PAPER_FIGURES"]
 
@@ -12,7 +12,7 @@ _ORDER = (
 
 PAPER_FIGURES = tuple(
     sorted(
-        (*measured.FIGURES, *completion.FIGURES),
+        (*measured.FIGURES, *completion.FIGURES, *containers.FIGURES),
         key=lambda one: _ORDER.index(one.number),
     )
 )

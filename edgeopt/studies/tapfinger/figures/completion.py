@@ -1,4 +1,4 @@
-"""Figures 5, 6 and 8 to 15: completion times, and tasks in the system over time."""
+"""Figures 5, 6 and 8 to 14: completion times, and tasks in the system over time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.instances.tapfinger import from_bundled
 from edgeopt.studies.figures import PaperFigure, Published, found, said
 from edgeopt.studies.figures.drawing import HOLLOW, curves, rows_of_bars
 from edgeopt.studies.figures.reading import below, extreme, where
-from edgeopt.studies.pictures.canvas import INK, blank, colours
+from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin
 from edgeopt.studies.tapfinger.figures.setting import (
     FIT,
     FOUR,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     "policy": "Policy",
+    "told": "Told",
     "part": "Part",
     "slot": "From slot",
     "value": "Value (slots, tasks, units or ms)",
@@ -68,11 +68,13 @@ def _draw(
     panels = figure.subplot_mosaic(layout, height_ratios=[height, 2.2, 1.7][: len(layout)])
     known = colours(TITLES.values())
     shades = {name: known[title] for name, title in first.policies.items()}
+    *_, last = settings.values()
     for place, setting in settings.items():
         own = where(rows, **{column: place}) if column else rows
-        _boxes(panels[place], own, setting, shades)
+        _boxes(panels[place], own, setting, shades, told=setting is last)
         if column:
             panels[place].set_title(f"{own['tasks'].iloc[0]} tasks")
+            panels[place].set_xlabel("slots to completion")
         if setting is not first:
             panels[place].set_yticklabels([])
     for name in series:
@@ -84,17 +86,26 @@ def _draw(
                for name, title in first.policies.items()]  # fmt: skip
     handles += [Line2D([], [], label=f"recorded {what}", **HOLLOW | {"marker": mark})
                 for mark, what in (("D", "mean"), ("o", "median"))]  # fmt: skip
+    if first.ranges:
+        handles.append(Line2D([], [], color=INK, linewidth=2.6, label="means of the draws"))
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 
 
-def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str, str]) -> None:
+def _boxes(
+    axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str, str], *, told: bool
+) -> None:
+    """Draw a box for each policy, and to the right what it is told."""
     names = {name: f"{LEARNED[name]}, not built yet" for name in setting.learned}
     names |= setting.policies
     reach: list[float] = []
+    if told:
+        in_margin(axes, -0.75, "told")
     for place, name in enumerate(names):
         own = rows[(rows["policy"] == name) & rows["slot"].isna()]
         at = dict(zip(own["part"], own["value"], strict=True))
+        if told:
+            in_margin(axes, place, own["told"].iloc[0] if at else "by training")
         if at and np.isfinite([at["p5"], at["p95"], at["mean"]]).all():
             shade = shades[name]
             axes.plot([at["p5"], at["p95"]], [place, place], color=shade, linewidth=1.4, zorder=1)
@@ -103,6 +114,10 @@ def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str
             axes.plot([at["median"]] * 2, [place - 0.28, place + 0.28], color=INK, linewidth=1.6)
             axes.plot([at["mean"]], [place], "o", markersize=4, color=INK)
             reach += [at["p5"], at["p95"], at["mean"]]
+            if setting.ranges:
+                ends = mean_range(rows, name)
+                axes.plot(ends, [place + 0.4] * 2, color=INK, linewidth=2.6, solid_capstyle="butt")
+                reach += ends
         theirs = setting.recorded_of(name)
         if theirs is not None:
             for value, mark in ((theirs.median, "o"), (theirs.mean, "D")):
@@ -113,6 +128,12 @@ def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str
     axes.set_xlabel("completion time (slots)")
 
 
+def mean_range(rows: pd.DataFrame, policy: str) -> list[float]:
+    """Return the least and the most mean completion time of a policy over the draws."""
+    each = where(rows, policy=policy, part="mean")["value_each"].iloc[0]
+    return [min(each), max(each)]
+
+
 _BOXES: Final = (
     "Above: completion times; box from the 25th to the 75th percentile, whiskers from the 5th to "
     "the 95th, line at the median, dot at the mean. Below: means over a few slots "
@@ -120,7 +141,7 @@ _BOXES: Final = (
 )
 
 
-def _completion(
+def completion_figure(
     number: str, title: str, setting: Setting, claims: Sequence[tuple[Any, ...]] = (), *,
     use: bool = False, further: Sequence[Published] = (), caveats: Sequence[str] = (),
 ) -> PaperFigure:  # fmt: skip
@@ -288,18 +309,11 @@ _FIGURE_10 = PaperFigure(
     caption=_BOXES.format(", in the shortest workload"),
 )  # fmt: skip
 
-_CONTAINERS: Final = (
-    "Slots last 5 s. The simulation takes the running times that were measured in a "
-    "container, plus 14 s for its start, which is not in the paper. The recorded values come from "
-    "real clusters, in which fewer GPUs were in use than these times keep busy, so tasks ended "
-    "sooner there. The paper leaves open whether a cluster may start several containers in a "
-    "session; here it may."
-)
-_TIMES: Final = "completion times and tasks in the system"
+TIMES: Final = "completion times and tasks in the system"
 
 FIGURES: Final = (
-    _completion(
-        "5ab", f"single-task TapFinger on three clusters: {_TIMES}", SINGLE,
+    completion_figure(
+        "5ab", f"single-task TapFinger on three clusters: {TIMES}", SINGLE,
         [("optimus+swapped", 0.286, "median"), ("optimus+swapped", 0.251)],
         further=[
             Published(
@@ -314,33 +328,33 @@ FIGURES: Final = (
             ),
         ],
     ),
-    _completion("5cd", f"single-task TapFinger on six clusters: {_TIMES}", SIX,
+    completion_figure("5cd", f"single-task TapFinger on six clusters: {TIMES}", SIX,
                 [("optimus+swapped", 0.205)]),
     _FIGURE_6,
-    _completion(
+    completion_figure(
         "8", "compared with multi-agent learning without graph and pointer",
         replace(SINGLE, learned=("tapfinger", "vanilla"), baselines=(),
                 others=("random", "min", "reservation")),
         caveats=["The paper compares two learned policies. Policies that do not learn are shown "
                  "with them."],
     ),
-    _completion("9ab", "single-task TapFinger on three clusters, 1000 measured tasks",
+    completion_figure("9ab", "single-task TapFinger on three clusters, 1000 measured tasks",
                 servers(3, 1000), [("optimus+swapped", 0.137)]),
-    _completion("9cd", "single-task TapFinger on six clusters, 2000 measured tasks",
+    completion_figure("9cd", "single-task TapFinger on six clusters, 2000 measured tasks",
                 servers(6, 2000), [("optimus+swapped", 0.104)]),
     _FIGURE_10,
-    _completion(
+    completion_figure(
         "11", "multi-task TapFinger on three clusters: completion times, tasks and units in use",
         SEVERAL, [("tiresias+elastic", 0.432), ("optimus+swapped", 0.445)], use=True,
     ),
-    _completion("12", "multi-task TapFinger on six clusters of different sizes", MIXED,
+    completion_figure("12", "multi-task TapFinger on six clusters of different sizes", MIXED,
                 [("optimus+swapped", 0.401), ("tiresias+elastic", 0.549)]),
-    _completion(
+    completion_figure(
         "13", "compared with TapFinger without HAN",
         replace(SEVERAL, learned=("tapfinger", "no_han"), baselines=("optimus+swapped",),
                 others=("optimus", "reservation")),
     ),
-    _completion(
+    completion_figure(
         "14", "compared with TapFinger without pointer, on tasks of 1 and 10 slots",
         replace(SEVERAL, recorded="pointer", options={"workload": "pointer"},
                 learned=("tapfinger", "no_pointer"), open=(FIT, *FREE)),
@@ -353,14 +367,5 @@ FIGURES: Final = (
                 why="It holds in expectation where more units do not help.",
             )
         ],
-    ),
-    _completion(
-        "15", "measured tasks on three clusters of containers",
-        Setting(
-            recorded="containers", make=from_bundled, tasks=30, open=(_CONTAINERS,),
-            baselines=("optimus+containers", "tiresias+containers", "random", "min"),
-            others=("reservation", "priced"),
-        ),
-        use=True,
     ),
 )  # fmt: skip

@@ -244,7 +244,7 @@ _INFERENCE: Final = 5.344
 
 _LINK: Final = {"bytes": 2000 + 800, "bit_per_second": 1e6, "km_per_second": 2e5}
 _SCHEDULERS: Final = {
-    name: TITLES[name] for name in ("reservation", "priced", "optimus", "tiresias")
+    name: TITLES[name] for name in ("reservation", "learnt", "optimus", "tiresias")
 }
 
 
@@ -276,8 +276,8 @@ def _milliseconds(table: pd.DataFrame) -> pd.DataFrame:
         id_vars="distance", value_vars=["transfer", "light", "communication"], var_name="part"
     )
     near = where(unfolded(table[table["distance"].isna()]), part="decision_ms")
-    columns = ["part", "policy", "distance", "value", "value_low", "value_high"]
-    both = [parts.assign(policy="any"), near.assign(part="decision")]
+    columns = ["part", "policy", "told", "distance", "value", "value_low", "value_high"]
+    both = [parts.assign(policy="any", told=""), near.assign(part="decision")]
     return pd.concat(both, ignore_index=True).reindex(columns=columns)
 
 
@@ -306,7 +306,8 @@ _FIGURE_7 = PaperFigure(
     cells=_timed,
     rows=_milliseconds,
     columns={
-        "part": "Part", "policy": "Policy", "distance": "Distance (km)", "value": "Milliseconds",
+        "part": "Part", "policy": "Policy", "told": "Told", "distance": "Distance (km)",
+        "value": "Milliseconds",
     },
     draw=_draw_overhead,
     takeaway=said(

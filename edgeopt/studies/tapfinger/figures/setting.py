@@ -35,9 +35,10 @@ TITLES: Final = {
     "min": "Min",
     "optimus": "Optimus, fit as described",
     "reservation": "Reservation, ours",
-    "priced": "Priced, ours",
-    "optimus+containers": "Optimus, no preemption",
-    "tiresias+containers": "Tiresias, no preemption",
+    "learnt": "Learnt, fresh book, ours",
+    "learnt+kept": "Learnt, kept book, ours",
+    "optimus+containers": "Optimus",
+    "tiresias+containers": "Tiresias",
 }
 """Titles of the others in the order of their colours, the same in all figures."""
 
@@ -143,6 +144,11 @@ RECORDED: Final = {
 """By setting and policy; one draw of tasks each."""
 
 
+_TOLD: Final = (
+    "Policies told durations know how long kinds of tasks take with every bundle; those told "
+    "nothing do not. A kept book holds what was seen on one earlier workload, a fresh one nothing. "
+    "TapFinger's network has learned on workloads of the same kinds."
+)
 _RECORDED_RUNS: Final = (
     "Published values are those of the authors' recorded runs, one draw of tasks each; the paper "
     "shows only pictures. Other draws give other values."
@@ -189,19 +195,21 @@ class Setting:
     `make` draws an instance with the keywords `options`, for a first look with fewer `tasks`;
     `open` says what the paper leaves open. `learned` are recorded policies that have to be
     learned. `baselines` are those of our schedulers that stand for recorded ones, whose names
-    theirs begin with; `others` were not recorded.
+    theirs begin with; `others` were not recorded. With `ranges` pictures show the least and the
+    most mean of the draws.
     """
 
     recorded: str
     open: tuple[str, ...]
     learned: tuple[str, ...] = ("tapfinger",)
     baselines: tuple[str, ...] = ("optimus+swapped", "tiresias", "random", "min")
-    others: tuple[str, ...] = ("optimus", "reservation", "priced")
+    others: tuple[str, ...] = ("optimus", "reservation", "learnt", "learnt+kept")
     make: Callable[..., Any] = generate
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: int = 24
     draws: int = 20
     runs: int = 5
+    ranges: bool = False
 
     @property
     def policies(self) -> dict[str, str]:
@@ -211,7 +219,7 @@ class Setting:
     def caveats(self, *further: str) -> list[str]:
         """Return why figures of the setting may differ."""
         runs = f"In full size means over {self.draws} draws of tasks, {self.runs} runs of each."
-        return [_RECORDED_RUNS, *self.open, *further, runs]
+        return [_RECORDED_RUNS, _TOLD, *self.open, *further, runs]
 
     def cells(self, quick: bool, series: Sequence[str] = (), **at: Any) -> list[Cell]:
         """List the cells, one per drawn instance."""
@@ -322,7 +330,8 @@ def _simulate(
     for entry in choose(system, policies):
         policy = entry.make(instance, {})
         simulate(short, policy, rng=0, runs=1)
-        read.append(_read(simulate(whole, policy, rng=0, runs=runs), series))
+        run = simulate(whole, policy, rng=0, runs=runs)
+        read.append({"told": getattr(policy, "told", ""), **_read(run, series)})
     return {key: [one[key] for one in read] for key in read[0]}
 
 
@@ -351,16 +360,16 @@ def unfolded(
     """Summarise the draws and return one row per place, scheduler, part and stretch of time."""
     import pandas as pd
 
-    tall = table.explode(["policy", *_SUMMARY, *series], ignore_index=True)
+    tall = table.explode(["policy", "told", *_SUMMARY, *series], ignore_index=True)
     longest = max((len(one) for name in series for one in tall[name]), default=1)
     step = -(-longest // points)
     rows = []
-    for key, group in tall.groupby([*by, "policy"], sort=False):
+    for key, group in tall.groupby([*by, "policy", "told"], sort=False):
         parts = [(name, np.nan, group[name].to_numpy(dtype=float)) for name in _SUMMARY]
         for name in series:
             kept = windows([np.asarray(one, dtype=float) for one in group[name]], longest, step)
             parts += [(name, place * step, values) for place, values in enumerate(kept.T)]
-        about = dict(zip((*by, "policy"), key, strict=True))
+        about = dict(zip((*by, "policy", "told"), key, strict=True))
         rows += [{**about, "part": part, "slot": slot, "instances": len(group),
                   **mean_columns("value", values, timing=part == "decision_ms")}
                  for part, slot, values in parts]  # fmt: skip

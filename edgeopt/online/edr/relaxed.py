@@ -106,6 +106,10 @@ def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats
 _NAMES = ("last", "mean", "day", "hour")
 NEAR = 2
 """Hours of the day around one whose prices say what its own may be."""
+QUARTER = DAY // 4
+"""Hours of a day that must be known to tell its wave."""
+STIFF = 0.1
+"""Weight of the swing of a day, in the fit to a part of it, next to the hours that are known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +145,8 @@ class GivenPrices:
 
 PriceForecast: TypeAlias = Literal["last", "mean", "day", "hour"] | GivenPrices
 """The last price known, the mean of all known, that of the same hour on the last day known, the
-median of all known around that hour, or a forecast of one's own."""
+median of all known around that hour, continued by a wave while only a part of a day is known, or a
+forecast of one's own."""
 
 
 def check_forecast(forecast: PriceForecast) -> None:
@@ -172,12 +177,24 @@ def expected_prices(
         return np.full(frames.size, frame.price)
     first = frame.frame - known.size
     if forecast == "hour":
-        hours = np.arange(first, frame.frame) % DAY
-        return np.array([_near(known, hours, hour) for hour in range(DAY)])[frames % DAY]
+        return _hourly(known, np.arange(first, frame.frame) % DAY)[frames % DAY]
     usual = known.mean() if forecast == "mean" else known[-1]
     same = frame.frame - 1 - (frame.frame - 1 - frames) % DAY - first
     usable = (same >= 0) & (forecast == "day")
     return np.where(usable, known[np.maximum(same, 0)], usual)
+
+
+def _hourly(prices: Floats, hours: Ints) -> Floats:
+    """Return the price expected in every hour of a day, from prices at some hours, shape [24]."""
+    usual = np.array([_near(prices, hours, hour) for hour in range(DAY)])
+    seen = np.unique(hours)
+    if not QUARTER <= seen.size < DAY:
+        return usual
+    # A level and a wave whose size counts as an error: both follow the hours known.
+    angle = 2.0 * np.pi * np.arange(DAY) / DAY
+    wave = np.column_stack([np.ones(DAY), np.cos(angle), np.sin(angle)])
+    rows = np.vstack([wave[seen], np.sqrt(STIFF) * np.eye(3)[1:]])
+    return np.asarray(wave @ np.linalg.lstsq(rows, np.append(usual[seen], [0.0, 0.0]))[0])
 
 
 def _near(prices: Floats, hours: Ints, hour: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrHistory, EdrInstance, generate
@@ -104,9 +105,33 @@ def test_prices_of_coming_frames() -> None:
     # Of hours 0 to 4, hours 3 and 4 are near hour 5, and none is near hour 12.
     assert expected("hour", 5, [5, 12]) == [3.5, 2.0]
     assert expected("hour", 0, [0, 3]) == [7.0, 7.0]
+    # All hours known: 0 0 1 2 22 23 are near hour 0.
+    assert expected("hour", 24, [24, 36]) == [1.5, 12.0]
     # A spike of one hour does not move it.
     spiked = np.where(np.arange(24) == 9, 900.0, 1.0)
     assert expected("hour", 0, [9], spiked) == [1.0]
+
+
+@pytest.mark.parametrize("hours", [6, 7, 23])
+def test_a_part_of_a_day_is_continued_by_a_wave(hours: int) -> None:
+    instance = generate(rng=hours, sites=2, tasks=1, frames=30, slots=1)
+    price = 1e5 * instance.price
+    instance = instance.replace(price=price)
+    level = []
+    for hour in range(hours):
+        near = [price[h] for h in range(hours) if abs(h - hour) <= 2 or abs(h - hour) >= 22]
+        level.append(float(np.median([*near, price[hour]])))
+
+    def wave(of: Any, hour: Any) -> Any:
+        return of[0] + of[1] * np.cos(hour * np.pi / 12) + of[2] * np.sin(hour * np.pi / 12)
+
+    def error(of: Any) -> float:
+        return float(((wave(of, np.arange(hours)) - level) ** 2).sum() + (of[1:] ** 2).sum() / 10)
+
+    best = optimize.minimize(error, np.zeros(3), tol=1e-12).x
+    coming = np.arange(hours, 30)
+    frame = show(instance, hours, instance.rounds)
+    assert expected_prices("hour", frame, coming) == pytest.approx(wave(best, coming), abs=1e-5)
 
 
 def test_hours_capped_on_the_last_day_known_are_expected_to_be_capped() -> None:
@@ -168,6 +193,23 @@ def test_with_prices_known_it_trains_where_they_are_lowest() -> None:
     known = Scenario(price_forecast=GivenPrices(price))
     ran = simulate(EdrEnvironment(instance), known, runs=1)
     assert ran.rounds[0, :, 0].tolist() == [0, 0, 0, 0, 20, 0, 0, 0]
+
+
+def test_the_first_frame_known_trains_only_what_finds_no_room_later() -> None:
+    # Nothing tells it from those that come.
+    instance = steady()
+    rounds = simulate(EdrEnvironment(instance), Scenario(), runs=1).rounds[0]
+    assert (instance.active[0] & (instance.deadline > 0)).any()
+    assert not rounds[0, instance.deadline > 0].any()
+    assert rounds[1].any()
+    # A frame has room for 8 rounds of task 0.
+    scarce = two_sites(
+        cap=[np.inf] * 3, price=[1.0] * 3, price_prior=1.0, arrival=[0, 0], deadline=[1, 2],
+        rounds=[15, 3],
+    )  # fmt: skip
+    [step, *_] = step_through(EdrEnvironment(scarce), Scenario(training_room=1.0))
+    assert isinstance(step.decision, np.ndarray)
+    assert step.decision[0] > 0
 
 
 @pytest.mark.parametrize("samples", [1, 12])
@@ -242,7 +284,7 @@ def test_nothing_known_of_the_day_before_is_no_day_before(case: Case) -> None:
 
 
 def test_the_day_before_changes_what_is_trained() -> None:
-    instance = generate(rng=2, sites=4, tasks=8, frames=12, slots=2, history=True)
+    instance = generate(rng=3, sites=4, tasks=8, frames=12, slots=2, history=True)
     with_past, without = (
         simulate(EdrEnvironment(instance), Scenario(history=used), runs=1) for used in (True, False)
     )

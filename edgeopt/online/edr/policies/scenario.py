@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 TIE = 1e-9
-"""Worth of a round that costs the same now and later, in terms of the price of being late."""
+"""What breaks ties between now and later, in terms of the price of being late."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,8 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         as if a round could wait for the cheapest of all samples. ``"perfect"``: those of a
         two-stage program whose second stage knows one of the sampled futures; much slower.
     history
-        Whether to use the day before the first frame, where the instance knows of it.
+        Whether to use the day before the first frame, where the instance knows of it. Rounds wait
+        in the first frame if no other channel is known and they find room later.
     seed
         Of the choice of samples.
     elastic, budget, reserve, guard, training_room
@@ -141,15 +142,19 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         work, energy = frame.round_work[tasks], frame.round_energy[tasks]
         left = frame.remaining[tasks]
         use, rooms = np.column_stack([work, energy]), np.append(room, cap)
-        plan = room_prices(coming, cost[0], 1.0)
+        # What costs the same now and later is trained now. But where no other frame is known,
+        # nothing tells this one from those that come: what finds room later waits.
+        waits = (coming.last >= 0) & (replay.energy.shape[0] == 1)
+        tie = TIE * np.where(coming.late > 0, coming.late, 1.0)
+        now = cost[0] + np.where(waits, tie, -tie)
+        plan = room_prices(coming, now, 1.0)
         value = coming.late * LAST
         if coming.cap.size:
             value = waiting_values(coming, plan.price, self.beta)
-        # What costs the same now and later is trained now.
-        worth = value - cost[0] + TIE * np.where(coming.late > 0, coming.late, 1.0)
+        worth = value - now
         wanted = plan.now
         if self.recourse == "perfect":
-            wanted = two_stage(coming, cost[0], use, rooms)
+            wanted = two_stage(coming, now, use, rooms)
         elif self.recourse == "stopping":
             wanted = most_worth(worth, left.astype(np.float64), use, rooms)
         whole = np.minimum(np.floor(wanted + 0.5).astype(np.int64), left)

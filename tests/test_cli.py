@@ -218,7 +218,10 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "idn", "--out", "x.nc", "--set", "task=3"], "did you mean tasks?"),
         (["check", "idn.theorem9"], "claim 'idn.theorem9' is unknown"),
         (["study", "oincc"], "did you mean oinc?"),
-        (["study", "oinc", "--instance", "week"], "choose from drawn, swinging, physical, tables"),
+        (
+            ["study", "oinc", "--instance", "week"],
+            "choose from drawn, calibrated, swinging, physical, tables",
+        ),
         (["study", "oinc", "--policies", "oinc+larges"], "did you mean oinc+largest"),
         (["study", "oinc", "--policies", "ekya", "--reference", "kalmia"], "compared: ekya"),
         (["study", "oinc", "--runs", "1"], "Invalid value for '--runs'"),

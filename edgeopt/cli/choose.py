@@ -22,8 +22,8 @@ InstanceOption = Annotated[
     str | None,
     typer.Option(
         help="Named source of the system (rescue: tables, paper; idn: topology_1_common, "
-        "topology_1, ...; oinc: drawn, swinging, physical, tables; edr: drawn, quiet, tables; "
-        "tapfinger: several, single, mixed, pointer, tables), or an instance file."
+        "topology_1, ...; oinc: drawn, calibrated, swinging, physical, tables; edr: drawn, "
+        "quiet, tables; tapfinger: several, single, mixed, pointer, tables), or an instance file."
     ),
 ]
 DataOption = Annotated[

@@ -13,6 +13,7 @@ from edgeopt.studies.figures import InstanceSpec, PaperFigure, Published, found,
 from edgeopt.studies.figures.cells import Sweep
 from edgeopt.studies.figures.drawing import bars, curves
 from edgeopt.studies.figures.reading import ahead, extreme, largest, needed, ordered, span, trend
+from edgeopt.studies.oinc.calibrated import TABLE_S1
 from edgeopt.studies.oinc.log import simulated as trajectories
 from edgeopt.studies.oinc.table_one import PUBLISHED
 from edgeopt.studies.wording import uncapitalised
@@ -372,5 +373,6 @@ PAPER_FIGURES: Final = (
           caveats=["The paper gives only one change of the bands, 20 % less; here changes go from "
                    "20 % less to 20 % more."]),
     _FIGURE_11,
+    TABLE_S1,
 )  # fmt: skip
-"""In the order of the paper."""
+"""In the order of the paper; Table S1 is not the paper's."""

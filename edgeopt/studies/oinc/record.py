@@ -27,7 +27,7 @@ from edgeopt.studies.oinc.log import (
 from edgeopt.studies.oinc.policies import BENCHMARKS, export, solve
 from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
 from edgeopt.studies.oinc.sums import GAPS, WEIGHTED
-from edgeopt.studies.oinc.table_one import TABLE_ONE
+from edgeopt.studies.oinc.table_one import CALIBRATED, TABLE_ONE
 from edgeopt.studies.pictures.canvas import lead
 from edgeopt.studies.system import (
     Claims,
@@ -147,6 +147,11 @@ SYSTEM = System(
                 generate,
                 "drawn in the setting of the paper, with the reading of its radio model that gives "
                 "its latencies",
+                seeded=True,
+            ),
+            "calibrated": Source(
+                partial(generate, **CALIBRATED),
+                "drawn in a setting fitted to the paper's Table I; what is fitted is not known",
                 seeded=True,
             ),
             "swinging": Source(

@@ -13,6 +13,7 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
 from edgeopt.studies.figures import NOT_BUILT, Outcome, reproduce
 from edgeopt.studies.figures.reading import ahead, largest, needed, trend
+from edgeopt.studies.oinc.calibrated import FITTED, TESTED, TITLES
 from edgeopt.studies.oinc.figures import PAPER_FIGURES, mean_reward
 from edgeopt.studies.sweeps import run_cells
 
@@ -40,13 +41,39 @@ def test_a_learned_policy_shows_that_it_is_not_built() -> None:
 
 
 def test_published_times_of_the_table_add_up() -> None:
-    [table] = [one for one in PAPER_FIGURES if one.kind == "table"]
+    [table] = [one for one in PAPER_FIGURES if one.number == "I"]
     published = {line.what: line.value for line in table.published}
     assert len(published) == 7 * 3
     for what, value in published.items():
         if what.endswith("sum (s)"):
             parts = (what.replace("sum", part) for part in ("latency", "completion"))
             assert value == pytest.approx(sum(published[part] for part in parts), abs=1e-9)
+
+
+def test_the_fitted_table_counts_what_is_near_and_what_lies_outside() -> None:
+    [table] = [one for one in PAPER_FIGURES if one.number == "S1"]
+    printed = {line.what: line.value for line in table.published}
+    assert len(printed) == 14
+    assert not set(FITTED) & set(TESTED)
+    rows = pd.DataFrame(
+        {
+            "policy": list(dict.fromkeys(line.what.split(",")[0] for line in table.published)),
+            "instances": 8,
+        }
+    )
+    for metric in ("latency", "completion"):
+        values = [printed[f"{title}, {metric} (s)"] for title in rows["policy"]]
+        rows[metric] = np.array(values) * 1.09
+        rows[f"{metric}_low"] = np.array(values) * 0.9
+        rows[f"{metric}_high"] = np.array(values) * 1.1
+    rows["policy"] = [name for name, title in TITLES.items()]
+    assert table.takeaway(rows).startswith("14 of 14 figures lie within 10 %")
+    assert "; 0 printed ones lie outside the 95 % intervals" in table.takeaway(rows)
+    rows.loc[0, "latency"] *= 1.02
+    rows.loc[1, "completion_low"] = rows.loc[1, "completion"]
+    assert table.takeaway(rows).startswith("13 of 14")
+    assert "; 1 printed ones lie outside" in table.takeaway(rows.assign(instances=8))
+    assert "outside the ranges" in table.takeaway(rows.assign(instances=4))
 
 
 @pytest.mark.parametrize("policy", [Ekya(), Kalmia()], ids=["ekya", "kalmia"])

@@ -151,6 +151,17 @@ def test_tuned_parameters_are_set_and_stand_beside_the_default(
     )
 
 
+def test_no_interval_of_the_loss_is_below_the_least(weeks: pd.DataFrame) -> None:
+    import pandas as pd
+
+    own = by_default(where(weeks, policy=OWN))
+    own = pd.concat([own, own.assign(draw=own["draw"] + 3)], ignore_index=True)
+    losses = [[[0.5, 0.2]] * 4] + [[[0.5, 0.1]] * 4] * (len(own) - 1)
+    rows = rows_of("4e", own.assign(loss=losses))
+    assert rows["bound_low"].min() == 0.1
+    assert (rows["bound_low"].isna() | (rows["bound_low"] < rows["bound_high"])).all()
+
+
 def test_a_page_tells_the_size_of_its_own_instances() -> None:
     for number, full in (("4a", 50), ("4f", 50), ("6", 20), ("8", 50)):
         for quick, sites in ((True, 8), (False, full)):

@@ -269,6 +269,7 @@ def _simulated(
         "paid": float((found.cost + found.unserved_cost).sum()),
         "fit": lost(instance, found, np.zeros(instance.frames))[1],
         "loss": loss_bound(instance, found.rounds[0], dict(spec.settings)["accuracy"]),
+        "least_loss": dict(spec.settings)["accuracy"],
         "frame_ms": _steps(watched.frame_seconds),
         "slot_ms": _steps(watched.slot_seconds),
         "quality": found.quality[0].tolist(),

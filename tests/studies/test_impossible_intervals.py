@@ -43,7 +43,7 @@ FEW = {
 
 FIGURES = {"rescue": "1 5", "idn": "5", "oinc": "3 9", "edr": "4a 5 7", "tapfinger": "5ab 8"}
 
-NEGATIVE = re.compile("reward|lead|regret|fit|gap|change|_value|_relative_p")
+NEGATIVE = re.compile("reward|lead|regret|gap|change|_value|_relative_p")
 """Names of figures that may be negative."""
 
 SPANS = re.compile(r"(\N{MINUS SIGN}?[\d.]+) to (\N{MINUS SIGN}?[\d.]+)")

@@ -162,6 +162,16 @@ def test_no_interval_of_the_loss_is_below_the_least(weeks: pd.DataFrame) -> None
     assert (rows["bound_low"].isna() | (rows["bound_low"] < rows["bound_high"])).all()
 
 
+def test_no_interval_of_the_fit_is_below_0(weeks: pd.DataFrame) -> None:
+    import pandas as pd
+
+    own = by_default(where(weeks, policy=OWN)).head(1).assign(paid=2.0)
+    own = pd.concat([own.assign(draw=draw, fit=50.0 * (draw == 0)) for draw in range(5)])
+    rows = rows_of("4f", pd.concat([own, own.assign(policy="framewise")], ignore_index=True))
+    assert set(rows["fit_spread"]) == {"range"}
+    assert rows["fit_low"].min() == 0
+
+
 def test_a_page_tells_the_size_of_its_own_instances() -> None:
     for number, full in (("4a", 50), ("4f", 50), ("6", 20), ("8", 50)):
         for quick, sites in ((True, 8), (False, full)):

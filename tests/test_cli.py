@@ -13,6 +13,8 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
+from edgeopt.instances import edr
+from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.studies import Source as SourceEntry
 from tests.studies import stopping
@@ -101,6 +103,15 @@ def test_ranges_and_switches_may_be_set(tmp_path: Path) -> None:
     assert OincInstance.load(path) == generate(
         channel="physical", bandwidth=(20.0, 30.0), stationary=False, jobs=2, slots=9
     )
+
+
+@pytest.mark.parametrize("history", [False, True, "channel"])
+def test_a_switch_may_be_set_to_the_word_that_it_takes(tmp_path: Path, history: object) -> None:
+    path, small = tmp_path / "day.nc", {"sites": 3, "tasks": 2, "frames": 4, "slots": 2}
+    chosen = [f"{name}={value}" for name, value in {**small, "history": history}.items()]
+    settings = [part for one in chosen for part in ("--set", one)]
+    assert run(["generate", "edr", "--out", str(path), *settings]) == 0
+    assert EdrInstance.load(path) == edr.generate(**small, history=history)
 
 
 @pytest.mark.usefixtures("offering")
@@ -209,6 +220,8 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["solve", "idn", "--out", "plan.xls"], ".csv or .nc"),
         (["generate", "idn", "--out", "x.nc", "--set", "topology=3"], "topology = 3: must be 1, 2"),
         (["generate", "idn", "--out", "x.nc", "--set", "alpha=-1"], "alpha"),
+        (["generate", "edr", "--out", "x.nc", "--set", "history=day"], "True, False or channel"),
+        (["generate", "edr", "--out", "x.nc", "--set", "law=channel"], "must be True or False"),
         (["generate", "idn", "--out", "x.nc", "--set", "horizon=0"], "horizon"),
         (
             ["generate", "idn", "--out", "x.nc", "--set", "horizon=2.5"],

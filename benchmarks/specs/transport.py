@@ -60,11 +60,13 @@ def ortools(supply: Array, capacity: Array, cost: Array) -> Candidate:
 
     Kept, it would go on from its last answer.
     """
+    from edgeopt.solvers.backend import or_tools
+
     try:
-        from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
+        or_tools.load("ortools.graph.python.min_cost_flow")
     except ImportError:
-        # It holds a HiGHS of its own, which cannot be loaded after highspy in one process.
         return lambda _: Reading(finished=False)
+    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     sources, sinks = cost.shape
     end = sources + sinks

@@ -48,11 +48,12 @@ JsonOption = Annotated[
 
 
 class Chosen(NamedTuple):
-    """An instance, what to call it, and where its data come from."""
+    """An instance, what to call it, where its data come from, and whether others can be drawn."""
 
     name: str
     instance: Any
     provenance: tuple[str, ...]
+    drawn: bool = False
 
 
 def chosen_system(name: str) -> System:
@@ -103,7 +104,7 @@ def chosen_instances(
 
 def _from_source(name: str, source: Source, seed: int) -> Chosen:
     instance = source.make(rng=seed) if source.seeded else source.make()
-    return Chosen(name, instance, (f"{name}: {source.title}", *source.provenance()))
+    return Chosen(name, instance, (f"{name}: {source.title}", *source.provenance()), source.seeded)
 
 
 def _from_raw(record: System, data: Path, seed: int) -> Chosen:

@@ -3,6 +3,7 @@
 import ast
 import difflib
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,8 +76,10 @@ def _value(setting: str, text: str, parameter: inspect.Parameter) -> Any:
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         value = text
     if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise OptionError(f"--set {setting}: must be True or False")
+        words = re.findall(r"[\"'](\w+)[\"']", inspect.formatannotation(parameter.annotation))
+        if not isinstance(value, bool) and value not in words:
+            *others, last = "True", "False", *words
+            raise OptionError(f"--set {setting}: must be {', '.join(others)} or {last}")
         return value
     if isinstance(default, tuple):
         if not isinstance(value, tuple | list) or len(value) != len(default):

@@ -20,6 +20,7 @@ from edgeopt.errors import OptionError
 from edgeopt.writing import placed, target_of
 
 if TYPE_CHECKING:
+    from edgeopt.solvers import Backend
     from edgeopt.studies import System
 
 
@@ -98,6 +99,7 @@ def solvers(as_json: JsonOption = False) -> None:
     from edgeopt.solvers.registry import backends
 
     found = backends()
+    faults = {backend.name: backend.fault for backend in found}
     if as_json:
         show.document(
             [
@@ -105,6 +107,7 @@ def solvers(as_json: JsonOption = False) -> None:
                     "name": backend.name,
                     "installed": backend.installed,
                     "version": backend.version if backend.installed else None,
+                    "fault": faults[backend.name],
                     "problems": list(backend.problems),
                 }
                 for backend in found
@@ -117,10 +120,20 @@ def solvers(as_json: JsonOption = False) -> None:
         (
             [
                 backend.name,
-                (backend.version or "") if backend.installed else "not installed",
+                _state(backend, faults[backend.name]),
                 ", ".join(backend.problems),
             ]
             for backend in found
         ),
         left=3,
     )
+    for name, fault in faults.items():
+        if fault is not None:
+            show.note(f"{name}: {fault}")
+
+
+def _state(backend: "Backend", fault: str | None) -> str:
+    """Return the version of a solver, or why there is none."""
+    if not backend.installed:
+        return "not installed"
+    return "cannot be loaded" if fault else backend.version or ""

@@ -74,8 +74,14 @@ def study(
         return
     for case in result.cases:
         _print(case)
-    for comparison in record.reporting.comparisons:
+    for comparison in result.comparisons:
         _print_comparison(result, comparison)
+    if draws == 1:
+        more = "; --draws N compares policies over N of them" if chosen[0].drawn else ""
+        show.note(
+            "Intervals, better and worse are over the runs on one instance and say nothing about "
+            f"other instances{more}."
+        )
     show.note(f"page: {page}" if page else "Add --out FOLDER for a page with pictures and claims.")
 
 
@@ -93,7 +99,7 @@ def _print(case: "Case") -> None:
             *(["told"] if told else []),
             uncapitalised(record.objective.heading),
             record.objective.over(case.label),
-            f"{ends_heading(case)}, over {case.settings.runs} runs",
+            f"{ends_heading(case)}, over {case.settings.runs} runs on this instance",
             *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if constrained else []),
             *(uncapitalised(metric.title) for metric in record.reporting.metrics),
             "µs per decision",

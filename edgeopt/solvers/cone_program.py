@@ -192,7 +192,10 @@ def _multipliers(
         # Other interfaces reorder these blocks, each in its own way.
         return None
     read = solver.invert(raw, inverse)
-    constraints = [*inverse[solver.EQ_CONSTR], *inverse[solver.NEQ_CONSTR]]
+    if name in ("GLOP", "PDLP"):
+        constraints = inverse["constraints"]
+    else:
+        constraints = [*inverse[solver.EQ_CONSTR], *inverse[solver.NEQ_CONSTR]]
     if read.dual_vars is None or any(one.id not in read.dual_vars for one in constraints):
         return None
     (primal,) = read.primal_vars.values()

@@ -14,13 +14,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt import plugins
-from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
+from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
+from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.request import Kind, Request
 
 if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
 ENTRY_POINTS: Final = "edgeopt.solvers"
+
+_BESIDE: Final = (
+    " beside what this process has loaded. highspy and OR-Tools bring different releases of one "
+    "library: import highspy before OR-Tools, leave LD_BIND_NOW unset, or give each a process of "
+    "its own"
+)
 
 BackendSolve = Callable[[Any, Request], "Solution"]
 """Solves one problem as requested; never raises because of how the solve ended."""
@@ -57,6 +64,17 @@ class Backend:
             return False
 
     @property
+    def fault(self) -> str | None:
+        """Why the package, though installed, cannot be imported; None if it can, or is absent."""
+        try:
+            if self.installed:
+                load(self.package)
+        except (ImportError, OSError) as why:
+            advice = _BESIDE if self.distribution in ("highspy", or_tools.PACKAGE) else ""
+            return f"{self.distribution} is installed, but cannot be loaded{advice}: {why}"
+        return None
+
+    @property
     def version(self) -> str | None:
         """Version of the distribution, None if not installed."""
         try:
@@ -80,6 +98,9 @@ class Backend:
                 f"solver {self.name!r} needs the package {self.distribution}, which is not "
                 f"installed: pip install {self.distribution}"
             )
+        fault = self.fault
+        if fault is not None:
+            raise SolverError(f"solver {self.name!r}: {fault}")
         target = self.routes[kind]
         if callable(target):
             return target
@@ -89,6 +110,14 @@ class Backend:
             raise OptionError(f"solver {self.name!r}: there is no function {target}")
         solve: BackendSolve = found
         return solve
+
+
+def load(package: str) -> None:
+    """Import a solver's package."""
+    if package.partition(".")[0] == or_tools.PACKAGE:
+        or_tools.load(package)
+    else:
+        importlib.import_module(package)
 
 
 _FOLDER = "edgeopt.solvers.backend"
@@ -117,8 +146,8 @@ _TABLE: Final[tuple[Backend, ...]] = (
     Backend("xpress", "xpress", "xpress", _CONVEX_INTEGER | _MODEL | _CONVEX),
     Backend("mosek", "mosek", "mosek", _CONVEX_INTEGER | _MODEL | _CONVEX),
     Backend("copt", "coptpy", "coptpy", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("glop", "ortools", "ortools", _CONVEX_LINEAR | _CONVEX),
-    Backend("pdlp", "ortools", "ortools", _CONVEX_LINEAR | _CONVEX),
+    Backend("glop", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
+    Backend("pdlp", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
 )
 
 _LIBRARIES: Final = {
@@ -139,10 +168,12 @@ def find_backend(solver: str | Backend) -> Backend:
     for backend in _TABLE:
         if backend.name == solver:
             return backend
-    library, colon, _ = solver.partition(":")
+    library, colon, name = solver.partition(":")
     if colon and library in _LIBRARIES:
         package, routes = _LIBRARIES[library]
-        return Backend(solver, package, package, routes)
+        known = {row.name: row for row in _TABLE if library == "cvxpy"}.get(name)
+        needs = (known.package, known.distribution) if known else (package, package)
+        return Backend(solver, *needs, routes)
     offered = list(importlib.metadata.entry_points(group=ENTRY_POINTS, name=solver))
     if offered:
         return _load(plugins.only(offered))

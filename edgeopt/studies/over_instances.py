@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.bounds.intervals import LISTED, Nature, holm, paired_ratio, spread
+from edgeopt.studies.entries import Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,3 +153,23 @@ def _series(
     table: pd.DataFrame, policy: str, cases: Sequence[str], name: str
 ) -> NDArray[np.float64]:
     return np.array([table.loc[(policy, case), name] for case in cases], dtype=float)
+
+
+def _rows(study: Study) -> pd.DataFrame:
+    return over_instances(study, ["value", "ratio"], paired=["value"])
+
+
+OVER_INSTANCES: Final = Comparison(
+    "over_instances",
+    "Over all instances",
+    _rows,
+    {
+        "value": "Value of a run",
+        "ratio": "Value over the bound",
+        "value_relative": "Times the reference",
+    },
+    caption="The value on an instance is a mean over the runs on it. Beside its ratio to that of "
+    "the reference policy on the same instances stands whether the difference is resolved, for all "
+    "policies together.",
+)
+"""Every policy over the instances of a study, for systems that have no such table of their own."""

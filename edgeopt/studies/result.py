@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt.errors import OptionError
 from edgeopt.studies.files import plain
+from edgeopt.studies.over_instances import OVER_INSTANCES
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds import StoredVerdicts, Verdict
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
     from edgeopt.studies.objective import Constraint, Objective
     from edgeopt.studies.system import System
 
@@ -337,18 +338,24 @@ class Study:
         known = ", ".join(case.name for case in self.cases)
         raise OptionError(f"instance {name!r} is not in this study; choose from {known}")
 
+    @property
+    def comparisons(self) -> Sequence[Comparison]:
+        """Tables over all instances: those of the system, or a general one if there are several."""
+        own = self.system.reporting.comparisons
+        return own if own or len(self.cases) == 1 else (OVER_INSTANCES,)
+
     def comparison(self, name: str) -> pd.DataFrame:
-        """Return one of the system's tables over all instances.
+        """Return one of the tables over all instances.
 
         Raises
         ------
         OptionError
-            If the system has no such table.
+            If there is no such table.
         """
-        for comparison in self.system.reporting.comparisons:
+        for comparison in self.comparisons:
             if comparison.name == name:
                 return comparison.rows(self)
-        known = ", ".join(one.name for one in self.system.reporting.comparisons) or "none"
+        known = ", ".join(one.name for one in self.comparisons) or "none"
         raise OptionError(f"comparison {name!r} is unknown to {self.system.name}; it has {known}")
 
     def to_json(self, *, indent: int | None = 2) -> str:

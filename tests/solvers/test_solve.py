@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import logging
 import os
 import pickle
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from edgeopt.cli.main import run
 from edgeopt.errors import (
     MissingDependencyError,
     OptionError,
@@ -30,6 +32,7 @@ INFEASIBLE = LinearProgram([1, 1], [[1, 1]], 5, np.inf, 0, 1)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @given(program=bounded_programs())
@@ -162,11 +165,33 @@ def test_unknown_problem_is_refused() -> None:
         solve(market_split(), "clarabel")
 
 
+ABSENT = [one for one in backends(installed=False) if Kind.LINEAR in one.routes]
+
+
 def test_absent_solver_names_its_package() -> None:
-    absent = [one for one in backends(installed=False) if Kind.LINEAR in one.routes]
-    assert absent, "this machine has every commercial solver"
-    with pytest.raises(MissingDependencyError, match=absent[0].distribution):
-        solve(glass(), absent[0].name)
+    assert ABSENT, "this machine has every commercial solver"
+    with pytest.raises(MissingDependencyError, match=ABSENT[0].distribution):
+        solve(glass(), ABSENT[0].name)
+
+
+def test_solver_that_cannot_be_loaded_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "torn_apart.py").write_text("raise ImportError('undefined symbol: highs')")
+    monkeypatch.syspath_prepend(tmp_path)
+    torn = Backend("torn", "torn_apart", "torn-apart", {Kind.LINEAR: _own_solve})
+    monkeypatch.setattr("edgeopt.solvers.registry._TABLE", (torn,))
+    assert torn.installed
+    assert torn.fault == "torn-apart is installed, but cannot be loaded: undefined symbol: highs"
+    with pytest.raises(SolverError, match=r"'torn'.*cannot be loaded: undefined symbol"):
+        solve(glass(), "torn")
+    assert run(["solvers"]) == 0
+    table, note = capsys.readouterr().out.rsplit("\n", 2)[:2]
+    assert "cannot be loaded" in table
+    assert note == f"torn: {torn.fault}"
+    assert run(["solvers", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["fault"] == torn.fault
+    assert all(one.fault is None for one in ABSENT)
 
 
 def test_backends_are_listed() -> None:

@@ -99,6 +99,7 @@ def test_a_choice_is_tested_when_it_is_made(few):
 
 
 def test_all_policies_have_the_same_settings(few, monkeypatch):
+    """Also those that differ between the policies by default."""
     seen = []
     record = run.find_system("edr")
 
@@ -110,13 +111,16 @@ def test_all_policies_have_the_same_settings(few, monkeypatch):
         raise RuntimeError
 
     record = replace(record, policies=replace(record.policies, environment=environment))
-    record = replace(record, tuning=replace(record.tuning, settings={"guard": 9.0}))
+    shared = {"guard": 9.0, "training_room": 0.3, "reserve": None, "price_forecast": "mean"}
+    assert set(shared) == set(record.tuning.settings)
+    record = replace(record, tuning=replace(record.tuning, settings=shared))
     monkeypatch.setattr(run, "find_system", lambda name: record)
     monkeypatch.setattr("edgeopt.online.simulate", simulate)
     for policy in record.tuning.parameters:
         with pytest.raises(RuntimeError):
             run.ratios("edr", policy, "none", (420,), {})
-    assert [one.guard for one in seen] == [9.0] * len(record.tuning.parameters)
+    assert "scenario" in record.tuning.parameters
+    assert [{name: getattr(one, name) for name in shared} for one in seen] == [shared] * len(seen)
 
 
 def test_more_profit_is_better(few, monkeypatch):
@@ -151,6 +155,7 @@ def test_the_table_is_of_this_code():
         assert stored.up_to_date(one, tuning), "the code has changed: run `make tuned`"
     one = rows["lyapunov", "none"]
     assert not stored.up_to_date(one, replace(tuning, seeds=(1, 2, 3, 4)))
+    assert not stored.up_to_date(one, replace(tuning, settings={**tuning.settings, "guard": 3.0}))
     assert not stored.up_to_date(replace(one, digest="0" * 64), tuning)
     kept = run.ratios("edr", "lyapunov", "none", one.test_seeds[:1], one.options)
     assert kept == pytest.approx(one.tested[:1], rel=1e-3)
@@ -198,7 +203,9 @@ def test_a_figure_says_how_policies_were_tuned(monkeypatch):
         "PROPOSED and LYNO are tuned with 32 evaluations each, each the mean over the seeds 420, "
         "421, 422 and 423, which serve nothing else."
     )
-    assert said.endswith("Every best value lies between others that were tried.")
+    assert "What belongs to no policy is the same for all: guard = 20.0, training_room" in said
+    ends = "Every best value lies between others that were tried.", "is not exhausted there."
+    assert said.endswith(ends)
     one = replace(stored.stored("edr")["lyapunov", "none"], digest="0" * 64)
     rows = {("lyapunov", "none"): replace(one, evaluations=one.evaluations[:3])}
     monkeypatch.setattr(stored, "stored", lambda name: rows)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import cvxpy
 import numpy as np
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
+from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
 from edgeopt.solvers.cone_program import cone_pair, search_bound
 from edgeopt.solvers.solution import Status
@@ -92,11 +94,10 @@ _TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxy
             "tolerance": ("FeasTol",),
             "threads": ("Threads",),
         },
-        "GLOP": {"time_limit": ("time_limit_sec",)},
-        "PDLP": {"time_limit": ("time_limit_sec",)},
+        **or_tools.TRANSLATIONS,
     }
 )
-"""A dot leads into a dictionary that CVXPY hands on."""
+"""Each dot leads into a dictionary that CVXPY hands on."""
 
 _SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
 
@@ -104,6 +105,7 @@ _FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "OSQP": {"max_iter": 1_000_000, "polishing": True},
         "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
+        "PDLP": {},
     }
 )
 """First-order methods need many cheap iterations for the accuracy of a certificate."""
@@ -136,7 +138,7 @@ def _translate(solver: str, request: Request) -> dict[str, Any]:
 def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
     nest, dot, inner = name.partition(".")
     if dot:
-        keywords.setdefault(nest, {})[inner] = value
+        _put(keywords.setdefault(nest, {}), inner, value)
     else:
         keywords[name] = value
 
@@ -227,6 +229,9 @@ def _run(problem: Any, request: Request) -> _Run:
     keywords = _translate(name, request)
     if name != "HIGHS" and request.algorithm is not None:
         raise OptionError(f"{name} through CVXPY has no choice of algorithm")
+    if name == "PDLP":
+        # CVXPY 1.9 cannot hand over bounds of variables; this way they become rows.
+        SOLVER_MAP_CONIC[name].BOUNDED_VARIABLES = False
     start = time.perf_counter()
     try:
         data, chain, inverse = problem.get_problem_data(name, solver_opts=keywords)
@@ -240,6 +245,8 @@ def _run(problem: Any, request: Request) -> _Run:
     if exponent:
         stated = {part: data[part] for part in OBJECTIVE if data.get(part) is not None}
         data = data | {part: one * 2.0**exponent for part, one in stated.items()}
+        or_tools.scale(data, 2.0**exponent)
+    handed = or_tools.with_message(name, keywords)
     built = time.perf_counter()
     with warnings.catch_warnings():
         # Our own check of the residuals says the same with numbers.
@@ -247,7 +254,7 @@ def _run(problem: Any, request: Request) -> _Run:
         with contextlib.redirect_stdout(LogStream()):
             try:
                 raw = chain.solve_via_data(
-                    problem, data, warm_start=False, verbose=request.log, solver_opts=keywords
+                    problem, data, warm_start=False, verbose=request.log, solver_opts=handed
                 )
             except cvxpy.error.SolverError:
                 return _failed(name, Status.ERROR, start, built, keywords)
@@ -268,12 +275,18 @@ def _run(problem: Any, request: Request) -> _Run:
         pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
     bound = search_bound(name, raw) * 2.0**-exponent + float(inverse[-1].get("offset", 0.0))
     seconds = (built - start, time.perf_counter() - built)
-    return _Run(STATUS[problem.status], name, has_point, pair, bound, *seconds, keywords)
+    status = STATUS[problem.status]
+    if name == "GLOP" and status is Status.PROVEN_INFEASIBLE:
+        # OR-Tools says so, too, where presolve cannot tell the two apart.
+        status = Status.INFEASIBLE_OR_UNBOUNDED
+    return _Run(status, name, has_point, pair, bound, *seconds, keywords)
 
 
 def _objective_exponent(data: Any) -> int:
     """Return the power of two that brings the largest coefficient of the objective into [1, 2)."""
-    parts = [data[part] for part in OBJECTIVE if isinstance(data, dict) and part in data]
+    if not isinstance(data, dict):
+        return 0
+    parts = [*(data[part] for part in OBJECTIVE if part in data), or_tools.costs(data)]
     sizes = [float(abs(part).max()) for part in parts if part is not None and min(part.shape)]
     largest = max(sizes, default=0.0)
     return 1 - int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0.0 else 0

@@ -38,7 +38,7 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     folder.write("table.csv", csv_text(study.table))
     for log in study.system.reporting.logs:
         folder.write(f"{log.name}.csv", csv_text(whole(study, log)))
-    for comparison in study.system.reporting.comparisons:
+    for comparison in study.comparisons:
         rows = study.comparison(comparison.name)
         folder.write(f"{comparison.name}.csv", csv_text(rows))
     folder.write("study.json", study.to_json() + "\n")
@@ -82,7 +82,7 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
         cases=[_shown(case, number, figures) for number, case in enumerate(study.cases)],
         comparisons=[
             (comparison, study.comparison(comparison.name).to_dict("records"))
-            for comparison in study.system.reporting.comparisons
+            for comparison in study.comparisons
         ],
         elsewhere={one.claim.id: one for one in with_claims(study.named_verdicts)},
         stored=study.stored_verdicts,

@@ -39,7 +39,7 @@ def ends_said(case: Case, row: pd.Series) -> str:
     """Write what stands beside the ratio of a policy, and what it is over."""
     runs = plural(case.settings.runs, "run")
     if row["spread"] == "equal":
-        return f"equal in all {runs}"
+        return f"equal in all {runs} on this instance"
     ends = case.objective.ratios(row["ratio_low"], row["ratio_high"])
     return f"{ends_heading(case)} {ends}, over {runs} on this instance"
 
@@ -304,9 +304,10 @@ def _ahead(case: Case, first: pd.Series) -> str:
     if np.isnan(ratio.centre):
         return f"; on the same scenarios, that is better than {second.title}, the runner-up."
     beside = (
-        f"{confidence(case)} interval {interval(ratio.low, ratio.high, digits=3)}, over {runs}"
+        f"{confidence(case)} interval {interval(ratio.low, ratio.high, digits=3)}, over {runs} on "
+        "this instance"
         if ratio.kind == "interval"
-        else f"equal in all {runs}"
+        else f"equal in all {runs} on this instance"
     )
     return (
         f"; on the same scenarios, that is {number(ratio.centre, 3)} times that of {second.title}, "

@@ -108,7 +108,10 @@ def _tuned(system: str, policy: str, mode: str, budget: int, test: bool) -> Tune
     rows = tuple(Evaluation(place, one) for place, one in found.items())
     [entry] = choose(record, [policy])
     code = (type(entry.make(None, {})).__module__, *tuning.code)
-    chosen = Tuned(policy, mode, parameters, tuning.seeds, rows, code, digest_of(code))
+    chosen = Tuned(
+        policy, mode, parameters, tuning.seeds, rows, code, digest_of(code),
+        settings=tuning.settings,
+    )  # fmt: skip
     if not test:
         return chosen
     seeds = tuning.test_seeds

@@ -63,8 +63,9 @@ def tuned_in_words(system: str, titles: Mapping[str, str], mode: str) -> str:
 
     Returns
     -------
-    Sentences with the number of evaluations, their seeds, the options, the parameters whose best
-    value is the last one tried, and whether the code has changed since then.
+    Sentences with the number of evaluations, their seeds, the options, the settings that all
+    policies have in common, the parameters whose best value is the last one tried, and whether the
+    code has changed since then.
     """
     table = stored(system)
     rows = {title: table[name, mode] for name, title in titles.items() if (name, mode) in table}
@@ -81,6 +82,8 @@ def tuned_in_words(system: str, titles: Mapping[str, str], mode: str) -> str:
         f"{listed([str(seed) for seed in first.seeds])}, which serve nothing else",
         "; ".join(chosen),
     ]
+    if first.settings:
+        said.append(f"what belongs to no policy is the same for all: {_written(first.settings)}")
     open_ = [f"{listed(list(one.edges))} of {title}" for title, one in rows.items() if one.edges]
     said.append(
         f"the best {listed(open_)} is the least or the largest that was tried, so tuning is not "
@@ -93,8 +96,11 @@ def tuned_in_words(system: str, titles: Mapping[str, str], mode: str) -> str:
     return " ".join(f"{capitalised(one)}." for one in said)
 
 
-def _written(options: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {number(value, 3)}" for name, value in options.items())
+def _written(options: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} = {value if isinstance(value, str) else number(value, 3)}"
+        for name, value in options.items()
+    )
 
 
 def stored(system: str) -> dict[tuple[str, str], Tuned]:
@@ -117,7 +123,8 @@ def _read(file: Path) -> dict[tuple[str, str], Tuned]:
             tuple(Evaluation(tuple(place), value) for *place, value in row["evaluations"]),
             tuple(row["code"]),
             row["digest"],
-            *(tuple(row[name]) for name in _TESTED),
+            settings=row.get("settings", {}),
+            **{name: tuple(row[name]) for name in _TESTED},
         )
         for row in content["tuned"]
     )
@@ -130,6 +137,7 @@ def table_of(rows: Iterable[Tuned]) -> dict[str, Any]:
         {
             "policy": one.policy,
             "mode": one.mode,
+            "settings": dict(one.settings),
             "parameters": dict(one.parameters),
             "chosen": one.options,
             "on_the_edge": one.edges,
@@ -169,6 +177,7 @@ def write_table(path: Path, rows: Iterable[Tuned]) -> None:
 def up_to_date(one: Tuned, tuning: Tuning) -> bool:
     """Tell whether a policy is tuned and tested as its system says, and by this code."""
     parameters = dict(tuning.parameters.get(one.policy, {}))
-    wanted = (parameters, tuning.seeds, tuning.test_seeds, tuning.budget if parameters else 1)
-    has = (dict(one.parameters), one.seeds, one.test_seeds, len(one.evaluations))
-    return has == wanted and one.fresh
+    wanted = (tuning.settings, parameters, tuning.seeds, tuning.test_seeds)
+    has = (one.settings, dict(one.parameters), one.seeds, one.test_seeds)
+    budget = tuning.budget if parameters else 1
+    return has == wanted and len(one.evaluations) == budget and one.fresh

@@ -106,6 +106,8 @@ class Tuned:
         Of the instances on which the choice was tested; none if it was not.
     untouched, tested
         Such values on each of them, of the policy as it is by default and with the chosen options.
+    settings
+        Options that it had in common with all other policies throughout.
     """
 
     policy: str
@@ -118,6 +120,7 @@ class Tuned:
     test_seeds: tuple[int, ...] = ()
     untouched: tuple[float, ...] = ()
     tested: tuple[float, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fresh(self) -> bool:

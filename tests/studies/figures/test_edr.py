@@ -15,9 +15,10 @@ from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint
 from edgeopt.studies import find_system
 from edgeopt.studies.edr.figures import PAPER_FIGURES
-from edgeopt.studies.edr.figures.weeks import OWN, PRINTED, loss_bound, on_both_sides
+from edgeopt.studies.edr.figures.weeks import OWN, PRINTED, SIDES, loss_bound, on_both_sides
 from edgeopt.studies.edr.growth import cut, lost
 from edgeopt.studies.edr.policies import FRAMEWISE
+from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.figures import reproduce
 from edgeopt.studies.figures.reading import where
 from edgeopt.studies.figures.report import in_words
@@ -124,24 +125,51 @@ def test_tuned_parameters_are_set_and_stand_beside_the_default(
         if cell.identity["draw"] == 0 and cell.identity["policy"] in (OWN, PRINTED, "greedy")
     ]
     sides = [(cell.identity["policy"], cell.identity["parameters"]) for cell in cells]
-    assert sides == [(OWN, "tuned"), (OWN, "default"), (PRINTED, "default"), ("greedy", "default")]
+    assert sides == [
+        (OWN, "tuned"), (OWN, "default"), (PRINTED, "default"), ("greedy", "tuned"),
+        ("greedy", "default"),
+    ]  # fmt: skip
     table = run_cells(cells, progress=False)
     both = on_both_sides(table)
     assert list(zip(both["parameters"], both["policy"], strict=True)) == [
-        ("tuned", OWN), ("tuned", "greedy"), *((side, policy) for policy, side in sides[1:]),
-    ]  # fmt: skip
+        (side, policy) for kind in SIDES for policy, side in sides if side == kind
+    ]
     ends = [total[-1] for total in where(both, policy=OWN)["total"]]
-    policies = (SaddlePoint(alpha0=99.0), SaddlePoint())
+    shared = TUNING.settings
+    policies = (SaddlePoint(alpha0=99.0, **shared), SaddlePoint(), Greedy(**shared), Greedy())
     runs = [
         simulate(EdrEnvironment(drawn(0)), policy, rng=0, runs=1).total[0] for policy in policies
     ]
+    ends += [total[-1] for total in where(both, policy="greedy")["total"]]
     assert ends == pytest.approx(runs)
     assert ends[0] != ends[1]
-    greedy = where(both, policy="greedy")["total"].tolist()
-    assert greedy[0] == greedy[1]
-    assert BY_NUMBER["6"].cells(True)[0].identity["options"] == {"alpha0": 99.0}
-    alone = [one for one in BY_NUMBER["6"].cells(True) if one.identity["reuse"] == "none"]
-    assert {one.identity["parameters"] for one in alone} == {"default"}
+    assert BY_NUMBER["6"].cells(True)[0].identity["options"] == {**shared, "alpha0": 99.0}
+    alone = [one.identity for one in BY_NUMBER["6"].cells(True) if one.identity["reuse"] == "none"]
+    assert all(one["options"] == shared for one in alone if one["parameters"] == "tuned")
+    assert {one["policy"] for one in alone if one["parameters"] == "tuned"} <= set(
+        TUNING.parameters
+    )
+
+
+def test_no_interval_of_the_loss_is_below_the_least(weeks: pd.DataFrame) -> None:
+    import pandas as pd
+
+    own = by_default(where(weeks, policy=OWN))
+    own = pd.concat([own, own.assign(draw=own["draw"] + 3)], ignore_index=True)
+    losses = [[[0.5, 0.2]] * 4] + [[[0.5, 0.1]] * 4] * (len(own) - 1)
+    rows = rows_of("4e", own.assign(loss=losses))
+    assert rows["bound_low"].min() == 0.1
+    assert (rows["bound_low"].isna() | (rows["bound_low"] < rows["bound_high"])).all()
+
+
+def test_no_interval_of_the_fit_is_below_0(weeks: pd.DataFrame) -> None:
+    import pandas as pd
+
+    own = by_default(where(weeks, policy=OWN)).head(1).assign(paid=2.0)
+    own = pd.concat([own.assign(draw=draw, fit=50.0 * (draw == 0)) for draw in range(5)])
+    rows = rows_of("4f", pd.concat([own, own.assign(policy="framewise")], ignore_index=True))
+    assert set(rows["fit_spread"]) == {"range"}
+    assert rows["fit_low"].min() == 0
 
 
 def test_a_page_tells_the_size_of_its_own_instances() -> None:

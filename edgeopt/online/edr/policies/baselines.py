@@ -213,7 +213,7 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
         Full speed m, as a multiple of the even rate.
     bias
         Factor of the level; above 1 leaves slack before the deadline.
-    elastic, budget, reserve, guard, training_room
+    elastic, budget, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises
@@ -244,7 +244,7 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
         self, memory: CostHistory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Ints, CostHistory]:
         """Request full speed where a round is cheap."""
-        cost = unit_cost(memory.instance, frame, frame.price)
+        cost = unit_cost(memory.instance, frame, self.price(frame))
         seen = np.where(frame.active, cost, np.nan)
         memory = memory._replace(costs=np.vstack([memory.costs, seen]))
         frames_left = np.maximum(frame.deadline - frame.frame + 1, 1)

@@ -13,6 +13,7 @@ from edgeopt.kernels import compiled
 from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Slot
+from edgeopt.online.edr.relaxed import PriceForecast, check_forecast, expected_price
 from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_choice, check_real
 
@@ -200,6 +201,9 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         trained now. None: no guard.
     training_room
         Share of a site's computation that training may use in a frame.
+    price_forecast
+        Price expected of a frame, at which rounds and requests are weighed: ``"last"``, ``"mean"``,
+        ``"day"``, ``"hour"`` or `GivenPrices`.
 
     Raises
     ------
@@ -217,6 +221,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     reserve: Literal["last", "trend"] | None = "last"
     guard: float | None = 3.0
     training_room: float = 0.5
+    price_forecast: PriceForecast = "last"
 
     def __post_init__(self) -> None:
         check_choice("elastic", self.elastic, ("soft", "shed"))
@@ -224,6 +229,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         check_choice("reserve", self.reserve, ("last", "trend", None))
         check_real("guard", self.guard, "(0, inf)", none=True)
         check_real("training_room", self.training_room, "[0, 1]")
+        check_forecast(self.price_forecast)
 
     @abstractmethod
     def begin(self, instance: EdrInstance) -> MemoryT:
@@ -240,8 +246,12 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         """
 
     def terms(self, memory: MemoryT, frame: Frame) -> Terms:
-        """Say what energy and delay cost in a frame; by default at the last known price."""
-        return Terms(frame.price)
+        """Say what energy and delay cost in a frame; by default at the price expected."""
+        return Terms(self.price(frame))
+
+    def price(self, frame: Frame) -> float:
+        """Return the price that a frame is expected to have, $/Wh."""
+        return expected_price(self.price_forecast, frame)
 
     def close_frame(self, memory: MemoryT, frame: Frame, closed: ClosedFrame) -> MemoryT:
         """Return the memory after a frame, which tells its price and the rounds carried out."""

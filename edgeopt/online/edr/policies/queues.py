@@ -105,7 +105,7 @@ class Lyapunov(_Queued):
         The weight V itself, rounds per unit of cost, in place of `weight0`.
     catch_up
         Most rounds of a task in a frame, as a multiple of its even rate.
-    elastic, budget, reserve, guard, training_room
+    elastic, budget, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises
@@ -124,13 +124,14 @@ class Lyapunov(_Queued):
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats, QueueMemory]:
         """Request the rounds whose queues outweigh their cost."""
-        cost = unit_cost(memory.instance, frame, frame.price)
-        memory = self._weighed(replace(memory, price=frame.price), frame, cost)
+        price = self.price(frame)
+        cost = unit_cost(memory.instance, frame, price)
+        memory = self._weighed(replace(memory, price=price), frame, cost)
         return self._wanted(memory, frame, cost, cap), memory
 
     def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
         """Let energy cost its queue on top; slots have no budget of their own."""
-        return Terms(frame.price, energy_price=memory.pressure, capped=False)
+        return Terms(memory.price, energy_price=memory.pressure, capped=False)
 
     def learn(
         self,
@@ -180,7 +181,7 @@ class Oasdr(_Queued):
         at their even rates.
     weight0, weight, catch_up
         As for `Lyapunov`; a round costs its typical cost at the price itself.
-    elastic, budget, reserve, guard, training_room
+    elastic, budget, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises
@@ -206,15 +207,16 @@ class Oasdr(_Queued):
     ) -> tuple[Floats, QueueMemory]:
         """Request the rounds whose queues outweigh delay and priced energy."""
         instance = memory.instance
-        usual = unit_cost(instance, frame, frame.price)
+        price = self.price(frame)
+        usual = unit_cost(instance, frame, price)
         memory = self._weighed(memory, frame, usual)
-        cost = unit_cost(instance, frame, memory.pressure * frame.price)
+        cost = unit_cost(instance, frame, memory.pressure * price)
         return self._wanted(memory, frame, cost, cap), memory
 
     def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
         """Let energy cost what the queue says."""
         weight = memory.pressure * memory.instance.energy_weight
-        return Terms(frame.price, energy_weight=weight)
+        return Terms(self.price(frame), energy_weight=weight)
 
     def close_frame(self, memory: QueueMemory, frame: Frame, closed: ClosedFrame) -> QueueMemory:
         """Book energy and rounds of the frame."""

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.edr.budget import Terms
 from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.relaxed import (
-    PriceForecast,
     RelaxedFrame,
     TrainingSet,
-    check_forecast,
-    expected_price,
     trainable,
     typical,
     unit_cost,
@@ -75,8 +71,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     margin
         For ``"bernoulli"``: keep the energy of the largest round free for it, so that the cap
         holds for the whole rounds too. A task whose round alone exceeds the cap does not train.
-    price_forecast
-        Price expected of a frame: ``"last"``, ``"mean"``, ``"day"`` or `GivenPrices`.
     alpha0, mu0
         Factors of the sizes of descent and ascent, see `ScaledStep`; None: the mean window, in
         frames, of the tasks seen first, and 1. Such steps are long enough to train a task within a
@@ -86,7 +80,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         frame that has tasks.
     step
         A step rule instead of the scaled one; ``"printed"``: both factors are :math:`T^{-1/3}`.
-    elastic, budget, reserve, guard, training_room
+    elastic, budget, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises
@@ -113,7 +107,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     residual: Literal["bernoulli", "floor"] = "bernoulli"
     carry: bool = False
     margin: bool = False
-    price_forecast: PriceForecast = "last"
     alpha0: float | None = None
     mu0: float | None = None
     cost_scale: float | None = None
@@ -131,7 +124,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
             raise OptionError("carry goes with residual='floor': 'bernoulli' loses nothing")
         if self.margin and self.residual == "floor":
             raise OptionError("margin goes with residual='bernoulli': 'floor' needs none")
-        check_forecast(self.price_forecast)
         check_real("alpha0", self.alpha0, "(0, inf)", none=True)
         check_real("mu0", self.mu0, "[0, inf)", none=True)
         check_real("cost_scale", self.cost_scale, "(0, inf)", none=True)
@@ -164,7 +156,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         """
         can_train = trainable(frame)
         fresh = can_train & ~memory.trainable
-        cost = unit_cost(memory.instance, frame, expected_price(self.price_forecast, frame))
+        cost = unit_cost(memory.instance, frame, self.price(frame))
         rule = memory.rule or self._rule(memory.instance, frame, cost)
         carried, allowed = self._allowed(memory.lost, frame, cap)
         limits = allowed
@@ -215,10 +207,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         return replace(
             memory, past=past, saddle=PrimalDual(memory.rule).ascend(memory.saddle, past)
         )
-
-    def terms(self, memory: SaddleMemory, frame: Frame) -> Terms:
-        """Route at the expected price."""
-        return Terms(expected_price(self.price_forecast, frame))
 
     def _rule(self, instance: EdrInstance, frame: Frame, cost: Floats) -> StepRule | None:
         """Return the step sizes, None while no task has shown what a round costs."""

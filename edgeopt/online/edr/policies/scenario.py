@@ -15,7 +15,6 @@ from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, repair_cap, repair_work
 from edgeopt.online.edr.relaxed import (
     PriceForecast,
-    check_forecast,
     expected_prices,
     trainable,
 )
@@ -65,9 +64,6 @@ class Scenario(EdrPolicy[ScenarioMemory]):
     cap_room
         Share of its room that a coming frame is expected to leave to training if it is capped. It
         counts as capped if the same hour of the last day known was.
-    price_forecast
-        Price expected of a frame: ``"hour"``, ``"last"``, ``"mean"``, ``"day"`` or `GivenPrices`.
-        Requests are routed at it too.
     recourse
         ``"stopping"`` as above; ``"fluid"``: the rounds that the transportation problem trains now,
         as if a round could wait for the cheapest of all samples. ``"perfect"``: those of a
@@ -77,8 +73,9 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         in the first frame if no other channel is known and they find room later.
     seed
         Of the choice of samples.
-    elastic, budget, reserve, guard, training_room
-        As for `EdrPolicy`; there is no guard by default, and most of the sites is for training.
+    elastic, budget, reserve, guard, training_room, price_forecast
+        As for `EdrPolicy`; by default prices are those around the hour, there is no guard, and most
+        of a site is for training.
 
     Raises
     ------
@@ -97,13 +94,13 @@ class Scenario(EdrPolicy[ScenarioMemory]):
     beta: float = 1.3
     late: float = 2.0
     cap_room: float = 0.3
-    price_forecast: PriceForecast = "hour"
     recourse: Literal["stopping", "perfect", "fluid"] = "stopping"
     history: bool = True
     seed: int = 0
     reserve: Literal["last", "trend"] | None = "trend"
     guard: float | None = None
     training_room: float = 0.9
+    price_forecast: PriceForecast = "hour"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,7 +108,6 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         check_real("beta", self.beta, "[0, inf)")
         check_real("late", self.late, "(0, inf)")
         check_real("cap_room", self.cap_room, "[0, 1]")
-        check_forecast(self.price_forecast)
         check_choice("recourse", self.recourse, ("stopping", "perfect", "fluid"))
         check_flag("history", self.history)
         check_whole("seed", self.seed, 0)

@@ -48,7 +48,9 @@ def _regrets(table: pd.DataFrame) -> pd.DataFrame:
         best.rename(columns={"paid": "best"}), on=["draw", "frames"]
     )
     own, both = on_both_sides(own.assign(regret=own["paid"] - own["best"])), ("regret", "fit")
-    rows, last = means(own, both, ("parameters", "frames", "policy"), signed=both), max(own.frames)
+    # The fit is a norm: it may be 0, but not negative.
+    rows = means(own, both, ("parameters", "frames", "policy"), signed=("regret",))
+    last = max(own.frames)
     for metric in both:
         ends, by = where(own, frames=last), ("parameters", "frames")
         found = compared(ends, metric, OWN, RIVALS, by, family="parameters")

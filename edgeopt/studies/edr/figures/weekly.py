@@ -138,7 +138,9 @@ def _losses(table: pd.DataFrame) -> pd.DataFrame:
     long = unrolled(long, ["loss"], "step", [*side, "place"])
     long = long.assign(kind=_named(long["place"]), passed=100 * long["step"] / STEPS)
     rows = long.rename(columns={"loss": "bound"})
-    return means(rows, ("bound",), ("parameters", "kind", "passed"))
+    found = means(rows, ("bound",), ("parameters", "kind", "passed"))
+    # No draw can be below the accuracy that is reached when all rounds are done.
+    return found.assign(bound_low=found["bound_low"].clip(lower=table["least_loss"].min()))
 
 
 _ENDS: Final[Any] = {

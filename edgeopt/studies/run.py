@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import edgeopt
 from edgeopt import processes
 from edgeopt.errors import OptionError
-from edgeopt.online.simulate import MOST_RUNS
+from edgeopt.online.simulate import MOST_RUNS, scenarios_of
 from edgeopt.options import (
     check_flag,
     check_real,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry
 
 
 def study(
@@ -217,7 +217,19 @@ def _compute(
             pool,
             step,
             "solving benchmarks",
-            ((record.offline.bounds[key].compute, (named[name],)) for name, key in cells),
+            (
+                (
+                    _solve,
+                    (
+                        record.offline.bounds[key],
+                        record.policies.environment,
+                        named[name],
+                        seed,
+                        runs,
+                    ),
+                )
+                for name, key in cells
+            ),
         )
         benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
         for (name, key), benchmark in zip(cells, solved, strict=True):
@@ -287,6 +299,19 @@ def _stage(
     for result in pool(calls):
         step(doing)
         yield result
+
+
+def _solve(
+    entry: BenchmarkEntry,
+    environment: Callable[[Any], Any],
+    instance: Any,
+    seed: int,
+    runs: int,
+) -> Benchmark:
+    found = entry.compute(instance)
+    if entry.of_scenarios is None:
+        return found
+    return entry.of_scenarios(instance, found, scenarios_of(environment(instance), seed, runs))
 
 
 def _simulate(

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.models.tapfinger.listing import best_list
+from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.pooled import pooled_bound, pooled_preemptive_bound
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import mixed_volume_bound, trivial_bound, volume_bound
@@ -140,7 +140,7 @@ def known_method(method: str) -> None:
 def affordable(instance: TapFingerInstance) -> tuple[Method, ...]:
     """Return the methods that take seconds: columns grow with the slots that tasks are there."""
     problem = scheduling_problem(instance)
-    plan = best_list(problem)
+    plan = quick_list(problem)
     flow = int((plan.completion(problem) - problem.arrival).sum())
     if flow > POOLED or not flow:
         return METHODS[:2]

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pressures that `best_list` tries: the queue that a task holds up, in tasks."""
 
+MOVES: Final = 10_000
+"""Moves of `best_list` for up to `FEW` tasks; the number falls with their square above."""
+
+FEW: Final = 200
+QUICK: Final = 1000  # the same where a plan only serves as a start of a search
+
 REACH: Final = 16  # places by which `best_list` moves a task, less one, at most
 
 
@@ -83,7 +89,7 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
     problem
         The tasks.
     tries
-        Number of moves; by default a thousand, fewer where there are over 200 tasks.
+        Number of moves; by default ten thousand, fewer where there are over 200 tasks.
     rng
         Where the moves come from.
 
@@ -93,7 +99,7 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
         If the number of moves is negative.
     """
     if tries is None:
-        tries = min(1000, 200_000 // max(1, problem.tasks))
+        tries = MOVES * FEW**2 // max(FEW, problem.tasks) ** 2
     if tries < 0:
         raise OptionError(f"tries = {tries}: must not be negative")
     bundles = efficient(problem.duration)
@@ -107,6 +113,11 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
         *_arrays(problem, bundles),
     )  # fmt: skip
     return Schedule(cluster, bundles.bundle[option], start)
+
+
+def quick_list(problem: SchedulingProblem) -> Schedule:
+    """Return a plan with which to begin a search: `best_list` with few moves."""
+    return best_list(problem, tries=min(QUICK, QUICK * FEW // max(1, problem.tasks)))
 
 
 def _orders(problem: SchedulingProblem, bundles: Bundles) -> Ints:

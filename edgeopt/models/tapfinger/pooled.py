@@ -15,7 +15,7 @@ from edgeopt.instances.validate import frozen, frozen_integers, require
 from edgeopt.models.tapfinger.ascent import ascended_prices
 from edgeopt.models.tapfinger.generation import BestPrices, best_prices
 from edgeopt.models.tapfinger.limits import Prices, shared_limits
-from edgeopt.models.tapfinger.listing import best_list
+from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
 from edgeopt.models.tapfinger.pricing import StartPricing, menus
 from edgeopt.models.tapfinger.problem import scheduling_problem
@@ -261,7 +261,7 @@ def _bound(
         limits = shared_limits(problem, pool, 0)
         found = BestPrices(0.0, np.zeros(limits.rows), 0.0, 0.0, 0)
         return _proof(found, limits, pool, preemptive, 0, began)
-    slots = int(best_list(problem).completion(problem).max(initial=0))
+    slots = int(quick_list(problem).completion(problem).max(initial=0))
     start, rounds = None, 0
     for _ in range(TRIES):
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)

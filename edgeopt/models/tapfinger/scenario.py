@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -107,6 +107,9 @@ class ScenarioBound:
     any_noise: FlowBound = field(repr=False)
     seconds: float
 
+    preemptive: ClassVar[bool] = False
+    """It holds for policies that change no bundle alone."""
+
     @property
     def value(self) -> float:
         """The mean over the scenarios, slots: it bounds the mean of one run in each of them."""
@@ -150,6 +153,7 @@ def scenario_bound(
     *,
     method: Methods = "best",
     time_limit: float | None = None,
+    any_noise: FlowBound | None = None,
 ) -> ScenarioBound:
     r"""Bound the weighted sum of flow times in scenarios, for policies that change no bundle.
 
@@ -170,6 +174,8 @@ def scenario_bound(
         As for `flow_bound`; by default, of the relaxations, the strongest that the size allows.
     time_limit
         Seconds for each search for prices; what is proven by then is taken.
+    any_noise
+        The instance's bound for any noise by `flow_bound`, when it is at hand.
 
     Returns
     -------
@@ -180,14 +186,18 @@ def scenario_bound(
     InputError
         If the scenarios are not whole numbers from 0 on, or there is none.
     OptionError
-        If the method is unknown.
+        If the method is unknown, or the bound at hand is another one.
     SolverError
         If HiGHS fails.
     """
     began = time.perf_counter()
     known_method(method)
     given = _checked(scenarios)
-    loose = flow_bound(instance, method=method, time_limit=time_limit)
+    loose = any_noise
+    if loose is None:
+        loose = flow_bound(instance, method=method, time_limit=time_limit)
+    if loose.instance != instance or loose.preemptive:
+        raise OptionError("any_noise: must be a bound of the instance for fixed bundles")
     values, methods = np.full(given.size, loose.value), ["any noise"] * given.size
     if instance.noise > 0.0 and instance.tasks:
         tried = _tried(instance) if method == "best" else (method,)

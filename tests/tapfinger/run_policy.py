@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt.online.simulate import run_policy
 from edgeopt.online.tapfinger import (
+    FutureRollout,
     Min,
     Optimus,
     OptimusContainers,
@@ -16,7 +17,6 @@ from edgeopt.online.tapfinger import (
     RandomAllocation,
     ReservationSpt,
     RollingHorizon,
-    Rollout,
     TapFingerEnvironment,
     Tiresias,
     TiresiasContainers,
@@ -33,7 +33,7 @@ STEADY = (
     TiresiasContainers(),
     PricedSpt(),
     ReservationSpt(),
-    Rollout(),
+    FutureRollout(samples=2, reach=3, moves=5),
     RollingHorizon(),
 )
 """Policies that leave running tasks alone."""

@@ -105,14 +105,21 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
     bundles = efficient(problem.duration)
     orders = _orders(problem, bundles)
     draw = np.random.default_rng(rng)
-    step = draw.integers(1, max(2, min(REACH, problem.tasks)), tries)
-    moves = np.stack([draw.integers(0, max(1, problem.tasks), tries), step], axis=1)
-    moves[:, 1] *= draw.choice([-1, 1], tries)
-    cluster, option, start = _search(
-        orders, np.array(PRESSURES), moves, draw.integers(0, len(PRESSURES), tries),
-        *_arrays(problem, bundles),
-    )  # fmt: skip
+    moves = drawn_moves(draw, problem.tasks, tries, len(PRESSURES))
+    cluster, option, start = searched(
+        orders, np.array(PRESSURES), *moves, *_arrays(problem, bundles)
+    )
     return Schedule(cluster, bundles.bundle[option], start)
+
+
+def drawn_moves(
+    draw: np.random.Generator, tasks: int, tries: int, pressures: int
+) -> tuple[Ints, Ints]:
+    """Draw moves for `searched`: which place goes how far, and the pressure to try it with."""
+    step = draw.integers(1, max(2, min(REACH, tasks)), tries)
+    moves = np.stack([draw.integers(0, max(1, tasks), tries), step], axis=1)
+    moves[:, 1] *= draw.choice([-1, 1], tries)
+    return moves, draw.integers(0, pressures, tries)
 
 
 def quick_list(problem: SchedulingProblem) -> Schedule:
@@ -146,8 +153,27 @@ def _arrays(problem: SchedulingProblem, bundles: Bundles) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+@compiled
+def least_flow(
+    pressures: Floats, arrival: Ints, kind: Ints, weight: Floats, eligible: Flags, capacity: Ints,
+    occupied: Ints, started: Flags, single: bool, first: Ints, bundle: Ints, duration: Ints,
+) -> float:  # fmt: skip
+    """Return the least weighted flow time of plans of tasks as they arrive, one per pressure."""
+    tasks, best = np.arange(arrival.size), np.inf
+    for pressure in pressures:
+        plan = _place(
+            tasks, pressure, arrival, kind, weight, eligible, capacity, occupied, started, single,
+            first, bundle, duration,
+        )  # fmt: skip
+        value = 0.0
+        for j in tasks:
+            value += weight[j] * (plan[2][j] + duration[plan[1][j]] - arrival[j])
+        best = min(best, value)
+    return best
+
+
 @compiled(writes="arrival")
-def _search(
+def searched(
     orders: Ints,
     pressures: Floats,
     moves: Ints,
@@ -164,6 +190,7 @@ def _search(
     bundle: Ints,
     duration: Ints,
 ) -> tuple[Ints, Ints, Ints]:
+    """Return cluster, entry of the bundles and start of each task in the best plan found."""
     tasks = arrival.size
     best = np.inf
     order, trial = np.zeros(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.int64)

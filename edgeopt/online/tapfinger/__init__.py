@@ -12,12 +12,13 @@ from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Runn
 from edgeopt.online.tapfinger.policies.optimus import Optimus, OptimusContainers
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
-from edgeopt.online.tapfinger.policies.rollout import Rollout
+from edgeopt.online.tapfinger.policies.rollout import FutureRollout
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias, TiresiasContainers
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 
 __all__ = [
     "Decision",
+    "FutureRollout",
     "Held",
     "Min",
     "Optimus",
@@ -27,7 +28,6 @@ __all__ = [
     "RandomAllocation",
     "ReservationSpt",
     "RollingHorizon",
-    "Rollout",
     "Round",
     "Running",
     "TapFingerEnvironment",

@@ -169,7 +169,7 @@ _Edition = Literal["published", "improved", "own"]
 
 _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     # name, title, class, edition, options, bound
-    ("rollout", "Rollout", "Rollout", "own", {}, FIXED),
+    ("rollout", "Future rollout", "FutureRollout", "own", {}, FIXED),
     ("reservation", "Reservation", "ReservationSpt", "own", {}, FIXED),
     ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
     ("rolling", "Rolling horizon", "RollingHorizon", "own", {}, FIXED),

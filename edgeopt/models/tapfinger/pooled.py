@@ -43,7 +43,7 @@ WAIT: Final = 2  # slots that tasks may wait in the columns that the search begi
 FIRST: Final = 4  # how many times as long the first blocks are where slots share their prices
 LATE: Final = 1e-6  # tasks after the last priced slot from which on more slots are given prices
 TRIES: Final = 4  # how often more slots are given prices
-MANY: Final = 2000  # classes of tasks from which on prices are found without a linear program
+MANY: Final = 1000  # classes of tasks from which on prices are found without a linear program
 
 
 @dataclass(frozen=True, eq=False)

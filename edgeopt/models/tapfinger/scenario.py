@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from edgeopt.models.tapfinger.bound import GAP, affordable, flow_bound, known_me
 from edgeopt.models.tapfinger.pooled import bound_of_menus, pools_of, shared_blocks
 from edgeopt.models.tapfinger.pricing import Menus
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
+from edgeopt.models.tapfinger.scenario_volume import least_work, more_is_better
 from edgeopt.models.tapfinger.volume import fluid_bound
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class ScenarioBound:
         below that for any noise.
     methods
         Which method proved each, as in `FlowBound`; ``"any noise"`` where that bound is larger.
+    preemptive
+        Whether it holds for policies that change the bundles of running tasks, too.
     any_noise
         The bound for any noise.
     seconds
@@ -104,11 +107,9 @@ class ScenarioBound:
     scenarios: Ints
     values: Floats
     methods: tuple[str, ...]
+    preemptive: bool
     any_noise: FlowBound = field(repr=False)
     seconds: float
-
-    preemptive: ClassVar[bool] = False
-    """It holds for policies that change no bundle alone."""
 
     @property
     def value(self) -> float:
@@ -151,18 +152,21 @@ def scenario_bound(
     instance: TapFingerInstance,
     scenarios: ArrayLike,
     *,
+    preemptive: bool = False,
     method: Methods = "best",
     time_limit: float | None = None,
     any_noise: FlowBound | None = None,
 ) -> ScenarioBound:
-    r"""Bound the weighted sum of flow times in scenarios, for policies that change no bundle.
+    r"""Bound the weighted sum of flow times in scenarios of the noise.
 
     A run of scenario w is a plan of `scenario_problem`, so with its optimum,
 
     .. math:: F_\pi(w) \ge \mathrm{OPT}(P_w) \ge \mathrm{LB}(P_w)
               \quad\Rightarrow\quad \mathrm{E} F_\pi \ge \mathrm{E}\, \mathrm{LB}(P_w)
 
-    for every policy that changes no bundle, pauses nothing and completes all tasks.
+    for every policy that changes no bundle, pauses nothing and completes all tasks. Bounds for
+    policies that do rest on the fewest slots of service and the least volume of each task: neither
+    pauses nor other bundles advance its noise.
 
     Parameters
     ----------
@@ -170,8 +174,11 @@ def scenario_bound(
         The instance.
     scenarios
         Scenarios, such as `TapFingerTrajectory.scenarios`, shape [R].
+    preemptive
+        Whether to bound policies that change the bundles of running tasks or pause them.
     method
-        As for `flow_bound`; by default, of the relaxations, the strongest that the size allows.
+        As for `flow_bound`; by default, of the relaxations, the strongest that the size allows. For
+        preemptive policies those hold for any noise, and the other methods alone for a scenario.
     time_limit
         Seconds for each search for prices; what is proven by then is taken.
     any_noise
@@ -195,20 +202,26 @@ def scenario_bound(
     given = _checked(scenarios)
     loose = any_noise
     if loose is None:
-        loose = flow_bound(instance, method=method, time_limit=time_limit)
-    if loose.instance != instance or loose.preemptive:
-        raise OptionError("any_noise: must be a bound of the instance for fixed bundles")
+        loose = flow_bound(instance, preemptive=preemptive, method=method, time_limit=time_limit)
+    if loose.instance != instance or loose.preemptive != preemptive:
+        raise OptionError("any_noise: must be a bound of the instance for the same policies")
     values, methods = np.full(given.size, loose.value), ["any noise"] * given.size
     if instance.noise > 0.0 and instance.tasks:
         tried = _tried(instance) if method == "best" else (method,)
+        found: dict[str, float]
         for scenario in np.unique(given).tolist():
-            found = _values(instance, scenario, tried, time_limit)
-            best = max(found, key=found.__getitem__)
+            if preemptive:
+                found = _changing(instance, scenario)
+            else:
+                found = _values(instance, scenario, tried, time_limit)
+            best = max(found, key=found.__getitem__, default="any noise")
             for i in np.flatnonzero(given == scenario).tolist():
-                if found[best] > loose.value:
+                if found.get(best, 0.0) > loose.value:
                     values[i], methods[i] = found[best], best
     seconds = time.perf_counter() - began
-    return ScenarioBound(instance, given, frozen(values), tuple(methods), loose, seconds)
+    return ScenarioBound(
+        instance, given, frozen(values), tuple(methods), preemptive, loose, seconds
+    )
 
 
 def _checked(scenarios: ArrayLike) -> Ints:
@@ -230,10 +243,10 @@ def _values(
     scenario: int,
     tried: Sequence[Method],
     time_limit: float | None,
-) -> dict[Method, float]:
+) -> dict[str, float]:
     """Return what each method proves of a scenario."""
     calm = scheduling_problem(instance)
-    found: dict[Method, float] = {}
+    found: dict[str, float] = {}
     for one in tried:
         apart = one == "relaxation"
         pool = pools_of(calm, np.arange(calm.clusters) * apart)
@@ -248,15 +261,19 @@ def _values(
     return found
 
 
-def _alone(problem: SchedulingProblem, menu: Menus, *, volume: bool) -> float:
-    """Bound flow times by the fewest slots of every task, or by its volume on a fluid machine."""
-    parts = menu.duration[:, None] * menu.bundle
-    quickest, work = (
-        np.minimum.reduceat(one, menu.first[:-1], axis=0)[menu.profile]
-        for one in (menu.duration, parts)
-    )
-    if not volume:
-        return float(problem.weight @ quickest)
+def _changing(instance: TapFingerInstance, scenario: int) -> dict[str, float]:
+    """Return what is proven of a scenario where bundles may change."""
+    if not more_is_better(instance):
+        return {}
+    quickest, work = least_work(instance, scenario)
+    return {
+        "trivial": float(instance.weight @ quickest),
+        "volume": _fluid(scheduling_problem(instance), quickest, work),
+    }
+
+
+def _fluid(problem: SchedulingProblem, quickest: Ints, work: Ints) -> float:
+    """Bound flow times on one machine of each resource; see `volume_bound`."""
     total, nothing = problem.capacity.sum(axis=0), np.zeros(0, dtype=np.int64)
     return max(
         fluid_bound(
@@ -265,6 +282,18 @@ def _alone(problem: SchedulingProblem, menu: Menus, *, volume: bool) -> float:
         )
         for r in range(2)
     )  # fmt: skip
+
+
+def _alone(problem: SchedulingProblem, menu: Menus, *, volume: bool) -> float:
+    """Bound flow times by the fewest slots of every task, or by its volume on a fluid machine."""
+    parts = menu.duration[:, None] * menu.bundle
+    quickest, work = (
+        np.minimum.reduceat(one, menu.first[:-1], axis=0)[menu.profile]
+        for one in (menu.duration, parts)
+    )
+    if volume:
+        return _fluid(problem, quickest, work)
+    return float(problem.weight @ quickest)
 
 
 def scenario_menus(instance: TapFingerInstance, scenario: int, pool: Ints) -> Menus:

@@ -72,10 +72,10 @@ def _notes(case: Case) -> list[str]:
         _mode(instance),
         _bounds(case),
         "In each slot, policies see the tasks that have arrived, free cores and GPUs, and the "
-        "progress of running tasks, but not the future. Future rollout, Reservation, Priced, Rolling "
-        "horizon and Optimus know how long a kind of task takes with a bundle; Tiresias knows how "
-        "much service a task has had; Random and Min know neither. The paper's learned policy is "
-        "not included.",
+        "progress of running tasks, but not the future. Future rollout, Reservation, Priced, "
+        "Rolling horizon and Optimus know how long a kind of task takes with a bundle; Tiresias "
+        "knows how much service a task has had; Random and Min know neither. The paper's learned "
+        "policy is not included.",
         _randomness(case),
         *_time_limited(case),
     ]

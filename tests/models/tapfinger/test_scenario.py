@@ -77,6 +77,12 @@ def test_slow_tasks_need_more_than_one_block_of_noise():
     assert (run.completion[0] - run.start[0]).tolist() == durations[0, :, 2, 1].tolist()
 
 
+def test_tasks_are_complete_a_rounding_below_one():
+    instance = generate(tasks=6, single_start=True)
+    quiet = instance.replace(noise=1e-12)
+    assert (scenario_durations(quiet, 3) == instance.duration[:, instance.kind]).all()
+
+
 @dataclass(frozen=True)
 class Follow:
     """Start every task where, when and with what a plan says."""

@@ -78,7 +78,7 @@ def test_slow_tasks_need_more_than_one_block_of_noise():
 
 
 def test_tasks_are_complete_a_rounding_below_one():
-    instance = generate(tasks=6, single_start=True)
+    instance = generate(tasks=40, single_start=True)
     quiet = instance.replace(noise=1e-12)
     assert (scenario_durations(quiet, 3) == instance.duration[:, instance.kind]).all()
 

@@ -263,18 +263,6 @@ def expectation(
     return mean, error, low, high
 
 
-def ratio_parts(a: ArrayLike, b: ArrayLike) -> Floats:
-    r"""Return the part of every pair in the ratio of two sums, shape [n].
-
-    The ratio :math:`r = \sum_i a_i / \sum_i b_i` of pairs, each of one scenario, estimates
-    :math:`\mathrm{E} a / \mathrm{E} b`. It is the mean of :math:`r + (a_i - r b_i) / \bar b`, and
-    its interval is that of this mean (the ratio estimator).
-    """
-    above, below = real_numbers("a", a).ravel(), real_numbers("b", b).ravel()
-    ratio = above.sum() / below.sum()
-    return np.asarray(ratio + (above - ratio * below) / below.mean())
-
-
 def student(runs: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any, Any]:
     """Return a mean, its standard error and the half width of Student's interval."""
     series = _series("runs", runs)

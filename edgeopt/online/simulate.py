@@ -96,7 +96,7 @@ def simulate(
     check_flag("record", record)
     check_flag("compiled", compiled)
     require_parts(policy)
-    scenario_stream, policy_stream = generator(rng).spawn(2)  # as `scenarios_of` does
+    scenario_stream, policy_stream = generator(rng).spawn(2)
     start = ask(policy, "start", environment.instance)
     scenarios = environment.scenarios(scenario_stream, runs)
     if compiled and isinstance(policy, CompilablePolicy):
@@ -117,11 +117,6 @@ def simulate(
             raise
         episodes.append(episode)
     return environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
-
-
-def scenarios_of(environment: Any, rng: int | np.random.Generator, runs: int) -> Any:
-    """Return the scenarios that `simulate` draws from a seed."""
-    return environment.scenarios(generator(rng).spawn(2)[0], runs)
 
 
 class Titled:

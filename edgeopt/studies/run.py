@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import edgeopt
 from edgeopt import processes
 from edgeopt.errors import OptionError
-from edgeopt.online.simulate import MOST_RUNS, scenarios_of
+from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import (
     check_flag,
     check_real,
@@ -311,7 +311,9 @@ def _solve(
     found = entry.compute(instance)
     if entry.of_scenarios is None:
         return found
-    return entry.of_scenarios(instance, found, scenarios_of(environment(instance), seed, runs))
+    # As `simulate` draws them from the same seed.
+    stream = generator(seed).spawn(2)[0]
+    return entry.of_scenarios(instance, found, environment(instance).scenarios(stream, runs))
 
 
 def _simulate(

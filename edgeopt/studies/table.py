@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds import competitive_ratio, spread
-from edgeopt.bounds.intervals import EQUAL, ratio_parts, student
+from edgeopt.bounds.intervals import EQUAL, student
+from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.studies.over_instances import listed_values, relative_columns
 
 if TYPE_CHECKING:

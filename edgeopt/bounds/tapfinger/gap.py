@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.bounds.intervals import expectation, ratio_parts
+from edgeopt.bounds.intervals import expectation
+from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.bounds.intervals import ratio_parts
+from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.bounds.tapfinger import Plan, flow_gap
 from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.plan import Restless, best_plan, drawn_plan

@@ -33,6 +33,7 @@ from benchmarks.specs import (
     tapfinger_build,
     tapfinger_pooled,
     tapfinger_reservation,
+    tapfinger_scenario,
     tapfinger_slots,
     transport,
 )
@@ -79,6 +80,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     tapfinger_slots.BENCHMARK,
     tapfinger_reservation.BENCHMARK,
     tapfinger_reservation.MANY,
+    tapfinger_scenario.BENCHMARK,
+    tapfinger_scenario.MANY,
     transport.BENCHMARK,
 )
 

@@ -18,6 +18,8 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Floats = NDArray[np.float64]
+
 Estimate = Any
 """A float for one series of runs, an array over the leading axes for several."""
 
@@ -80,6 +82,18 @@ def competitive_ratio(profits: ArrayLike, bound: ArrayLike, *, confidence: float
             f"bound: shape {above.shape} does not fit the series of shape {mean.shape}"
         ) from None
     return Ratio(*(_plain(part) for part in found))
+
+
+def ratio_parts(a: ArrayLike, b: ArrayLike) -> Floats:
+    r"""Return the part of every pair in the ratio of two sums, shape [n].
+
+    The ratio :math:`r = \sum_i a_i / \sum_i b_i` of pairs, each of one scenario, estimates
+    :math:`\mathrm{E} a / \mathrm{E} b`. It is the mean of :math:`r + (a_i - r b_i) / \bar b`, and
+    its interval is that of this mean (the ratio estimator).
+    """
+    above, below = real_numbers("a", a).ravel(), real_numbers("b", b).ravel()
+    ratio = above.sum() / below.sum()
+    return np.asarray(ratio + (above - ratio * below) / below.mean())
 
 
 def _plain(values: NDArray[np.float64]) -> Estimate:

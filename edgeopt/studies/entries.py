@@ -102,6 +102,8 @@ class Benchmark:
         Why the solver stopped, and what it holds.
     plan
         The system's own solution object, which policies may follow.
+    each
+        Bound of each simulated scenario, whose mean is `bound`; empty where `bound` holds for all.
     """
 
     value: float
@@ -111,6 +113,12 @@ class Benchmark:
     solver: str
     status: str = ""
     plan: Any = None
+    each: tuple[float, ...] = ()
+
+    @property
+    def scope(self) -> str:
+        """``"scenario"`` where every scenario has a bound of its own, else empty."""
+        return "scenario" if self.each else ""
 
     @classmethod
     def certified(cls, plan: Any) -> Benchmark:
@@ -132,7 +140,7 @@ class Benchmark:
             plan=plan,
         )
 
-    def record(self) -> dict[str, float | str]:
+    def record(self) -> dict[str, float | str | list[float]]:
         """Everything but the plan, ready for JSON."""
         return {
             "value": float(self.value),
@@ -141,6 +149,7 @@ class Benchmark:
             "seconds": float(self.seconds),
             "solver": self.solver,
             "status": self.status,
+            **({"each": list(self.each)} if self.each else {}),
         }
 
 
@@ -163,12 +172,16 @@ class BenchmarkEntry:
     offered
         Whether it is computed for an instance; by default for all. The reference bound and those
         that policies name must be.
+    of_scenarios
+        ``of_scenarios(instance, benchmark, scenarios)`` returns the benchmark for the scenarios
+        that are simulated, where a bound of each is tighter than one for all.
     """
 
     label: str
     scope: str
     compute: Callable[[Any], Benchmark]
     offered: Callable[[Any], bool] | None = None
+    of_scenarios: Callable[[Any, Benchmark, Any], Benchmark] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -133,6 +133,11 @@ class Case:
         """Label of the reference bound."""
         return self.system.offline.bounds[self.system.offline.reference].label
 
+    def bound_label(self, name: str) -> str:
+        """Name a bound as tables do, with its scope: ``BOUND(fixed), scenario``."""
+        scope = self.benchmarks[name].scope
+        return ", ".join([self.system.offline.bounds[name].label, *([scope] if scope else [])])
+
     def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
         """Name the policy of a row of the table."""
         return self.entries[str(row["policy"])].title

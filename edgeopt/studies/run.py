@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry
 
 
 def study(
@@ -217,7 +217,19 @@ def _compute(
             pool,
             step,
             "solving benchmarks",
-            ((record.offline.bounds[key].compute, (named[name],)) for name, key in cells),
+            (
+                (
+                    _solve,
+                    (
+                        record.offline.bounds[key],
+                        record.policies.environment,
+                        named[name],
+                        seed,
+                        runs,
+                    ),
+                )
+                for name, key in cells
+            ),
         )
         benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
         for (name, key), benchmark in zip(cells, solved, strict=True):
@@ -287,6 +299,21 @@ def _stage(
     for result in pool(calls):
         step(doing)
         yield result
+
+
+def _solve(
+    entry: BenchmarkEntry,
+    environment: Callable[[Any], Any],
+    instance: Any,
+    seed: int,
+    runs: int,
+) -> Benchmark:
+    found = entry.compute(instance)
+    if entry.of_scenarios is None:
+        return found
+    # As `simulate` draws them from the same seed.
+    stream = generator(seed).spawn(2)[0]
+    return entry.of_scenarios(instance, found, environment(instance).scenarios(stream, runs))
 
 
 def _simulate(

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.bounds import competitive_ratio, spread
 from edgeopt.bounds.intervals import EQUAL, student
+from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.studies.over_instances import listed_values, relative_columns
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ def tidy(case: Case) -> pd.DataFrame:
         the policy has one (NaN elsewhere); with fewer than twelve runs also ``value_each``.
     ``ratio, ratio_se, ratio_low, ratio_high``
         `value` over the reference bound.
-    ``bound, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low, bound_ratio_high``
-        Name and value of the tightest benchmark that bounds this policy, and `value` over it.
+    ``bound, bound_scope, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low,
+    bound_ratio_high``
+        Name and value of the tightest benchmark that bounds this policy, and `value` over it; the
+        scope is ``"scenario"`` where both are sums over the runs, each run with a bound of its own.
     ``violated, violated_se, violated_share``
         Violated service constraints per run, and as a share of those of the instance (NaN if it
         has none).
@@ -88,6 +91,7 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "value_exact": case.exact.get(name, np.nan),
         **_ratio(case, name, "ratio", case.system.offline.reference),
         "bound": entry.bound,
+        "bound_scope": case.benchmarks[entry.bound].scope if entry.bound else "",
         "bound_value": case.benchmarks[entry.bound].bound if entry.bound else np.nan,
         **_ratio(case, name, "bound_ratio", entry.bound),
         **_violations(case, name),
@@ -113,7 +117,9 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
     bound = case.benchmarks[benchmark].bound if benchmark else np.nan
     if not (bound > 0 and np.isfinite(case.values(name)).all()):
         return dict.fromkeys(columns, np.nan)
-    values = case.values(name)
+    values, each = case.values(name), case.benchmarks[benchmark].each
+    if each:
+        values, bound = ratio_parts(values, each), 1.0
     found = competitive_ratio(values, bound, confidence=case.settings.confidence)
     equal = spread(values, "signed").kind == "equal"
     error, *ends = (0.0, np.nan, np.nan) if equal else (found.standard_error, found.low, found.high)

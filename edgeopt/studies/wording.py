@@ -35,8 +35,13 @@ _MORE = 8
 """Digits added at most to tell two numbers apart."""
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Write a number with so many significant digits, an integer whole: ``1234.6``, ``0.0567``."""
+def number(value: float | str | None, digits: int = 4) -> str:
+    """Write a number with so many significant digits, an integer whole: ``1234.6``, ``0.0567``.
+
+    A word stands for itself.
+    """
+    if isinstance(value, str):
+        return value
     if value is None or not math.isfinite(value):
         if value is None or math.isnan(value):
             return NOTHING

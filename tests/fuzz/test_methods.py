@@ -118,6 +118,11 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
     (routing.routing_matrix, ("routes",), {"elastic": "soft"}),
     (routing.solve_frame, ("routes",), ROUTED | {"budget": "price"}),
     (tapfinger_models.scheduling_problem, ("tapfinger",), {"single_start": True}),
+    (tapfinger_models.scenario_problem, ("tapfinger",), {"scenario": 3, "single_start": True}),
+    (
+        tapfinger_models.scenario_bound, ("tapfinger",),
+        {"scenarios": [3], "method": "best", "time_limit": 5.0},
+    ),
     (tapfinger_models.best_list, ("schedule",), {"tries": 3, "rng": 1}),
     (tapfinger_models.list_schedule, ("schedule",), {"pressure": 0.5}),
     (tapfinger_models.start_matrix, ("schedule",), STARTS),

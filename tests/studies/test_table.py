@@ -31,6 +31,7 @@ COLUMNS = [
     "ratio_low",
     "ratio_high",
     "bound",
+    "bound_scope",
     "bound_value",
     "bound_ratio",
     "bound_ratio_se",

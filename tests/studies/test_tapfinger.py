@@ -85,7 +85,8 @@ def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Stud
         for name, entry in one.entries.items():
             policy = one.policies[name]
             assert entry.bound == bound_of(policy) == (CHANGING if policy.preemptive else FIXED)
-            assert (one.values(name) >= one.benchmarks[entry.bound].bound * (1 - 1e-9)).all()
+            least = one.benchmarks[entry.bound].each or one.benchmarks[entry.bound].bound
+            assert (one.values(name) >= np.array(least) * (1 - 1e-9)).all()
             if not policy.preemptive:
                 assert not simulated(one)[name].preemptions.any()
             kinds.add(type(policy).__name__)
@@ -93,8 +94,8 @@ def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Stud
     assert bound_of(object()) == CHANGING
     assert kinds == {
         "Min", "RandomAllocation", "Optimus", "Tiresias", "OptimusContainers",
-        "TiresiasContainers", "PricedSpt", "ReservationSpt", "Rollout", "RollingHorizon",
-            "LearntReservation",
+        "TiresiasContainers", "PricedSpt", "ReservationSpt", "FutureRollout", "RollingHorizon",
+        "LearntReservation",
     }  # fmt: skip
 
 
@@ -148,8 +149,8 @@ def test_missing_bounds_are_written_as_such(
     compared = study({"i": instance}, ["priced", Idle()], system=NO_PICTURES, runs=2)
     page = compared.page(tmp_path).read_text(encoding="utf-8")
     reader = assert_self_contained(page)
-    # Once in the table of policies, once in that over all instances.
-    assert len(re.findall(r'<td data-key="">no bound\s*</td>', page)) == 2
+    # Once in the table of policies, twice in that over all instances: the gap, and a part of it.
+    assert len(re.findall(r'<td data-key="">no bound\s*</td>', page)) == 3
     text = " ".join(" ".join(reader.text).split())
     assert not re.search(r"\b(nan|None|inf|profit|failed)\b", text)
     written = pd.read_csv(tmp_path / "over_instances.csv").set_index("policy")
@@ -172,7 +173,8 @@ def test_benchmark_plans_all_tasks_and_bounds_both_ways(both: Study) -> None:
         for found in (tight, loose):
             plan = found.plan
             verify(plan.problem, plan.schedule)
-            assert plan.schedule.flow_time(plan.problem) == found.value
+            if not found.each:
+                assert plan.schedule.flow_time(plan.problem) == found.value
             assert found.gap == pytest.approx((found.value - found.bound) / found.value)
     assert both.case("several").benchmarks[FIXED].gap < 0.25
     few = generate(clusters=2, tasks=5, rate=5.0, rng=8)
@@ -180,6 +182,37 @@ def test_benchmark_plans_all_tasks_and_bounds_both_ways(both: Study) -> None:
     assert best.bound <= best.value
     runs = study({"few": few}, ["reservation", "rollout"], system=NO_CLAIMS, runs=2).cases[0]
     assert best.value <= min(runs.values(name).min() for name in runs.trajectories)
+
+
+def test_noisy_runs_are_compared_with_their_scenarios(both: Study) -> None:
+    calm, noisy = both.cases
+    assert not calm.benchmarks[FIXED].each
+    assert calm.bound_label(FIXED) == "BOUND(fixed)"
+    assert noisy.bound_label(FIXED) == "BOUND(fixed), scenario"
+    found = noisy.benchmarks[FIXED]
+    least, table = np.array(found.each), noisy.table.set_index("policy")
+    assert found.bound == pytest.approx(least.mean())
+    assert found.bound > found.plan.bound.any_noise.value
+    assert found.record()["each"] == least.tolist()
+    for name, run in simulated(noisy).items():
+        assert (run.scenarios == found.plan.bound.scenarios).all()
+        row, values = table.loc[name], noisy.values(name)
+        if row["bound"] == CHANGING:
+            assert row["bound_scope"] == ""
+            continue
+        assert (values >= least * (1 - 1e-9)).all()
+        assert (row["bound_scope"], row["bound_value"]) == ("scenario", found.bound)
+        assert row["bound_ratio"] == pytest.approx(values.sum() / least.sum())
+        assert row["bound_ratio_low"] <= row["bound_ratio"] <= row["bound_ratio_high"]
+    said = " ".join(SYSTEM.reporting.notes(noisy))
+    assert "BOUND(fixed), scenario uses the durations that tasks have in the scenario" in said
+    assert "a bound for any noise would be" in said
+    assert "which knows all tasks and all noise in advance" in said
+    rows = study({"noisy": noisy.instance}, FEW, system=NO_CLAIMS, runs=2)
+    parts = rows.comparison("over_instances").set_index("policy")
+    assert parts.loc["reservation", "bound"] == "BOUND(fixed), scenario"
+    for _, row in parts.iterrows():
+        assert (1 + row["over_plan"]) * (1 + row["plan_gap"]) == pytest.approx(1 + row["gap"])
 
 
 def test_fluid_completes_as_many_tasks_as_any_set_that_fits() -> None:

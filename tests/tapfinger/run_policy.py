@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt.online.simulate import run_policy
 from edgeopt.online.tapfinger import (
+    FutureRollout,
     LearntReservation,
     Min,
     Optimus,
@@ -17,7 +18,6 @@ from edgeopt.online.tapfinger import (
     RandomAllocation,
     ReservationSpt,
     RollingHorizon,
-    Rollout,
     TapFingerEnvironment,
     Tiresias,
     TiresiasContainers,
@@ -35,7 +35,7 @@ STEADY = (
     PricedSpt(),
     ReservationSpt(),
     LearntReservation(),
-    Rollout(),
+    FutureRollout(samples=2, reach=3, moves=5),
     RollingHorizon(),
 )
 """Policies that leave running tasks alone."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from edgeopt.bounds.tapfinger import conflicts, lower, program
 from edgeopt.bounds.tapfinger import program as accumulation
-from edgeopt.bounds.tapfinger.evaluation import Gap, flow_gap
+from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
 
 __all__ = ["CLAIMS", "Gap", "Plan", "flow_gap"]

@@ -10,7 +10,8 @@ import numpy as np
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.tapfinger import instances as named
-from edgeopt.bounds.tapfinger.evaluation import METHODS, Evaluation, about_plans, claim
+from edgeopt.bounds.tapfinger.evaluation import Evaluation, about_plans, claim
+from edgeopt.bounds.tapfinger.gap import METHODS
 from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, TASKS
 from edgeopt.bounds.tapfinger.plan import least_flow
 from edgeopt.bounds.verdict import Relation
@@ -203,6 +204,28 @@ def _below_runs(view: Evaluation, *, preemptive: bool) -> Measured:
     )
 
 
+def _below_scenarios(view: Evaluation) -> Iterator[Measurement]:
+    """Compare the bound of each scenario with its best plan, and that plan with the runs."""
+    assert view.instance is not None
+    for run in view.steady_runs:
+        assert run.scenarios is not None
+        for scenario, value in zip(run.scenarios, run.weighted_flow_time(), strict=True):
+            bound, optimum = view.of_scenario(int(scenario))
+            yield Measurement(bound.value, optimum, {"bound": bound, "scenario": int(scenario)})
+            yield Measurement(optimum, float(value), {"scenario": int(scenario)})
+
+
+def _above_any_noise(view: Evaluation) -> Iterator[Measurement]:
+    """Compare the best plan of each scenario with that for the most favourable noise."""
+    instance = view.instance
+    assert instance is not None
+    least = least_flow(scheduling_problem(instance, duration=shortest_durations(instance)))
+    for scenario in np.unique(np.concatenate([run.scenarios for run in view.steady_runs])):
+        bound, optimum = view.of_scenario(int(scenario))
+        yield Measurement(optimum, least, {"scenario": int(scenario)})
+        yield Measurement(bound.value, bound.any_noise.value, {"bound": bound})
+
+
 def _best_run(view: Evaluation) -> float:
     assert view.instance is not None
     try:
@@ -231,6 +254,8 @@ def _without_noise(instance: TapFingerInstance) -> Measurement:
 _INSTANCES = {**TASKS, **INSTANCES}
 
 _ALL = {**INSTANCES, **NOISY, **one(named.overtaken)}
+
+_SCENARIOS = {**NOISY, **one(named.one_gpu), **one(named.insensitive)}
 
 _INSTANCE = {"instance_type": TapFingerInstance}
 
@@ -273,6 +298,28 @@ CLAIMS = (
         partial(_below_runs, preemptive=False),
         Relation.AT_MOST,
         _ALL,
+        tolerance=SOLVED,
+        **_INSTANCE,
+    ),
+    claim(
+        "bound.scenario",
+        "No policy that leaves the bundles of running tasks alone falls below the least flow time "
+        "of all plans with the durations of its scenario, nor these below their bound.",
+        "Section V-B, lower bounds under noise",
+        _below_scenarios,
+        Relation.AT_MOST,
+        _SCENARIOS,
+        tolerance=SOLVED,
+        **_INSTANCE,
+    ),
+    claim(
+        "bound.scenario.order",
+        "In no scenario can plans be better than with the fewest slots that any noise allows, and "
+        "the bound of a scenario is at least that for any noise.",
+        "Section V-B, lower bounds under noise",
+        _above_any_noise,
+        Relation.AT_LEAST,
+        _SCENARIOS,
         tolerance=SOLVED,
         **_INSTANCE,
     ),

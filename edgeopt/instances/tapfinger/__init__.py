@@ -17,6 +17,7 @@ from edgeopt.instances.tapfinger.named_instances import (
     mixed_bundles,
     small,
 )
+from edgeopt.instances.tapfinger.scenarios import scenario_durations
 from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "larger_and_slower",
     "mixed_bundles",
     "pointer_workload",
+    "scenario_durations",
     "shortest_durations",
     "small",
     "synthetic_workload",

@@ -23,6 +23,7 @@ from edgeopt.models.tapfinger.problem import (
 )
 from edgeopt.models.tapfinger.programs import start_matrix, start_program
 from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
+from edgeopt.models.tapfinger.scenario import ScenarioBound, scenario_bound, scenario_problem
 from edgeopt.models.tapfinger.starts import Bundles, allowed, efficient, horizon
 from edgeopt.models.tapfinger.volume import (
     mixed_volume_bound,
@@ -37,6 +38,7 @@ __all__ = [
     "OptimalSchedule",
     "PooledBound",
     "Relaxation",
+    "ScenarioBound",
     "Schedule",
     "SchedulingProblem",
     "SlotPrices",
@@ -53,6 +55,8 @@ __all__ = [
     "pooled_preemptive_bound",
     "price_bound",
     "relaxation",
+    "scenario_bound",
+    "scenario_problem",
     "scheduling_problem",
     "start_matrix",
     "start_program",

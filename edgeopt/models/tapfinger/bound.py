@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.models.tapfinger.listing import best_list
+from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.pooled import pooled_bound, pooled_preemptive_bound
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import mixed_volume_bound, trivial_bound, volume_bound
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.models.tapfinger.pooled import PooledBound
 
 Method = Literal["trivial", "volume", "pooled", "relaxation"]
+Methods = Literal["best", "trivial", "volume", "pooled", "relaxation"]
 METHODS: Final[tuple[Method, ...]] = ("trivial", "volume", "pooled", "relaxation")
 
 GAP: Final = 1e-3  # relative gap to the optima of relaxations
@@ -77,7 +78,7 @@ def flow_bound(
     instance: TapFingerInstance,
     *,
     preemptive: bool = False,
-    method: Literal["best", "trivial", "volume", "pooled", "relaxation"] = "best",
+    method: Methods = "best",
     time_limit: float | None = None,
 ) -> FlowBound:
     """Bound the weighted sum of flow times of every policy that completes all tasks.
@@ -108,9 +109,8 @@ def flow_bound(
         If HiGHS fails.
     """
     began = time.perf_counter()
-    if method != "best" and method not in METHODS:
-        raise OptionError(f"method = {method!r}: must be 'best' or one of {METHODS}")
-    tried = _affordable(instance) if method == "best" else (method,)
+    known_method(method)
+    tried = affordable(instance) if method == "best" else (method,)
     values: dict[str, float] = {}
     proofs: dict[Method, PooledBound] = {}
     for one in tried:
@@ -131,10 +131,16 @@ def flow_bound(
     )
 
 
-def _affordable(instance: TapFingerInstance) -> tuple[Method, ...]:
+def known_method(method: str) -> None:
+    """Check the name of a method."""
+    if method != "best" and method not in METHODS:
+        raise OptionError(f"method = {method!r}: must be 'best' or one of {METHODS}")
+
+
+def affordable(instance: TapFingerInstance) -> tuple[Method, ...]:
     """Return the methods that take seconds: columns grow with the slots that tasks are there."""
     problem = scheduling_problem(instance)
-    plan = best_list(problem)
+    plan = quick_list(problem)
     flow = int((plan.completion(problem) - problem.arrival).sum())
     if flow > POOLED or not flow:
         return METHODS[:2]

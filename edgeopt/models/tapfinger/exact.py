@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.models.tapfinger.listing import best_list, list_schedule
+from edgeopt.models.tapfinger.listing import list_schedule, quick_list
 from edgeopt.models.tapfinger.problem import Schedule, verify
 from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced, relaxation
@@ -162,7 +162,7 @@ def optimal_schedule(
     gap
         Relative gap at which the search may stop.
     start
-        A known plan; `best_list` by default.
+        A known plan; by default that of `best_list` with few moves.
     backend
         Any solver of mixed-integer programs that `edgeopt.solve` knows.
 
@@ -177,7 +177,7 @@ def optimal_schedule(
         If the known plan cannot be carried out, or an option has a value that it cannot take.
     """
     began = time.perf_counter()
-    known = best_list(problem) if start is None else start
+    known = quick_list(problem) if start is None else start
     verify(problem, known)
 
     def left() -> float | None:

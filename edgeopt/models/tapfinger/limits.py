@@ -75,7 +75,8 @@ def pooled_profiles(
     for p, j in enumerate(first.tolist()):
         for g in np.unique(pool[eligible[j]]).tolist():
             offers[p, g] = merge(table[eligible[j] & (pool == g), kind[j]])
-    owner = np.column_stack([offers.reshape(first.size, -1), labelled[kind[first]]])
+    flat = offers.reshape(first.size, pools * shape[0] * shape[1])
+    owner = np.column_stack([flat, labelled[kind[first]]])
     distinct, merged = np.unique(owner, axis=0, return_inverse=True)
     profiles = distinct[:, :-1].reshape(-1, pools, *shape)
     labels = distinct[:, -1].astype(np.int64)

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pressures that `best_list` tries: the queue that a task holds up, in tasks."""
 
+MOVES: Final = 10_000
+"""Moves of `best_list` for up to `FEW` tasks; the number falls with their square above."""
+
+FEW: Final = 200
+QUICK: Final = 1000  # the same where a plan only serves as a start of a search
+
 REACH: Final = 16  # places by which `best_list` moves a task, less one, at most
 
 
@@ -83,7 +89,7 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
     problem
         The tasks.
     tries
-        Number of moves; by default a thousand, fewer where there are over 200 tasks.
+        Number of moves; by default ten thousand, fewer where there are over 200 tasks.
     rng
         Where the moves come from.
 
@@ -93,20 +99,32 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
         If the number of moves is negative.
     """
     if tries is None:
-        tries = min(1000, 200_000 // max(1, problem.tasks))
+        tries = MOVES * FEW**2 // max(FEW, problem.tasks) ** 2
     if tries < 0:
         raise OptionError(f"tries = {tries}: must not be negative")
     bundles = efficient(problem.duration)
     orders = _orders(problem, bundles)
     draw = np.random.default_rng(rng)
-    step = draw.integers(1, max(2, min(REACH, problem.tasks)), tries)
-    moves = np.stack([draw.integers(0, max(1, problem.tasks), tries), step], axis=1)
-    moves[:, 1] *= draw.choice([-1, 1], tries)
-    cluster, option, start = _search(
-        orders, np.array(PRESSURES), moves, draw.integers(0, len(PRESSURES), tries),
-        *_arrays(problem, bundles),
-    )  # fmt: skip
+    moves = drawn_moves(draw, problem.tasks, tries, len(PRESSURES))
+    cluster, option, start = searched(
+        orders, np.array(PRESSURES), *moves, *_arrays(problem, bundles)
+    )
     return Schedule(cluster, bundles.bundle[option], start)
+
+
+def drawn_moves(
+    draw: np.random.Generator, tasks: int, tries: int, pressures: int
+) -> tuple[Ints, Ints]:
+    """Draw moves for `searched`: which place goes how far, and the pressure to try it with."""
+    step = draw.integers(1, max(2, min(REACH, tasks)), tries)
+    moves = np.stack([draw.integers(0, max(1, tasks), tries), step], axis=1)
+    moves[:, 1] *= draw.choice([-1, 1], tries)
+    return moves, draw.integers(0, pressures, tries)
+
+
+def quick_list(problem: SchedulingProblem) -> Schedule:
+    """Return a plan with which to begin a search: `best_list` with few moves."""
+    return best_list(problem, tries=min(QUICK, QUICK * FEW // max(1, problem.tasks)))
 
 
 def _orders(problem: SchedulingProblem, bundles: Bundles) -> Ints:
@@ -135,8 +153,27 @@ def _arrays(problem: SchedulingProblem, bundles: Bundles) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+@compiled
+def least_flow(
+    pressures: Floats, arrival: Ints, kind: Ints, weight: Floats, eligible: Flags, capacity: Ints,
+    occupied: Ints, started: Flags, single: bool, first: Ints, bundle: Ints, duration: Ints,
+) -> float:  # fmt: skip
+    """Return the least weighted flow time of plans of tasks as they arrive, one per pressure."""
+    tasks, best = np.arange(arrival.size), np.inf
+    for pressure in pressures:
+        plan = _place(
+            tasks, pressure, arrival, kind, weight, eligible, capacity, occupied, started, single,
+            first, bundle, duration,
+        )  # fmt: skip
+        value = 0.0
+        for j in tasks:
+            value += weight[j] * (plan[2][j] + duration[plan[1][j]] - arrival[j])
+        best = min(best, value)
+    return best
+
+
 @compiled(writes="arrival")
-def _search(
+def searched(
     orders: Ints,
     pressures: Floats,
     moves: Ints,
@@ -153,6 +190,7 @@ def _search(
     bundle: Ints,
     duration: Ints,
 ) -> tuple[Ints, Ints, Ints]:
+    """Return cluster, entry of the bundles and start of each task in the best plan found."""
     tasks = arrival.size
     best = np.inf
     order, trial = np.zeros(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.int64)

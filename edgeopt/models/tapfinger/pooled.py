@@ -12,13 +12,13 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.instances.validate import frozen, frozen_integers, require
+from edgeopt.models.tapfinger.ascent import ascended_prices
 from edgeopt.models.tapfinger.generation import BestPrices, best_prices
 from edgeopt.models.tapfinger.limits import Prices, shared_limits
-from edgeopt.models.tapfinger.listing import best_list
+from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
-from edgeopt.models.tapfinger.pricing import StartPricing
+from edgeopt.models.tapfinger.pricing import StartPricing, menus
 from edgeopt.models.tapfinger.problem import scheduling_problem
-from edgeopt.models.tapfinger.starts import efficient
 from edgeopt.models.tapfinger.volume import fastest
 from edgeopt.solvers.tolerance import relative_gap
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.limits import Limits
+    from edgeopt.models.tapfinger.pricing import Menus
     from edgeopt.models.tapfinger.problem import SchedulingProblem
 
     Floats = NDArray[np.float64]
@@ -42,6 +43,7 @@ WAIT: Final = 2  # slots that tasks may wait in the columns that the search begi
 FIRST: Final = 4  # how many times as long the first blocks are where slots share their prices
 LATE: Final = 1e-6  # tasks after the last priced slot from which on more slots are given prices
 TRIES: Final = 4  # how often more slots are given prices
+MANY: Final = 1000  # classes of tasks from which on prices are found without a linear program
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +144,28 @@ def pooled_bound(
     functions f of them, which reflect that bundles are whole. With each cluster a pool of its own
     the bound is thus at least that of the linear relaxation, and often far better.
     """
-    pool = _pools(problem, pools)
+    pool = pools_of(problem, pools)
     blocks = _blocks(problem, block)
+    return bound_of_menus(problem, menus(problem, pool), pool, gap, blocks, time_limit)
+
+
+def bound_of_menus(
+    problem: SchedulingProblem,
+    menu: Menus,
+    pool: Ints,
+    gap: float,
+    blocks: tuple[int, ...],
+    time_limit: float | None = None,
+) -> PooledBound:
+    """Bound the weighted sum of flow times by what tasks may take; their kinds do not matter."""
     used = np.zeros(problem.duration.shape[2:], dtype=bool)
-    used[tuple(efficient(problem.duration).bundle.T)] = True
+    used[tuple(menu.bundle.T)] = True
 
     def search(slots: int, start: Floats | None, left: float | None) -> tuple[BestPrices, Limits]:
         limits = shared_limits(problem, pool, slots, used)
-        pricing = StartPricing(problem, pool, limits)
+        pricing = StartPricing(problem.arrival, problem.weight, menu, limits)
+        if pricing.classes.tasks.size > MANY:
+            return ascended_prices(pricing), limits
         first = pricing.first_columns(WAIT)
         found = best_prices(pricing, first, gap=gap, blocks=blocks, time_limit=left, prices=start)
         return found, limits
@@ -189,7 +205,7 @@ def pooled_preemptive_bound(
         As `pooled_bound`.
     """
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
-    pool = _pools(problem, pools)
+    pool = pools_of(problem, pools)
     blocks = _blocks(problem, block)
     speed = np.where(instance.duration > 0, instance.speed, 0.0)
     tables = np.unique(speed.reshape(-1, *speed.shape[2:]), axis=0)
@@ -205,7 +221,8 @@ def pooled_preemptive_bound(
     return _bound(problem, pool, search, gap, time_limit, preemptive=True)
 
 
-def _pools(problem: SchedulingProblem, pools: ArrayLike | None) -> Ints:
+def pools_of(problem: SchedulingProblem, pools: ArrayLike | None) -> Ints:
+    """Return the pool of each cluster, checked."""
     given = np.zeros(problem.clusters, dtype=np.int64) if pools is None else pools
     pool = frozen_integers("pools", given, ("cluster",), {"cluster": problem.clusters})
     known = np.isin(np.arange(pool.max(initial=0) + 1), pool).all()
@@ -217,9 +234,15 @@ def _blocks(problem: SchedulingProblem, block: int | None) -> tuple[int, ...]:
     """Return the numbers of slots that share their prices in one search after the other."""
     if block is not None and block < 1:
         raise OptionError(f"block = {block}: must be at least 1")
-    last = block
-    if last is None:
-        last = max(1, int(np.median(fastest(problem))) // 3) if problem.tasks else 1
+    return shared_blocks(fastest(problem)) if block is None else _from(block)
+
+
+def shared_blocks(least: Ints) -> tuple[int, ...]:
+    """Return these numbers by the fewest slots of each task: at last a third of their median."""
+    return _from(max(1, int(np.median(least)) // 3) if least.size else 1)
+
+
+def _from(last: int) -> tuple[int, ...]:
     return (last,) if last == 1 else (FIRST * last, last)
 
 
@@ -238,7 +261,7 @@ def _bound(
         limits = shared_limits(problem, pool, 0)
         found = BestPrices(0.0, np.zeros(limits.rows), 0.0, 0.0, 0)
         return _proof(found, limits, pool, preemptive, 0, began)
-    slots = int(best_list(problem).completion(problem).max(initial=0))
+    slots = int(quick_list(problem).completion(problem).max(initial=0))
     start, rounds = None, 0
     for _ in range(TRIES):
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)

@@ -50,27 +50,37 @@ def joined(several: list[Columns]) -> Columns:
     return everything.chosen(np.sort(once))
 
 
+class Menus(NamedTuple):
+    """What tasks may take: a list of bundles for each profile, by pool, then by duration."""
+
+    profile: Ints  # profile of each task, shape [J]
+    first: Ints  # profile p: entries first[p] to first[p + 1] - 1, shape [P + 1]
+    pool: Ints  # pool of each entry, shape [m]
+    bundle: Ints  # CPU cores and GPUs, shape [m, 2]
+    duration: Ints  # slots, shape [m]
+
+
+def menus(problem: SchedulingProblem, pool: Ints) -> Menus:
+    """Return what the pools offer to tasks; ``pool`` is that of each cluster, from 0, shape [N]."""
+    profiles, _, profile = pooled_profiles(
+        problem.duration.astype(np.float64), problem.kind, problem.eligible, pool, _quickest
+    )
+    pools, bundles = profiles.shape[1], efficient(profiles.astype(np.int64))
+    place = np.repeat(np.arange(bundles.first.size - 1), np.diff(bundles.first)) % pools
+    first = bundles.first[::pools].copy()
+    return Menus(profile, first, place, bundles.bundle, bundles.duration)
+
+
 class StartPricing:
-    """The cheapest bundle, pool and start of every class of tasks.
+    """The cheapest bundle, pool and start of every class of tasks."""
 
-    ``pool`` is the pool of each cluster, from 0, shape [N].
-    """
-
-    def __init__(self, problem: SchedulingProblem, pool: Ints, limits: Limits) -> None:
-        profiles, _, profile = pooled_profiles(
-            problem.duration.astype(np.float64), problem.kind, problem.eligible, pool, _quickest
-        )
-        self.classes = classify(problem.arrival, problem.weight, profile)
+    def __init__(self, arrival: Ints, weight: Floats, menu: Menus, limits: Limits) -> None:
+        self.classes = classify(arrival, weight, menu.profile)
         self.limits = limits
-        self.pools = profiles.shape[1]
-        bundles = efficient(profiles.astype(np.int64))
-        cpu, gpu = bundles.bundle.T
-        # Entries of the menu of a profile: first by pool, then by duration.
-        self._first = bundles.first[:: self.pools].copy()
-        self._pool = np.repeat(np.arange(bundles.first.size - 1), np.diff(bundles.first))
-        self._pool %= self.pools
-        self._size = limits.size[:, self._pool, cpu, gpu].T.astype(np.float64)
-        self._duration = bundles.duration
+        self.pools = limits.room.shape[1]
+        self._first, self._pool, self._duration = menu.first, menu.pool, menu.duration
+        cpu, gpu = menu.bundle.T
+        self._size = limits.size[:, menu.pool, cpu, gpu].T.astype(np.float64)
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
         """Return the least cost of a task of each class, prices included, and cheap columns."""
@@ -83,6 +93,19 @@ class StartPricing:
         )  # fmt: skip
         owner, place = np.nonzero(begin >= 0)
         return least, self.columns(owner, entry[owner, place], begin[owner, place])
+
+    def respond(self, prices: Floats) -> tuple[float, Floats]:
+        """Return what all tasks pay at least, and what they take of each limit as they do so."""
+        resource, start = self.limits.prices(prices)
+        ahead = np.zeros((*resource.shape[:2], resource.shape[2] + 1))
+        np.cumsum(resource, axis=2, out=ahead[:, :, 1:])
+        use, begun = np.zeros_like(ahead), np.zeros(start.shape)
+        paid = _respond(
+            *self.classes, self._first, self._pool, self._size, self._duration, ahead, start, use,
+            begun,
+        )  # fmt: skip
+        held = use[:, :, :-1].cumsum(axis=2)
+        return paid, np.concatenate([held.ravel(), begun.ravel()])
 
     def columns(self, owner: Ints, entry: Ints, begin: Ints) -> Columns:
         """Return the columns of classes that take an entry of their menu in a slot."""
@@ -142,8 +165,7 @@ def _cheapest(
     start: Floats,
 ) -> tuple[Floats, Ints, Ints]:
     """Return the least cost of each class, and the best start with each entry of its menu."""
-    classes, slots, resources = arrival.size, ahead.shape[2] - 1, ahead.shape[0]
-    widest = 0
+    classes, widest = arrival.size, 0
     for p in range(first.size - 1):
         widest = max(widest, first[p + 1] - first[p])
     least = np.full(classes, np.inf)
@@ -152,24 +174,59 @@ def _cheapest(
     for c in range(classes):
         low = first[profile[c]]
         for b in range(low, first[profile[c] + 1]):
-            g, d = pool[b], duration[b]
-            best = np.inf
-            s = arrival[c]
-            while True:
-                cost = weight[c] * (s + d - arrival[c])
-                if cost >= best:
-                    break  # prices are not negative
-                if s < slots:
-                    for i in range(resources):
-                        cost += size[b, i] * (ahead[i, g, min(s + d, slots)] - ahead[i, g, s])
-                    if start.shape[1] > 0:
-                        cost += start[g, s]
-                if cost < best:
-                    best = cost
-                    begin[c, b - low] = s
-                s += 1
-                if s > slots and s > arrival[c]:
-                    break
+            cost, begin[c, b - low] = _earliest_of_cheapest(
+                arrival[c], weight[c], pool[b], size[b], duration[b], ahead, start, np.inf
+            )
             entry[c, b - low] = b
-            least[c] = min(least[c], best)
+            least[c] = min(least[c], cost)
     return least, entry, begin
+
+
+@compiled
+def _earliest_of_cheapest(
+    arrival: int, weight: float, g: int, size: Floats, d: int, ahead: Floats, start: Floats,
+    best: float,
+) -> tuple[float, int]:  # fmt: skip
+    """Return the least cost of an entry of a menu below some cost, and its start, -1 for none."""
+    slots, begin, s = ahead.shape[2] - 1, -1, arrival
+    while True:
+        cost = weight * (s + d - arrival)
+        if cost >= best:
+            break  # prices are not negative
+        if s < slots:
+            for i in range(size.size):
+                cost += size[i] * (ahead[i, g, min(s + d, slots)] - ahead[i, g, s])
+            if start.shape[1] > 0:
+                cost += start[g, s]
+        if cost < best:
+            best, begin = cost, s
+        s += 1
+        if s > slots and s > arrival:
+            break
+    return best, begin
+
+
+@compiled(writes="use begun")
+def _respond(
+    arrival: Ints, weight: Floats, tasks: Ints, profile: Ints, first: Ints, pool: Ints,
+    size: Floats, duration: Ints, ahead: Floats, start: Floats, use: Floats, begun: Floats,
+) -> float:  # fmt: skip
+    """Add up what the cheapest start of each class pays, and how what it takes changes by slot."""
+    paid, slots = 0.0, ahead.shape[2] - 1
+    for c in range(arrival.size):
+        best, taken, begin = np.inf, -1, -1
+        for b in range(first[profile[c]], first[profile[c] + 1]):
+            cost, s = _earliest_of_cheapest(
+                arrival[c], weight[c], pool[b], size[b], duration[b], ahead, start, best
+            )
+            if s >= 0:
+                best, taken, begin = cost, b, s
+        paid += tasks[c] * best
+        if begin < slots:
+            g, end = pool[taken], min(begin + duration[taken], slots)
+            for i in range(size.shape[1]):
+                use[i, g, begin] += tasks[c] * size[taken, i]
+                use[i, g, end] -= tasks[c] * size[taken, i]
+            if start.shape[1] > 0:
+                begun[g, begin] += tasks[c]
+    return paid

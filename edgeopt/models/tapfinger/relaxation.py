@@ -23,7 +23,7 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
-from edgeopt.models.tapfinger.listing import best_list
+from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.programs import assembled, start_cost
 from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
 from edgeopt.solvers import solve
@@ -105,7 +105,7 @@ def relaxation(
     problem
         The tasks.
     known
-        A known plan; `best_list` by default.
+        A known plan; by default that of `best_list` with few moves.
     time_limit
         Seconds after which the solver stops; the prices that it has then still prove a bound.
     **solver
@@ -122,7 +122,7 @@ def relaxation(
     without noise.
     """
     began = time.perf_counter()
-    known = best_list(problem) if known is None else known
+    known = quick_list(problem) if known is None else known
     slots = int(known.completion(problem).max(initial=0))
     enough = horizon(problem)
     options: dict[str, Any] = {"threads": 1} | solver

@@ -14,13 +14,14 @@ from edgeopt.online.tapfinger.policies.learnt import LearntReservation
 from edgeopt.online.tapfinger.policies.optimus import Optimus
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
-from edgeopt.online.tapfinger.policies.rollout import Rollout
+from edgeopt.online.tapfinger.policies.rollout import FutureRollout
 from edgeopt.online.tapfinger.policies.services import ServiceBook
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 
 __all__ = [
     "Decision",
+    "FutureRollout",
     "Held",
     "LearntReservation",
     "Min",
@@ -31,7 +32,6 @@ __all__ = [
     "RandomAllocation",
     "ReservationSpt",
     "RollingHorizon",
-    "Rollout",
     "Round",
     "Running",
     "ServiceBook",

@@ -58,6 +58,9 @@ class TapFingerTrajectory(Trajectory):
         named it too had won it, shape [runs].
     held
         Recorded only on request: what every task of the first run held when.
+    scenarios
+        Scenario of each run, see `TapFingerEnvironment.scenarios`, shape [runs]; None where it is
+        not known.
     """
 
     instance: TapFingerInstance
@@ -69,6 +72,7 @@ class TapFingerTrajectory(Trajectory):
     end: Ints
     lost: Ints
     held: Held | None = None
+    scenarios: Ints | None = None
 
     @property
     def accumulation(self) -> Floats:
@@ -214,4 +218,5 @@ class TapFingerEnvironment:
             end=end,
             lost=np.array([one.lost for one in mine]),
             held=mine[0].held if record else None,
+            scenarios=np.array([one.scenario for one in mine], dtype=np.int64),
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.tapfinger.scenarios import BLOCK, noise_block
 from edgeopt.online.tapfinger import kernels
 from edgeopt.online.tapfinger.conflicts import REFUSALS, carry_out, orders_of
 from edgeopt.online.tapfinger.events import Outcome, Round, Row, Tasks, stretches
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 _NONE: Final = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
 
-_BLOCK: Final = 64
-"""Slots of service for which the noise is drawn at a time, and rows of a new log."""
+_ROWS: Final = 64  # of a new log
 
 
 class TapFingerEpisode:
@@ -93,11 +93,11 @@ class TapFingerEpisode:
             instance, by_ratio=conflict == "ratio", pass_on=pass_on, preemption=preemption,
             each_round=refill == "round", patience=patience, noisy=scenario is not None,
         )  # fmt: skip
-        self._scenario = scenario
+        self.scenario = scenario
         self.state: State = opened(self._rules, instance.pending, tasks.arrival.size)
         self._clusters = instance.clusters
         self._round: Round | None = None
-        self._log = emptied(instance.clusters, _BLOCK)
+        self._log = emptied(instance.clusters, _ROWS)
         self._recorded: list[Row] | None = [] if record else None
         kernels.arrive(self._truth, self.state)
         if tasks.arrival.size and not self.state.clock[ARRIVED]:
@@ -229,10 +229,9 @@ class TapFingerEpisode:
     def _provide(self, lacking: int) -> None:
         """Draw more noise, or make room in the log."""
         if lacking == kernels.NOISE:
-            assert self._scenario is not None
+            assert self.scenario is not None
             noise = self.state.noise
-            rng = np.random.default_rng([self._scenario, noise.shape[1] // _BLOCK])
-            more = rng.uniform(-1.0, 1.0, size=(noise.shape[0], _BLOCK))
+            more = noise_block(self.scenario, noise.shape[0], noise.shape[1] // BLOCK)
             self.state = self.state._replace(noise=np.concatenate([noise, more], axis=1))
             return
         rows = max(lacking, 2 * self._log.alive.size)

@@ -97,7 +97,7 @@ def _bounds(axes: Axes, case: Case) -> list[Line2D]:
         if bound > 0 and np.unique(case.instance.weight).size == 1:
             mean = average(case.instance, bound)
             look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": style}
-            handles.append(axes.axhline(mean, label=case.system.offline.bounds[name].label, **look))
+            handles.append(axes.axhline(mean, label=case.bound_label(name), **look))
     return handles
 
 

@@ -113,7 +113,7 @@ def _means_draw(case: Case) -> Figure:
         canvas.line("bound that is valid for the policy", linewidth=1.8),
     ]
     handles += [
-        canvas.line(case.system.offline.bounds[name].label, MUTED, linewidth=1.1, linestyle=style)
+        canvas.line(case.bound_label(name), MUTED, linewidth=1.1, linestyle=style)
         for name, style in _LINES
     ]
     canvas.legend(figure, handles, columns=3)
@@ -146,7 +146,7 @@ MEANS = Picture(
     "Right margin: the mean, how far it is above that bound, and what the policy is told. "
     "BOUND(any) bounds every policy, BOUND(fixed) those that never change the bundle of a running "
     "task: policies without preemption are compared with the larger of the two, all others with "
-    "BOUND(any).",
+    "BOUND(any). The word scenario says that each run is compared with a bound for its own noise.",
 )
 
 
@@ -196,7 +196,7 @@ def _flow_times_draw(case: Case) -> Figure:
         label = f"{case.entries[name].title}, {number(means[name], 3)}"
         handles.append(canvas.line(label, shades[name].colour, linestyle=shades[name].style))
     bounds = [
-        canvas.line(f"{case.system.offline.bounds[name].label}, {mean}", linestyle="none")
+        canvas.line(f"{case.bound_label(name)}, {mean}", linestyle="none")
         for name, mean in _least_means(case).items()
     ]
     impossible = canvas.patch("impossible for all", facecolor=MUTED, alpha=0.3)

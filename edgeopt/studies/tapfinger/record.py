@@ -100,16 +100,24 @@ def _mode(instance: TapFingerInstance) -> str:
 def _bounds(case: Case) -> str:
     """Say which bound is valid for which policy, and what it assumes."""
     instance: TapFingerInstance = case.instance
-    labels = {name: entry.label for name, entry in case.system.offline.bounds.items()}
+    labels = {name: case.bound_label(name) for name in case.system.offline.bounds}
     said = (
         f"{labels[CHANGING]} is a proven bound for every policy, {labels[FIXED]} for policies that "
         "never change the bundle of a running task; each policy is compared with the tighter one. "
     )
     if instance.noise > 0:
         said += (
-            "Noise can shorten a task, so both use the least number of slots that noise in its "
-            "range allows: they are valid in every run, but loose. "
+            f"Noise can shorten a task, so {labels[CHANGING]} uses the least number of slots that "
+            "noise in its range allows: it is valid in every run, but loose. "
         )
+        bound = case.benchmarks[FIXED].plan.bound
+        if case.benchmarks[FIXED].each:
+            loose = number(bound.any_noise.value / instance.tasks)
+            said += (
+                f"{labels[FIXED]} uses the durations that tasks have in the scenario of each run, "
+                "as if its noise were known in advance, and is averaged over the runs; a bound for "
+                f"any noise would be {loose} slots per task. "
+            )
     else:
         said += "Durations of tasks are not random, so both are valid in every run. "
     proven = {name: case.benchmarks[name].bound for name in labels}
@@ -123,6 +131,13 @@ def _bounds(case: Case) -> str:
     ]
     if means:
         said += f"Per task: {' and '.join(means)}. "
+    plan, least = case.benchmarks[FIXED].value, proven[FIXED]
+    if least > 0:
+        said += (
+            "The gap of a policy has two parts: what it exceeds the best plan found by, which "
+            f"knows all tasks{' and all noise' * (instance.noise > 0)} in advance, and what the "
+            f"plan exceeds {labels[FIXED]} by, here {percent(plan / least - 1.0, 1)}. "
+        )
     return said + "Where no bound is valid, tables say “no bound”."
 
 

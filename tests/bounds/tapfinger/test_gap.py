@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.bounds.tapfinger import Plan, flow_gap
 from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.plan import Restless, best_plan, drawn_plan
 from edgeopt.errors import OptionError
-from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
-from edgeopt.models.tapfinger import flow_bound
+from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
+from edgeopt.models.tapfinger import flow_bound, scenario_bound
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, Min, TapFingerEnvironment
 from tests.draws import draws
@@ -72,12 +73,61 @@ def test_a_run_without_changes_may_take_either_bound():
 
 def test_noise_is_on_the_side_of_the_bound():
     run = simulate(TapFingerEnvironment(named.one_gpu()), Min(), runs=4)
-    found = flow_gap(run)
+    found = flow_gap(run, per_scenario=False)
     assert found.bound == pytest.approx(7)
     assert found.value == run.weighted_flow_time().mean()
     assert found.note.endswith("whatever the noise")
+    assert (found.scope, found.each) == ("any noise", None)
     with pytest.raises(OptionError, match="another instance"):
         flow_gap(run, bound=flow_bound(named.one_gpu(0.0)))
+
+
+def test_noisy_runs_are_compared_with_their_own_scenarios():
+    """A task that is alone takes what it must, whatever its noise."""
+    alone = simulate(TapFingerEnvironment(named.one_gpu()), Min(), runs=4)
+    found = flow_gap(alone)
+    assert (found.relative, found.scope) == (pytest.approx(0), "scenario")
+    assert "in the scenarios of the runs" in found.note
+    instance = generate(tasks=16, single_start=True)
+    for runs in (1, 3, 6):
+        run = simulate(TapFingerEnvironment(instance), Min(), runs=runs)
+        found = flow_gap(run)
+        bound = scenario_bound(instance, run.scenarios)
+        flow = run.weighted_flow_time()
+        assert found.relative == pytest.approx(flow.sum() / bound.values.sum() - 1)
+        assert found.each == pytest.approx(flow / bound.values - 1)
+        assert found == replace(flow_gap(run, bound=bound), each=found.each)
+        assert found.relative < flow_gap(run, per_scenario=False).relative
+        assert np.isnan(found.low) == (runs == 1)
+        if runs > 1:
+            parts = ratio_parts(flow, bound.values)
+            assert parts.mean() - 1 == pytest.approx(found.relative)
+            assert found.low < found.relative < found.high
+            assert (found.low == pytest.approx(parts.min() - 1)) == (runs < 5)
+
+
+def test_bound_of_a_scenario_is_refused_where_it_does_not_hold():
+    instance = generate(tasks=12, single_start=True)
+    one, other = (
+        simulate(TapFingerEnvironment(instance), Min(), rng=seed, runs=2) for seed in (0, 1)
+    )
+    bound = scenario_bound(instance, one.scenarios)
+    assert flow_gap(one, bound=bound).scope == "scenario"
+    with pytest.raises(OptionError, match="other scenarios"):
+        flow_gap(other, bound=bound)
+    with pytest.raises(OptionError, match="another instance"):
+        flow_gap(one, bound=scenario_bound(instance.replace(noise=0.05), one.scenarios))
+    assert flow_gap(replace(one, scenarios=None)).scope == "any noise"
+    unknown = flow_gap(replace(one, scenarios=None), bound=bound)
+    assert unknown.note == "no bound: the scenarios of the trajectory are not known"
+    changed = simulate(TapFingerEnvironment(instance), Restless(), runs=2)
+    assert changed.preemptions.any()
+    refused = flow_gap(changed, bound=scenario_bound(instance, changed.scenarios))
+    assert np.isnan(refused.relative)
+    assert refused.note.startswith("no bound: bundles changed, and the bound of a scenario")
+    allowed = flow_gap(changed)
+    assert allowed.relative >= 0
+    assert (allowed.scope, allowed.each) == ("any noise", None)
 
 
 class Idle(Paused):

@@ -1,181 +1,228 @@
-"""Follow the scheduler that would do best if nothing arrived any more."""
+"""Follow the pressure whose starts would do best over sampled futures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
-from edgeopt.online.simulate import Deterministic, run_policy
-from edgeopt.online.tapfinger.episode import TapFingerEpisode
-from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
-from edgeopt.options import check_able, check_choice, check_whole, refused
+from edgeopt.models.tapfinger.listing import drawn_moves, least_flow, searched
+from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
+from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.estimates import estimates, free_ahead
+from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.options import check_real, check_whole, refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Decision, Outcome, Round
-    from edgeopt.online.tapfinger.policies.estimates import Told
+    from edgeopt.online.tapfinger.events import Round
+    from edgeopt.online.tapfinger.policies.estimates import Estimates, Told
+
+    Ints = NDArray[np.int64]
+
+PRESSURES: Final = (1.0, 0.5, 2.0)
+"""Pressures between which to choose by default, the usual one first."""
+
+PLANNED: Final = np.array([0.0, 2.0])
+"""Pressures of the plans that tell what a decision leads to."""
 
 
-class Scheduler(Protocol):
-    """A policy of TapFinger that tosses no coins."""
+class _Future(NamedTuple):
+    """Tasks that wait or may come, in the order of their arrival, and durations."""
 
-    @property
-    def deterministic(self) -> bool:
-        """Whether it draws no random numbers."""
-        ...
-
-    @property
-    def preemptive(self) -> bool:
-        """Whether it changes the bundles of running tasks."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and pictures."""
-        ...
-
-    def start(self, instance: TapFingerInstance) -> Any:
-        """Return the state before the first round."""
-        ...
-
-    def decide(
-        self, state: Any, observation: Round, rng: np.random.Generator
-    ) -> tuple[Decision, Any]:
-        """Answer a round."""
-        ...
-
-    def learn(self, state: Any, observation: Round, decision: Decision, feedback: Outcome) -> Any:
-        """Return the state after the outcome of a round."""
-        ...
-
-
-class RolloutState(NamedTuple):
-    """What a rollout remembers.
-
-    Attributes
-    ----------
-    instance
-        The clusters and kinds.
-    states
-        What each policy remembers of the rounds in which it was followed.
-    followed
-        Number of the policy that is followed.
-    since
-        Slot in which it was chosen, -1 before the first one.
-    """
-
-    instance: TapFingerInstance
-    states: tuple[Any, ...]
-    followed: int = 0
-    since: int = -1
+    slots: Ints  # slots that a task takes with each bundle of the estimates, shape [B]
+    arrival: Ints  # slots from now, shape [m]
+    kind: Ints
+    eligible: NDArray[np.bool_]
+    weight: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rollout(Deterministic):
-    """Simulate several schedulers on what is known, and follow the best of them for a while.
+class FutureRollout(Titled, Deterministic, IgnoresFeedback):
+    r"""In every round, take the decision that does best over sampled futures.
 
-    Every so many slots each scheduler is simulated from the present state until all tasks that
-    have arrived are complete, as if no more arrived and there were no noise. The one of least
-    weighted flow time is followed, the first of equals.
+    Candidates are the decisions of `ReservationSpt` with several pressures and, for each future,
+    what the best plan found for it starts now. In each of the futures, the same for all candidates,
+    whatever would then still wait and would come is planned by lists; the candidate of least mean
+    weighted sum of completions is taken, the first of equals.
+
+    A future has a Poisson number of arrivals in each slot to come, with the mean number of those so
+    far; kinds, eligible clusters and weights are those of tasks that have come, drawn again.
 
     Parameters
     ----------
-    policies
-        The schedulers, none of which may toss coins.
-    every
-        Slots from one choice to the next.
-    refill
-        When pending sets are filled in the simulations; see `TapFingerEpisode`.
+    samples
+        Futures.
+    reach
+        Slots to come in which tasks arrive in them; 0 for none.
+    pressures
+        Those of the candidates, see `ReservationSpt`.
+    moves
+        Moves of the search for the plan of each future, see `best_list`; None for no such plans.
+    seed
+        Seed of the futures.
 
     Raises
     ------
     OptionError
-        If there is no policy, one tosses coins, or an option has no such value.
+        If there is no future or no pressure, or another option is negative.
 
     Notes
     -----
-    In a simulation each scheduler stays with its own rule. It would be as good in truth if nothing
-    arrived; since tasks do arrive, following the best one has no proven ratio, and can be worse
-    than each of them alone.
+    Not a published rule, and without a proven ratio. Plans know the future in which they are made,
+    so they are too good, and about as much for all candidates. It knows the durations that
+    `ReservationSpt` knows; where there is noise, their means are rounded up in as large a part of
+    the futures as they exceed whole slots.
     """
 
-    policies: tuple[Scheduler, ...] = (ReservationSpt(), PricedSpt())
-    every: int = 1
-    refill: Literal["slot", "round"] = "slot"
+    title: ClassVar[str] = "FutureRollout"
+    preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "durations"
 
-    title: ClassVar[str] = "Rollout"
-    told: ClassVar[Told] = "durations"  # its simulations know them
+    samples: int = 8
+    reach: int = 12
+    pressures: tuple[float, ...] = PRESSURES
+    moves: int | None = 50
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policies, tuple | list) or not self.policies:
-            raise refused("policies", self.policies, "must be several policies, at least one")
-        for place, policy in enumerate(self.policies):
-            check_able(f"policies[{place}]", policy, "start", "decide", "learn")
-            if not getattr(policy, "deterministic", False):
-                raise OptionError(
-                    f"policies: {policy.name} tosses coins; a simulation of it is one"
-                )
-        check_whole("every", self.every, 1)
-        check_choice("refill", self.refill, ("slot", "round"))
+        check_whole("samples", self.samples, 1)
+        check_whole("reach", self.reach)
+        check_whole("moves", self.moves, none=True)
+        check_whole("seed", self.seed)
+        if not isinstance(self.pressures, tuple | list) or not self.pressures:
+            raise refused("pressures", self.pressures, "must be several numbers, at least one")
+        for place, pressure in enumerate(self.pressures):
+            check_real(f"pressures[{place}]", pressure, "[0, inf)")
 
-    @property
-    def preemptive(self) -> bool:
-        """Whether one of the schedulers changes the bundles of running tasks."""
-        return any(policy.preemptive for policy in self.policies)
-
-    @property
-    def name(self) -> str:
-        """Title, and what is not default."""
-        usual = tuple(policy.name for policy in Rollout.policies)
-        mine = tuple(policy.name for policy in self.policies)
-        parts = [self.title] if mine == usual else [f"{self.title} of {' & '.join(mine)}"]
-        if self.every != 1:
-            parts.append(f"every={self.every}")
-        if self.refill != "slot":
-            parts.append(f"refill={self.refill}")
-        return ", ".join(parts)
-
-    def start(self, instance: TapFingerInstance) -> RolloutState:
-        """Return the state before the first round."""
-        return RolloutState(instance, tuple(policy.start(instance) for policy in self.policies))
+    def start(self, instance: TapFingerInstance) -> Estimates:
+        """Return what is expected of the tasks."""
+        return estimates(instance)
 
     def decide(
-        self, state: RolloutState, observation: Round, rng: np.random.Generator
-    ) -> tuple[Decision, RolloutState]:
-        """Answer a round as the best scheduler does."""
-        if state.since < 0 or observation.slot >= state.since + self.every:
-            costs = [
-                self._cost(policy, own, state.instance, observation)
-                for policy, own in zip(self.policies, state.states, strict=True)
-            ]
-            state = state._replace(followed=int(np.argmin(costs)), since=observation.slot)
-        policy, own = self.policies[state.followed], state.states[state.followed]
-        decision, own = policy.decide(own, observation, rng)
-        return decision, _with(state, own)
+        self, state: Estimates, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Estimates]:
+        """Answer a round."""
+        futures = self._futures(state, observation)
+        held = _held(state, observation)
+        found: dict[bytes, Decision] = {}
+        for decision in self._candidates(state, observation, held, futures, rng):
+            key = np.column_stack([decision.task, decision.bundle]).tobytes()
+            found.setdefault(key, decision)
+        candidates = list(found.values())
+        if len(candidates) == 1:
+            return candidates[0], state
+        costs = [_cost(state, observation, held, one, futures) for one in candidates]
+        return candidates[int(np.argmin(costs))], state
 
-    def learn(
-        self, state: RolloutState, observation: Round, decision: Decision, feedback: Outcome
-    ) -> RolloutState:
-        """Let the scheduler that is followed learn."""
-        policy, own = self.policies[state.followed], state.states[state.followed]
-        return _with(state, policy.learn(own, observation, decision, feedback))
+    def _candidates(
+        self, state: Estimates, seen: Round, held: Ints, futures: list[_Future],
+        rng: np.random.Generator,
+    ) -> Iterator[Decision]:  # fmt: skip
+        for pressure in self.pressures:
+            yield ReservationSpt(pressure=pressure).decide(state, seen, rng)[0]
+        if self.moves is None or not seen.tasks.waits.any():
+            return
+        draw = np.random.default_rng([self.seed, seen.slot, seen.number, 1])
+        for future in futures:
+            planned = _planned(state, seen, held, future, draw, self.moves)
+            # Where nothing runs, waiting could go on for ever.
+            if (planned.task >= 0).any() or seen.running.task.size:
+                yield planned
 
-    def _cost(self, policy: Scheduler, own: Any, instance: TapFingerInstance, seen: Round) -> float:
-        """Return the weighted sum of completions, slots; infinite if some task is left."""
-        run = TapFingerEpisode.resumed(
-            instance, seen, refill=self.refill, preemption=policy.preemptive
-        )
-        run_policy(run, policy, own, np.random.default_rng(0))
-        completion = run.state.completion.astype(np.float64)
-        completion[completion < 0] = np.inf
-        weight = seen.tasks.weight
-        return float(completion[weight > 0] @ weight[weight > 0])
+    def _futures(self, state: Estimates, seen: Round) -> list[_Future]:
+        """Draw futures, which begin with the tasks that wait."""
+        draw = np.random.default_rng([self.seed, seen.slot, seen.number])
+        tasks, rate = seen.tasks, seen.tasks.arrival.size / (seen.slot + 1)
+        waiting = np.flatnonzero(tasks.waits)
+        futures = []
+        for sample in range(self.samples):
+            # Means of durations are rounded up in as large a part of the futures as they exceed.
+            up = (sample + 0.5) / self.samples
+            slots = np.maximum(1, np.floor(state.duration + up)).astype(np.int64)
+            count = draw.poisson(rate, self.reach)
+            again = draw.integers(0, tasks.arrival.size, int(count.sum()))
+            both = np.concatenate([waiting, again])
+            later = np.repeat(np.arange(1, self.reach + 1), count)
+            arrival = np.concatenate([np.zeros(waiting.size, dtype=np.int64), later])
+            futures.append(
+                _Future(slots, arrival, tasks.kind[both], tasks.eligible[both], tasks.weight[both])
+            )
+        return futures
 
 
-def _with(state: RolloutState, own: Any) -> RolloutState:
-    """Return the state with another one of the policy that is followed."""
-    k = state.followed
-    return state._replace(states=(*state.states[:k], own, *state.states[k + 1 :]))
+def _held(state: Estimates, seen: Round) -> Ints:
+    """Return what running tasks hold in the slots to come, shape [L, N, 2]."""
+    instance, running = state.instance, seen.running
+    assert instance.slowing is not None
+    ahead = free_ahead(
+        seen.free, running.cluster, running.bundle, running.progress, running.task,
+        seen.tasks.kind, instance.speed, instance.slowing, state.ahead,
+    )  # fmt: skip
+    return np.asarray((instance.capacity[:, None] - ahead).swapaxes(0, 1))
+
+
+def _planned(
+    state: Estimates,
+    seen: Round,
+    held: Ints,
+    future: _Future,
+    draw: np.random.Generator,
+    tries: int,
+) -> Decision:
+    """Return what the best plan found for a future starts now, one task per cluster."""
+    instance, waiting = state.instance, np.flatnonzero(seen.tasks.waits)
+    shown = np.asarray((seen.pending == waiting[:, None, None]).any(axis=2))
+    eligible = np.concatenate([shown, future.eligible[waiting.size :]])
+    some = np.flatnonzero(eligible.any(axis=1))  # the others wait behind the pending sets
+    moves = drawn_moves(draw, some.size, tries, PLANNED.size)
+    cluster, option, start = searched(
+        np.arange(some.size)[None], PLANNED, *moves, future.arrival[some], future.kind[some],
+        future.weight[some], eligible[some], instance.capacity, held, seen.started,
+        instance.single_start, state.first, state.bundle, state.slots,
+    )  # fmt: skip
+    decision = Decision.void(instance.clusters)
+    for i in np.flatnonzero((start == 0) & (some < waiting.size)).tolist():
+        n = cluster[i]
+        if decision.task[n] < 0:
+            decision.task[n], decision.bundle[n] = waiting[some[i]], state.bundle[option[i]]
+    return decision
+
+
+def _cost(
+    state: Estimates, seen: Round, held: Ints, decision: Decision, futures: list[_Future]
+) -> float:
+    """Return the sum over futures of what is complete when, by weight, after a decision."""
+    instance, started = state.instance, seen.started.copy()
+    gone = np.zeros(seen.tasks.waits.size, dtype=bool)
+    begun: list[tuple[int, int, float]] = []  # cluster, entry of the estimates, weight
+    for n in np.flatnonzero(decision.task >= 0).tolist():
+        j = int(decision.task[n])
+        place = n * instance.task_kinds + int(seen.tasks.kind[j])
+        first, last = state.first[place : place + 2].tolist()
+        same = (state.bundle[first:last] == decision.bundle[n]).all(axis=1)
+        begun.append((n, first + int(np.argmax(same)), float(seen.tasks.weight[j])))
+        gone[j], started[n] = True, True
+    # What else waits starts in the next slot at the earliest if this is the last round.
+    soonest = int(instance.single_start or not begun)
+    kept, total = ~gone[seen.tasks.waits], 0.0
+    for future in futures:
+        taken = held.copy()
+        for n, b, weight in begun:
+            taken[: future.slots[b], n] += state.bundle[b]
+            total += weight * float(future.slots[b])
+        left = np.ones(future.arrival.size, dtype=bool)
+        left[: kept.size] = kept
+        arrival, weights = np.maximum(future.arrival[left], soonest), future.weight[left]
+        total += float((arrival - future.arrival[left]) @ weights)
+        total += least_flow(
+            PLANNED, arrival, future.kind[left], weights, future.eligible[left],
+            instance.capacity, taken, started, instance.single_start, state.first, state.bundle,
+            future.slots,
+        )  # fmt: skip
+    return total

@@ -39,7 +39,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         episode = environment.episode(0)
         while (seen := episode.observe()) is not None:
             episode.act(reserved(instance, seen, lists=lists))
-        total = (episode.state.completion - instance.arrival).sum()
+        total = (episode.task["completion"] - instance.arrival).sum()
         return Reading(objective=float(total), work=instance.tasks)
 
     return peer

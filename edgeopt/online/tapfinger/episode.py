@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import kernels
-from edgeopt.online.tapfinger.conflicts import REFUSALS, carry_out, orders_of
-from edgeopt.online.tapfinger.events import Outcome, Round, Row, Tasks, stretches
-from edgeopt.online.tapfinger.state import (
-    ACTIVE,
-    ARRIVED,
-    BOOKED,
-    LOST,
-    NUMBER,
-    SLOT,
-    emptied,
-    opened,
-    placed,
-    rules_of,
-    truth_of,
-)
+from edgeopt.online.tapfinger.batch import Batch
+from edgeopt.online.tapfinger.events import Outcome, Round, Row, Running, Tasks, stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal
-
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Decision, Held
-    from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
+    from edgeopt.online.tapfinger.state import Records
 
     Ints = NDArray[np.int64]
 
 _NONE: Final = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
-
-_BLOCK: Final = 64
-"""Slots of service for which the noise is drawn at a time, and rows of a new log."""
-
 
 class TapFingerEpisode:
     """A run through one scenario.
@@ -51,217 +31,163 @@ class TapFingerEpisode:
 
     Parameters
     ----------
+    batch, row
+        Where the run is kept, and as which of the scenarios there.
     instance
         Clusters and kinds of tasks, noise, cost of switching, and the rules of the mode.
     tasks
-        The tasks, past and future.
+        The tasks, past and future; by default those of the instance.
     scenario
         Seed of the noise; None for a run without any.
-    refill
-        When pending sets are filled from the queues behind them: when a slot begins, or before
-        every round.
-    conflict
-        How much room a cluster is said to have for a task that several of them name: how often the
-        smallest bundle fits into what is free once running tasks have their new bundles
-        (``"count"``), or the exponential of the unrounded number (``"ratio"``). The largest product
-        with the score wins.
-    pass_on
-        Whether a cluster that would give the task nothing makes way for the next one.
-    preemption
-        Whether bundles of running tasks may change.
-    patience
-        See above.
+    slot
+        Where it begins.
     record
         Whether to keep what every task held when.
     """
 
     def __init__(
         self,
+        batch: Batch,
+        row: int,
         instance: TapFingerInstance,
-        tasks: Tasks,
+        tasks: Tasks | None = None,
         *,
         scenario: int | None = None,
-        refill: Literal["slot", "round"] = "slot",
-        conflict: Literal["count", "ratio"] = "count",
-        pass_on: bool = False,
-        preemption: bool = True,
-        patience: int = 1000,
+        slot: int = 0,
         record: bool = False,
     ) -> None:
-        self._tasks, self._truth = tasks, truth_of(tasks)
-        self._rules = rules_of(
-            instance, by_ratio=conflict == "ratio", pass_on=pass_on, preemption=preemption,
-            each_round=refill == "round", patience=patience, noisy=scenario is not None,
-        )  # fmt: skip
-        self._scenario = scenario
-        self.state: State = opened(self._rules, instance.pending, tasks.arrival.size)
-        self._clusters = instance.clusters
+        if tasks is None:
+            waits = np.ones(instance.tasks, dtype=bool)
+            tasks = Tasks(instance.arrival, instance.kind, instance.eligible, instance.weight, waits)
+        self.batch, self.row = batch, row
+        self._tasks = tasks
         self._round: Round | None = None
-        self._log = emptied(instance.clusters, _BLOCK)
         self._recorded: list[Row] | None = [] if record else None
-        kernels.arrive(self._truth, self.state)
-        if tasks.arrival.size and not self.state.clock[ARRIVED]:
-            self._pass()
+        batch.open(row, instance, tasks, scenario, slot)
 
     @classmethod
-    def resumed(
-        cls,
-        instance: TapFingerInstance,
-        seen: Round,
-        *,
-        refill: Literal["slot", "round"] = "slot",
-        preemption: bool = True,
-        patience: int = 1000,
-    ) -> TapFingerEpisode:
+    def resumed(cls, instance: TapFingerInstance, seen: Round, **options: Any) -> TapFingerEpisode:
         """Return a run that goes on from a round as a policy has seen it.
 
         No task arrives any more and there is no noise. A running task whose bundle has changed in
-        the slot pays for it only if it changes again.
+        the slot pays for it only if it changes again. The options are those of the environment.
         """
-        run = cls(
-            instance, seen.tasks._replace(arrival=np.zeros_like(seen.tasks.arrival)),
-            refill=refill, preemption=preemption, patience=patience,
-        )  # fmt: skip
-        run._tasks = seen.tasks
-        run._go_on(seen)
-        return run
-
-    def _go_on(self, seen: Round) -> None:
-        state, running = self.state, seen.running
-        active, task = running.task.size, running.task
+        run = cls(Batch(instance, **options), 0, instance, seen.tasks, slot=seen.slot)
+        state, running, e = run.batch.state, seen.running, run.row
+        scenario, cluster, task = state.scenario[e], state.cluster[e], run.task
+        active, number = running.task.size, running.task
         complete = ~seen.tasks.waits
-        complete[task] = False
-        done = int(complete.sum())
-        state.clock[:5] = (seen.slot, seen.number, seen.tasks.waits.size, active, done)
-        state.free[:], state.waiting[:], state.crowd[:] = seen.free, seen.waiting, seen.crowd
-        state.started[:], state.pending[:] = seen.started, seen.pending
-        state.in_pending[:] = (seen.pending >= 0).sum(axis=1)
+        complete[number] = False
+        state.waits[e, : task.size] = seen.tasks.waits
+        state.pending[e], state.crowd[e] = seen.pending, seen.crowd
+        state.active[e, :active] = number
+        scenario["number"], scenario["active"] = seen.number, active
+        scenario["completed"] = complete.sum()
+        for name in ("free", "waiting", "started"):
+            cluster[name] = getattr(seen, name)
+        cluster["size"] = (seen.pending >= 0).sum(axis=1)
         # The queue behind goes on after the last task that has come to the pending set.
-        state.head[:] = seen.pending.max(axis=1) + 1
-        state.active[:active] = task
-        state.cluster[complete], state.completion[complete] = 0, 0
-        state.cluster[task], state.start[task] = running.cluster, running.start
-        state.bundle[task], state.progress[task] = running.bundle, running.progress
-        state.attained[task] = running.attained
-        state.before[task] = np.where(running.start[:, None] < seen.slot, running.bundle, -1)
-        self._round = None
+        cluster["head"] = seen.pending.max(axis=1) + 1
+        task["cluster"][complete] = task["completion"][complete] = 0
+        for name in ("cluster", "bundle", "progress", "start", "attained"):
+            task[name][number] = getattr(running, name)
+        new = running.start == seen.slot
+        task["before"][number] = np.where(new[:, None], -1, running.bundle)
+        run._round = None
+        return run
 
     # --- rounds ----------------------------------------------------------------------------
 
     @property
+    def task(self) -> Records:
+        """What has become of each task, records as in the state, shape [J]."""
+        return self.batch.state.task[self.row, : self._tasks.arrival.size]
+
+    @property
     def over(self) -> bool:
         """Whether the run has ended."""
-        # Asked so often that a compiled call would cost more than it saves.
-        return bool(kernels.over.py_func(self._rules, self._truth, self.state))
+        return bool(self._scenario["over"])
+
+    @property
+    def _scenario(self) -> Any:
+        return self.batch.state.scenario[self.row]
 
     def observe(self) -> Round | None:
         """Show the clusters before the next decision, or None if the run is over."""
-        if self.over:
+        scenario = self._scenario
+        if scenario["over"]:
             return None
         if self._round is None:
-            state, tasks = self.state, self._tasks
-            past = slice(int(state.clock[ARRIVED]))
+            state, tasks, e = self.batch.state, self._tasks, self.row
+            past = slice(int(scenario["arrived"]))
+            cluster = state.cluster[e]
             self._round = Round(
-                int(state.clock[SLOT]),
-                int(state.clock[NUMBER]),
-                state.free.copy(),
-                state.pending.copy(),
-                state.waiting.copy(),
-                state.crowd.copy(),
-                state.started.copy(),
-                placed(state),
+                int(scenario["slot"]),
+                int(scenario["number"]),
+                cluster["free"].copy(),
+                state.pending[e].copy(),
+                cluster["waiting"].copy(),
+                state.crowd[e].copy(),
+                cluster["started"].copy(),
+                self._running(),
                 Tasks(
                     tasks.arrival[past], tasks.kind[past], tasks.eligible[past],
-                    tasks.weight[past], state.cluster[past] < 0,
+                    tasks.weight[past], state.waits[e, past].copy(),
                 ),
             )  # fmt: skip
         return self._round
+
+    def _active(self) -> Ints:
+        return self.batch.state.active[self.row, : self._scenario["active"]].copy()
+
+    def _running(self) -> Running:
+        number = self._active()
+        task = self.batch.state.task[self.row, number]
+        return Running(number, *(task[name].copy() for name in Running._fields[1:]))
 
     def act(self, decision: Decision) -> Outcome:
         """Carry a round out; the slot passes once a round has placed no task.
 
         With `single_start` it passes after every round. Of a refused decision nothing is done.
         """
-        if self.over:
+        scenario = self._scenario
+        if scenario["over"]:
             raise OptionError("the scenario is over: no decision is due")
-        clock = self.state.clock
-        orders = orders_of(decision, self._clusters)
-        if orders is None:  # as in the last round of most slots: nothing to check or carry out
-            clock[NUMBER] += 1
-            self._round = None
-            return Outcome(np.full(self._clusters, -1), True, self._pass())
-        started = np.empty(self._clusters, dtype=np.int64)
-        code, task, cluster, goes_on = carry_out(
-            self._rules, self._truth, self.state, orders, started
-        )
-        if code:
-            reason = REFUSALS[code].format(task=task, cluster=cluster)
-            raise OptionError(f"slot {clock[SLOT]}, round {clock[NUMBER]}: {reason}")
+        slot, active = int(scenario["slot"]), self._active()
+        self.batch.carry_out(self.row, decision)
         self._round = None
-        if goes_on:
+        started = self.batch.state.order["placed"][self.row].copy()
+        if not scenario["passed"]:
             return Outcome(started, False, _NONE)
-        return Outcome(started, True, self._pass())
-
-    def drive(self, advance: Callable[[Rules, Truth, State, Log], int]) -> None:
-        """Let compiled decisions change the state themselves.
-
-        `advance` simulates rounds and slots as `act` does until something is `missing`, which it
-        returns, or it has decided enough, when it returns 0.
-        """
-        self._round = None
-        while lacking := advance(self._rules, self._truth, self.state, self._log):
-            self._provide(lacking)
-
-    # --- time ------------------------------------------------------------------------------
-
-    def _pass(self) -> Ints:
-        """Let the slot pass, and those after it in which no task is in the system."""
-        state = self.state
-        active = state.active[: state.clock[ACTIVE]].copy()
-        slot = int(state.clock[SLOT])
-        if self._recorded is not None and active.size:
-            self._recorded.append(Row(slot, active, state.cluster[active], state.bundle[active]))
-        while lacking := kernels.missing(self._rules, self._truth, self.state, self._log):
-            self._provide(lacking)
-        kernels.pass_slot(self._rules, self._truth, self.state, self._log)
-        return np.asarray(active[self.state.completion[active] == slot + 1])
-
-    def _provide(self, lacking: int) -> None:
-        """Draw more noise, or make room in the log."""
-        if lacking == kernels.NOISE:
-            assert self._scenario is not None
-            noise = self.state.noise
-            rng = np.random.default_rng([self._scenario, noise.shape[1] // _BLOCK])
-            more = rng.uniform(-1.0, 1.0, size=(noise.shape[0], _BLOCK))
-            self.state = self.state._replace(noise=np.concatenate([noise, more], axis=1))
-            return
-        rows = max(lacking, 2 * self._log.alive.size)
-        longer, booked = emptied(self._clusters, rows), self._log.alive.size
-        for new, old in zip(longer, self._log, strict=True):
-            new[:booked] = old
-        self._log = longer
+        served = np.concatenate([active, started[started >= 0]])
+        task = self.batch.state.task[self.row, served]
+        if self._recorded is not None and served.size:
+            # Of what is complete, too, the bundle is known.
+            rows = Row(slot, served, task["cluster"].copy(), task["bundle"].copy())
+            self._recorded.append(rows)
+        return Outcome(started, True, served[task["completion"] == slot + 1])
 
     # --- what has been booked of every slot ---------------------------------------------------
 
     @property
     def alive(self) -> Ints:
         """Tasks in the system during each slot, shape [T]."""
-        return self._log.alive[: self.state.clock[BOOKED]]
+        return self.batch.state.slot["alive"][self.row, : self._scenario["booked"]]
 
     @property
     def used(self) -> Ints:
         """CPU cores and GPUs held during each slot, shape [T, N, 2]."""
-        return self._log.used[: self.state.clock[BOOKED]]
+        return self.batch.state.used[self.row, : self._scenario["booked"]]
 
     @property
     def rounds(self) -> Ints:
         """Rounds of decisions in each slot, shape [T]."""
-        return self._log.rounds[: self.state.clock[BOOKED]]
+        return self.batch.state.slot["rounds"][self.row, : self._scenario["booked"]]
 
     @property
     def lost(self) -> int:
         """How often a cluster has lost a task that it would have started."""
-        return int(self.state.clock[LOST])
+        return int(self._scenario["lost"])
 
     @property
     def held(self) -> Held:

@@ -238,7 +238,7 @@ def test_a_slot_costs_what_is_in_the_system_or_around_a_cluster(
 ) -> None:
     env = kind(instance, scored=True, reward=reward, patience=patience)
     record = ran(env, seed)
-    noise = env.session.episode.state.noise
+    noise = env.session.episode.batch.state.noise[0]
     plain = PlainEnvironment(
         instance,
         patience=patience,

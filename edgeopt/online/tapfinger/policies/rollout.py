@@ -167,7 +167,7 @@ class Rollout(Deterministic):
             instance, seen, refill=self.refill, preemption=policy.preemptive
         )
         run_policy(run, policy, own, np.random.default_rng(0))
-        completion = run.state.completion.astype(np.float64)
+        completion = run.task["completion"].astype(np.float64)
         completion[completion < 0] = np.inf
         weight = seen.tasks.weight
         return float(completion[weight > 0] @ weight[weight > 0])

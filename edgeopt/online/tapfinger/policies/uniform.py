@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.simulate import IgnoresFeedback, Titled, run_policy
-from edgeopt.online.tapfinger.conflicts import Orders, carry_out
+from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.kernels import missing, over, pass_slot
+from edgeopt.online.tapfinger.kernels import pass_slot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Kernel
     from edgeopt.online.tapfinger.episode import TapFingerEpisode
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
+    from edgeopt.online.tapfinger.state import State
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -95,43 +95,45 @@ def _simulate(
     largest: tuple[int, int],
     stream: np.random.Generator,
 ) -> None:
+    clusters = episode.batch.state.pending.shape[1]
     while not episode.over:
-        coins = stream.random((_ROUNDS, episode.state.waiting.size, 2))
+        coins = stream.random((_ROUNDS, clusters, 2))
         tossed = np.zeros(1, dtype=np.int64)
 
-        def advance(
-            rules: Rules, truth: Truth, state: State, log: Log,
-            coins: Floats = coins, tossed: Ints = tossed,
-        ) -> int:  # fmt: skip
-            return int(_rounds(rules, truth, state, log, coins, tossed, largest, policy.smallest))
+        def advance(state: State, coins: Floats = coins, tossed: Ints = tossed) -> int:
+            return int(_rounds(state, episode.row, coins, tossed, largest, policy.smallest))
 
-        episode.drive(advance)
+        episode.batch.drive(advance)
 
 
 @compiled(writes="tossed")
 def _rounds(
-    rules: Rules, truth: Truth, state: State, log: Log, coins: Floats, tossed: Ints,
-    largest: tuple[int, int], smallest: bool,
-) -> int:  # fmt: skip
-    """Simulate until the run is over, coins run out, or something is missing, which is returned."""
-    clusters = state.waiting.size
-    score, place = np.ones(clusters, dtype=np.float64), np.zeros(clusters, dtype=np.bool_)
-    changed, other = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
-    started = np.empty(clusters, dtype=np.int64)
-    while tossed[0] < coins.shape[0] and not over(rules, truth, state):
-        lacking = missing(rules, truth, state, log)
-        if lacking != 0:
-            return lacking
+    state: State, e: int, coins: Floats, tossed: Ints, largest: tuple[int, int], smallest: bool
+) -> int:
+    """Simulate until the run is over or coins run out, -1, or it lacks something, its number."""
+    scenario, orders = state.scenario[e], state.order[e]
+    free = np.empty((orders.shape[0], 2), dtype=np.int64)
+    minimum = np.empty((state.kind.shape[1], 2), dtype=np.int64)
+    kind = np.empty(scenario.tasks, dtype=np.int64)
+    for k in range(minimum.shape[0]):
+        put(state.kind[e, k].minimum, minimum[k])
+    for j in range(kind.size):
+        kind[j] = state.task[e, j].kind
+    while True:
+        if scenario.ended and not pass_slot(state, e):
+            return e
+        if scenario.over or tossed[0] == coins.shape[0]:
+            return -1
+        for n in range(free.shape[0]):
+            put(state.cluster[e, n].free, free[n])
         task, bundle = name_tasks(
-            coins[tossed[0]], state.pending, state.free, truth.kind, rules.minimum, largest,
-            smallest,
-        )  # fmt: skip
+            coins[tossed[0]], state.pending[e], free, kind, minimum, largest, smallest
+        )
+        for n in range(free.shape[0]):
+            orders[n].task, orders[n].score, orders[n].place = task[n], 1.0, False
+            put(bundle[n], orders[n].bundle)
         tossed[0] += 1
-        orders = Orders(task, bundle, score, place, changed, other)
-        goes_on = carry_out(rules, truth, state, orders, started)[3]
-        if not goes_on:
-            pass_slot(rules, truth, state, log)
-    return 0
+        carry_out(state, e)
 
 
 @dataclass(frozen=True, eq=False)

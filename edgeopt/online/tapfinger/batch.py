@@ -1,0 +1,112 @@
+"""Scenarios side by side in the same arrays, each of which runs as it would alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.tapfinger import kernels
+from edgeopt.online.tapfinger.conflicts import REFUSALS, act, written
+from edgeopt.online.tapfinger.state import BLOCK, emptied, made, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger.events import Decision, Tasks
+    from edgeopt.online.tapfinger.state import State
+
+
+class Batch:
+    """Scenarios side by side.
+
+    Parameters
+    ----------
+    instance
+        Clusters, kinds of tasks and rules. An instance that is opened has as many clusters, kinds,
+        places in a pending set, and CPU cores and GPUs in its largest bundle.
+    count
+        Number of scenarios.
+    refill, conflict, pass_on, preemption, patience
+        See `TapFingerEpisode`.
+    """
+
+    def __init__(
+        self,
+        instance: TapFingerInstance,
+        count: int = 1,
+        *,
+        refill: Literal["slot", "round"] = "slot",
+        conflict: Literal["count", "ratio"] = "count",
+        pass_on: bool = False,
+        preemption: bool = True,
+        patience: int = 1000,
+    ) -> None:
+        self._options = {
+            "each_round": refill == "round", "by_ratio": conflict == "ratio", "pass_on": pass_on,
+            "preemption": preemption, "patience": patience,
+        }  # fmt: skip
+        self._seeds: list[int | None] = [None] * count
+        self.state: State = made(instance, count, instance.tasks)
+
+    def open(
+        self, e: int, instance: TapFingerInstance, tasks: Tasks, seed: int | None, slot: int = 0
+    ) -> None:
+        """Begin a scenario anew, at some slot; `seed` is that of the noise, None for none."""
+        self._seeds[e] = seed
+        noise = {} if seed is not None else {"noise": 0.0}
+        options: dict[str, Any] = self._options | noise | {"slot": slot}
+        self.state = emptied(self.state, e, instance, tasks, options)
+        kernels.begin(self.state, e)
+        self._pass(e, e + 1)
+
+    def act(self, decision: Decision) -> None:
+        """Carry out a round of all scenarios that are not over.
+
+        The arrays of the decision have one axis more, that of the scenarios, in front; bundles of
+        running tasks do not change. Of a refused decision nothing is done.
+        """
+        self.carry_out(slice(None), decision)
+
+    def carry_out(self, rows: int | slice, decision: Decision) -> None:
+        """Carry out a round of one scenario, or of all."""
+        self.state = written(self.state, rows, decision)
+        first, last = (rows, rows + 1) if isinstance(rows, int) else (0, len(self._seeds))
+        code, task, cluster, e = act(self.state, first, last)
+        if code:
+            at, reason = self.state.scenario[e], REFUSALS[code].format(task=task, cluster=cluster)
+            raise OptionError(f"slot {at['slot']}, round {at['number']}: {reason}")
+        if e >= 0:
+            self._pass(first, last)
+
+    def drive(self, advance: Callable[[State], int]) -> None:
+        """Let compiled decisions change the state themselves.
+
+        `advance` simulates rounds and slots as `act` does until a scenario lacks something, which
+        it returns, or all have decided enough, when it returns -1.
+        """
+        while (e := advance(self.state)) >= 0:
+            self._provide(e)
+
+    def _pass(self, first: int, last: int) -> None:
+        """Let the slots pass that have ended."""
+        self.drive(lambda state: int(kernels.pass_slots(state, first, last)))
+
+    def _provide(self, e: int) -> None:
+        """Draw more noise of a scenario, or make room for what is booked."""
+        state = self.state
+        scenario, lacks = state.scenario[e], int(state.scenario[e]["lacks"])
+        if lacks != kernels.NOISE:
+            self.state = widened(state, max(lacks, 2 * state.slot.shape[1]), "slot", "used")
+            return
+        seed, block, tasks = self._seeds[e], int(scenario["blocks"]), int(scenario["tasks"])
+        assert seed is not None
+        ends = (block + 1) * BLOCK
+        if ends > state.noise.shape[2]:
+            self.state = state = widened(state, ends, "noise", axis=2)
+        rng = np.random.default_rng([seed, block])
+        state.noise[e, :tasks, ends - BLOCK : ends] = rng.uniform(-1.0, 1.0, size=(tasks, BLOCK))
+        scenario["blocks"] = block + 1

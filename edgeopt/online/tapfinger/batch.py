@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from numpy.typing import NDArray
+
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Decision, Tasks
     from edgeopt.online.tapfinger.state import State
+
+    Ints = NDArray[np.int64]
+
+_NOTHING: Final = np.zeros(0, dtype=np.int64)
+
 
 
 class Batch:
@@ -69,18 +76,20 @@ class Batch:
         The arrays of the decision have one axis more, that of the scenarios, in front; bundles of
         running tasks do not change. Of a refused decision nothing is done.
         """
-        self.carry_out(slice(None), decision)
+        self.carry_out(slice(None), decision, _NOTHING)
 
-    def carry_out(self, rows: int | slice, decision: Decision) -> None:
-        """Carry out a round of one scenario, or of all."""
+    def carry_out(self, rows: int | slice, decision: Decision, out: Ints) -> None:
+        """Carry out a round of one scenario, or of all; `out` is for what the next one shows."""
         self.state = written(self.state, rows, decision)
         first, last = (rows, rows + 1) if isinstance(rows, int) else (0, len(self._seeds))
-        code, task, cluster, e = act(self.state, first, last)
+        code, task, cluster, e = act(self.state, first, last, out)
         if code:
             at, reason = self.state.scenario[e], REFUSALS[code].format(task=task, cluster=cluster)
             raise OptionError(f"slot {at['slot']}, round {at['number']}: {reason}")
         if e >= 0:
             self._pass(first, last)
+            if out.size:
+                kernels.show(self.state, first, out)
 
     def drive(self, advance: Callable[[State], int]) -> None:
         """Let compiled decisions change the state themselves.

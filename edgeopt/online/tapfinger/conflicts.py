@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled, put
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.kernels import pass_slots, place, refill
+from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show
 from edgeopt.online.tapfinger.state import CHANGE, widened
 from edgeopt.options import plain_array
 
@@ -231,9 +231,11 @@ def carry_out(state: State, e: int) -> None:
         refill(state, e)
 
 
-@compiled
-def act(state: State, first: int, last: int) -> tuple[int, int, int, int]:
+@compiled(writes="out")
+def act(state: State, first: int, last: int, out: Ints) -> tuple[int, int, int, int]:
     """Carry out a round of scenarios, or nothing if one is refused; let slots pass that ended.
+
+    What the next round of the first scenario shows is written to `out`, if that has room.
 
     Returns
     -------
@@ -248,4 +250,7 @@ def act(state: State, first: int, last: int) -> tuple[int, int, int, int]:
     for e in range(first, last):
         if not state.scenario[e].over:
             carry_out(state, e)
-    return 0, -1, -1, pass_slots(state, first, last)
+    lacking = pass_slots(state, first, last)
+    if lacking < 0 and out.size > 0:
+        show(state, first, out)
+    return 0, -1, -1, lacking

@@ -12,11 +12,13 @@ from edgeopt.online.tapfinger.batch import Batch
 from edgeopt.online.tapfinger.events import Outcome, Round, Row, Running, Tasks, stretches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Decision, Held
-    from edgeopt.online.tapfinger.state import Records
+    from edgeopt.online.tapfinger.state import Records, State
 
     Ints = NDArray[np.int64]
 
@@ -61,9 +63,11 @@ class TapFingerEpisode:
             tasks = Tasks(instance.arrival, instance.kind, instance.eligible, instance.weight, waits)
         self.batch, self.row = batch, row
         self._tasks = tasks
-        self._round: Round | None = None
         self._recorded: list[Row] | None = [] if record else None
         batch.open(row, instance, tasks, scenario, slot)
+        self._scenario: Any = batch.state.scenario[row]
+        self._placed = batch.state.order["placed"][row]
+        self._look()
 
     @classmethod
     def resumed(cls, instance: TapFingerInstance, seen: Round, **options: Any) -> TapFingerEpisode:
@@ -93,7 +97,7 @@ class TapFingerEpisode:
             task[name][number] = getattr(running, name)
         new = running.start == seen.slot
         task["before"][number] = np.where(new[:, None], -1, running.bundle)
-        run._round = None
+        run._look()
         return run
 
     # --- rounds ----------------------------------------------------------------------------
@@ -108,27 +112,20 @@ class TapFingerEpisode:
         """Whether the run has ended."""
         return bool(self._scenario["over"])
 
-    @property
-    def _scenario(self) -> Any:
-        return self.batch.state.scenario[self.row]
-
     def observe(self) -> Round | None:
         """Show the clusters before the next decision, or None if the run is over."""
-        scenario = self._scenario
-        if scenario["over"]:
-            return None
-        if self._round is None:
+        if self._round is None and not self._shows[6]:
             state, tasks, e = self.batch.state, self._tasks, self.row
-            past = slice(int(scenario["arrived"]))
-            cluster = state.cluster[e]
+            slot, number, arrived = self._shows[:3]
+            N, past = state.pending.shape[1], slice(arrived)
             self._round = Round(
-                int(scenario["slot"]),
-                int(scenario["number"]),
-                cluster["free"].copy(),
+                slot,
+                number,
+                self._seen[kernels.HEAD : kernels.HEAD + 2 * N].reshape(N, 2),
                 state.pending[e].copy(),
-                cluster["waiting"].copy(),
+                self._seen[kernels.HEAD + 2 * N : kernels.HEAD + 3 * N],
                 state.crowd[e].copy(),
-                cluster["started"].copy(),
+                state.cluster["started"][e].copy(),
                 self._running(),
                 Tasks(
                     tasks.arrival[past], tasks.kind[past], tasks.eligible[past],
@@ -137,35 +134,64 @@ class TapFingerEpisode:
             )  # fmt: skip
         return self._round
 
-    def _active(self) -> Ints:
-        return self.batch.state.active[self.row, : self._scenario["active"]].copy()
-
     def _running(self) -> Running:
-        number = self._active()
-        task = self.batch.state.task[self.row, number]
-        return Running(number, *(task[name].copy() for name in Running._fields[1:]))
+        m, N = self._shows[3], self.batch.state.pending.shape[1]
+        rows = self._seen[kernels.HEAD + 3 * N :]
+        return Running(
+            rows[:m],
+            rows[m : 2 * m],
+            rows[4 * m : 6 * m].reshape(m, 2),
+            rows[3 * m : 4 * m].view(np.float64),
+            rows[2 * m : 3 * m],
+            rows[6 * m : 8 * m].reshape(m, 2),
+        )
+
+    def _room(self, active: int) -> Ints:
+        """Return room for what a round shows when so many tasks are active."""
+        return np.empty(
+            kernels.HEAD + 3 * self.batch.state.pending.shape[1] + 8 * active, dtype=np.int64
+        )
+
+    def _look(self) -> None:
+        """Look at the state anew, which something else has changed."""
+        out = self._room(int(self._scenario["active"]))
+        kernels.show(self.batch.state, self.row, out)
+        self._take(out)
+
+    def _take(self, out: Ints) -> None:
+        self._seen, self._shows, self._round = out, out[: kernels.HEAD].tolist(), None
+
+    def drive(self, advance: Callable[[State], int]) -> None:
+        """Let compiled decisions change the state themselves; see `Batch.drive`."""
+        self.batch.drive(advance)
+        self._look()
 
     def act(self, decision: Decision) -> Outcome:
         """Carry a round out; the slot passes once a round has placed no task.
 
         With `single_start` it passes after every round. Of a refused decision nothing is done.
         """
-        scenario = self._scenario
-        if scenario["over"]:
+        slot, _, _, active, done, _, over = self._shows
+        if over:
             raise OptionError("the scenario is over: no decision is due")
-        slot, active = int(scenario["slot"]), self._active()
-        self.batch.carry_out(self.row, decision)
-        self._round = None
-        started = self.batch.state.order["placed"][self.row].copy()
-        if not scenario["passed"]:
+        clusters = self._placed.size
+        served = self._seen[kernels.HEAD + 3 * clusters :][:active]
+        out = self._room(active + clusters)
+        self.batch.carry_out(self.row, decision, out)
+        self._take(out)
+        started = self._placed.copy()
+        if not self._shows[5]:
             return Outcome(started, False, _NONE)
-        served = np.concatenate([active, started[started >= 0]])
-        task = self.batch.state.task[self.row, served]
+        if self._scenario["single_start"]:
+            served = np.concatenate([served, started[started >= 0]])
+        task, completed = self.batch.state.task[self.row], _NONE
         if self._recorded is not None and served.size:
             # Of what is complete, too, the bundle is known.
-            rows = Row(slot, served, task["cluster"].copy(), task["bundle"].copy())
+            rows = Row(slot, served, task["cluster"][served], task["bundle"][served])
             self._recorded.append(rows)
-        return Outcome(started, True, served[task["completion"] == slot + 1])
+        if self._shows[4] > done:
+            completed = served[task["completion"][served] == slot + 1]
+        return Outcome(started, True, completed)
 
     # --- what has been booked of every slot ---------------------------------------------------
 

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 
 from edgeopt.online.tapfinger.state import BLOCK
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgeopt.online.tapfinger.state import State
+
+    Ints = NDArray[np.int64]
 
 NOISE: Final = -1
 """What a scenario may lack: the noise of a slot in which some task is served."""
+
+HEAD: Final = 7
+"""Numbers before what a round shows of clusters and tasks."""
 
 
 @compiled
@@ -191,6 +200,33 @@ def _over(state: State, e: int) -> bool:
     if scenario.arrived < scenario.tasks:
         return False
     return bool(scenario.completed == scenario.tasks or scenario.idle >= scenario.patience)
+
+
+@compiled(writes="out")
+def show(state: State, e: int, out: Ints) -> None:
+    """Write what a round shows: numbers, then free, waiting and, in columns, what runs.
+
+    The numbers are the slot, that of the round, how many tasks have arrived, are active, are
+    complete, how many slots have passed, and whether the run is over. Progress is in the same bits.
+    """
+    scenario = state.scenario[e]
+    clusters, m = state.pending.shape[1], scenario.active
+    out[0], out[1], out[2], out[3] = scenario.slot, scenario.number, scenario.arrived, m
+    out[4], out[5], out[6] = scenario.completed, scenario.passed, scenario.over
+    at = HEAD
+    for n in range(clusters):
+        cluster = state.cluster[e, n]
+        put(cluster.free, out[at + 2 * n : at + 2 * n + 2])
+        out[at + 2 * clusters + n] = cluster.waiting
+    at += 3 * clusters
+    progress = out[at + 3 * m : at + 4 * m].view(np.float64)
+    for i in range(m):
+        j = state.active[e, i]
+        task = state.task[e, j]
+        out[at + i], out[at + m + i], out[at + 2 * m + i] = j, task.cluster, task.start
+        progress[i] = task.progress
+        put(task.bundle, out[at + 4 * m + 2 * i : at + 4 * m + 2 * i + 2])
+        put(task.attained, out[at + 6 * m + 2 * i : at + 6 * m + 2 * i + 2])
 
 
 @compiled

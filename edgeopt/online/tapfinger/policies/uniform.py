@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@compiled
+@compiled(writes="task bundle")
 def name_tasks(
     coins: Floats, pending: Ints, free: Ints, kind: Ints, minimum: Ints, largest: tuple[int, int],
-    smallest: bool,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2]."""
+    smallest: bool, task: Ints, bundle: Ints,
+) -> None:  # fmt: skip
+    """Write the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2]."""
     clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    task[:] = -1
+    bundle[:] = 0
     chosen = np.full(clusters, -1)
     for n in range(clusters):
         count = 0
@@ -62,7 +63,6 @@ def name_tasks(
             task[n] = j
             bundle[n, 0] = least_cpu + pick // gpus
             bundle[n, 1] = least_gpu + pick % gpus
-    return task, bundle
 
 
 _ROUNDS: Final = 1024
@@ -103,7 +103,7 @@ def _simulate(
         def advance(state: State, coins: Floats = coins, tossed: Ints = tossed) -> int:
             return int(_rounds(state, episode.row, coins, tossed, largest, policy.smallest))
 
-        episode.batch.drive(advance)
+        episode.drive(advance)
 
 
 @compiled(writes="tossed")
@@ -113,6 +113,7 @@ def _rounds(
     """Simulate until the run is over or coins run out, -1, or it lacks something, its number."""
     scenario, orders = state.scenario[e], state.order[e]
     free = np.empty((orders.shape[0], 2), dtype=np.int64)
+    task, bundle = np.empty(orders.shape[0], dtype=np.int64), np.empty_like(free)
     minimum = np.empty((state.kind.shape[1], 2), dtype=np.int64)
     kind = np.empty(scenario.tasks, dtype=np.int64)
     for k in range(minimum.shape[0]):
@@ -126,8 +127,8 @@ def _rounds(
             return -1
         for n in range(free.shape[0]):
             put(state.cluster[e, n].free, free[n])
-        task, bundle = name_tasks(
-            coins[tossed[0]], state.pending[e], free, kind, minimum, largest, smallest
+        name_tasks(
+            coins[tossed[0]], state.pending[e], free, kind, minimum, largest, smallest, task, bundle
         )
         for n in range(free.shape[0]):
             orders[n].task, orders[n].score, orders[n].place = task[n], 1.0, False
@@ -152,11 +153,13 @@ class Uniform(Titled, IgnoresFeedback):
         self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, TapFingerInstance]:
         """Toss two coins for every cluster."""
-        task, bundle = name_tasks(
+        decision = Decision.void(observation.waiting.size)
+        name_tasks(
             rng.random((observation.waiting.size, 2)), observation.pending, observation.free,
             observation.tasks.kind, state.minimum, state.largest, self.smallest,
+            decision.task, decision.bundle,
         )  # fmt: skip
-        return Decision(task, bundle), state
+        return decision, state
 
     def compiled(self, environment: Any, state: TapFingerInstance) -> Kernel | None:
         """Return a compiled form of the loop over whole runs."""

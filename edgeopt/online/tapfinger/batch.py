@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _NOTHING: Final = np.zeros(0, dtype=np.int64)
 
 
-
 class Batch:
     """Scenarios side by side.
 

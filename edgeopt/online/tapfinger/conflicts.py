@@ -11,7 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled, put
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show
-from edgeopt.online.tapfinger.state import CHANGE, widened
+from edgeopt.online.tapfinger.state import widened
 from edgeopt.options import plain_array
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import padded
 from edgeopt.online.tapfinger.batch import Batch
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
+from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
 
 if TYPE_CHECKING:
@@ -189,7 +190,9 @@ class TapFingerEnvironment:
     def episode(self, scenario: int, *, record: bool = False) -> TapFingerEpisode:
         """Open a scenario at its first slot."""
         batch = self.batch(1)
-        return TapFingerEpisode(batch, 0, self.truth, scenario=int(scenario), record=record)
+        tasks = Tasks.of(self.truth)
+        batch.open(0, self.truth, tasks, int(scenario))
+        return TapFingerEpisode(batch, 0, tasks, record=record)
 
     def batch(self, count: int) -> Batch:
         """Return room for scenarios side by side, none of which is open yet."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _NONE: Final = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
 
+
 class TapFingerEpisode:
     """A run through one scenario.
 
@@ -34,37 +35,18 @@ class TapFingerEpisode:
     Parameters
     ----------
     batch, row
-        Where the run is kept, and as which of the scenarios there.
-    instance
-        Clusters and kinds of tasks, noise, cost of switching, and the rules of the mode.
+        Where the run is kept, opened before, and as which of the scenarios there.
     tasks
-        The tasks, past and future; by default those of the instance.
-    scenario
-        Seed of the noise; None for a run without any.
-    slot
-        Where it begins.
+        The tasks, past and future.
     record
         Whether to keep what every task held when.
     """
 
-    def __init__(
-        self,
-        batch: Batch,
-        row: int,
-        instance: TapFingerInstance,
-        tasks: Tasks | None = None,
-        *,
-        scenario: int | None = None,
-        slot: int = 0,
-        record: bool = False,
-    ) -> None:
-        if tasks is None:
-            waits = np.ones(instance.tasks, dtype=bool)
-            tasks = Tasks(instance.arrival, instance.kind, instance.eligible, instance.weight, waits)
+    def __init__(self, batch: Batch, row: int, tasks: Tasks, *, record: bool = False) -> None:
         self.batch, self.row = batch, row
         self._tasks = tasks
+        self._round: Round | None = None
         self._recorded: list[Row] | None = [] if record else None
-        batch.open(row, instance, tasks, scenario, slot)
         self._scenario: Any = batch.state.scenario[row]
         self._placed = batch.state.order["placed"][row]
         self._look()
@@ -76,9 +58,11 @@ class TapFingerEpisode:
         No task arrives any more and there is no noise. A running task whose bundle has changed in
         the slot pays for it only if it changes again. The options are those of the environment.
         """
-        run = cls(Batch(instance, **options), 0, instance, seen.tasks, slot=seen.slot)
-        state, running, e = run.batch.state, seen.running, run.row
-        scenario, cluster, task = state.scenario[e], state.cluster[e], run.task
+        batch, e = Batch(instance, **options), 0
+        batch.open(e, instance, seen.tasks, None, seen.slot)
+        state, running = batch.state, seen.running
+        scenario, cluster = state.scenario[e], state.cluster[e]
+        task = state.task[e, : seen.tasks.waits.size]
         active, number = running.task.size, running.task
         complete = ~seen.tasks.waits
         complete[number] = False
@@ -97,8 +81,7 @@ class TapFingerEpisode:
             task[name][number] = getattr(running, name)
         new = running.start == seen.slot
         task["before"][number] = np.where(new[:, None], -1, running.bundle)
-        run._look()
-        return run
+        return cls(batch, e, seen.tasks)
 
     # --- rounds ----------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.kernels import compiled, put
-
 from edgeopt.online.tapfinger.state import BLOCK
 
 if TYPE_CHECKING:

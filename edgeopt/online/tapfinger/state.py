@@ -1,4 +1,4 @@
-"""All that scenarios side by side consist of, in arrays: clusters, tasks, rules, decisions, logs."""
+"""All that scenarios side by side consist of, in arrays: clusters, tasks, decisions, logs."""
 
 from __future__ import annotations
 
@@ -223,6 +223,9 @@ def emptied(
         task[name] = -1
     task["arrival"], task["kind"] = tasks.arrival, tasks.kind
     task["choice"] = tasks.eligible.sum(axis=1, dtype=np.int64)
+    order = state.order[e]
+    order[:] = np.zeros((), ORDER)
+    order["task"] = order["placed"] = -1
     state.eligible[e, :size] = tasks.eligible
     state.waits[e], state.pending[e], state.crowd[e] = True, -1, 0
     return state

@@ -236,6 +236,16 @@ def action_of(seen: Round, decision: Decision) -> Ints:
     return np.column_stack([place, np.where(named[:, None], decision.bundle, 0)])
 
 
+@compiled
+def outside(mask: Flags, action: Ints) -> int:
+    """Return the first cluster whose action is not in the table of actions, -1 if there is none."""
+    for n in range(action.shape[0]):
+        for axis in range(3):
+            if not 0 <= action[n, axis] < mask.shape[1 + axis]:
+                return n
+    return -1
+
+
 @compiled(writes="task bundle refused")
 def decode(
     pending: Ints, mask: Flags, action: Ints, task: Ints, bundle: Ints, refused: Flags
@@ -250,17 +260,17 @@ def decode(
             task[n], bundle[n, 0], bundle[n, 1] = pending[n, place], cpu, gpu
 
 
-def checked(action: ArrayLike, mask: Flags) -> Ints:
-    """Return actions as an array, shape [..., N, 3], refused if one is not in the table."""
+def as_actions(action: ArrayLike, *lead: int) -> Ints:
+    """Return actions as an array, shape [..., 3]."""
     chosen = np.ascontiguousarray(action, dtype=np.int64)
-    shape = (*mask.shape[:-3], 3)
-    if chosen.shape != shape:
-        raise OptionError(f"the action must have shape {list(shape)}, not {chosen.shape}")
-    outside = (chosen < 0) | (chosen >= np.array(mask.shape[-3:]))
-    if outside.any():
-        at = tuple(np.argwhere(outside)[0][:-1].tolist())
-        raise OptionError(f"cluster {at[-1]}: there is no action {tuple(chosen[at].tolist())}")
+    if chosen.shape != (*lead, 3):
+        raise OptionError(f"the action must have shape {[*lead, 3]}, not {chosen.shape}")
     return chosen
+
+
+def no_such(n: int, action: Ints) -> OptionError:
+    """Say that an action of a cluster is not in the table."""
+    return OptionError(f"cluster {n}: there is no action {tuple(action[n].tolist())}")
 
 
 def decision_of(
@@ -291,7 +301,10 @@ def decision_of(
     """
     decision = Decision.void(seen.pending.shape[0])
     refused = np.empty(decision.task.size, dtype=np.bool_)
-    decode(seen.pending, mask, checked(action, mask), decision.task, decision.bundle, refused)
+    chosen = as_actions(action, decision.task.size)
+    if (n := outside(mask, chosen)) >= 0:
+        raise no_such(n, chosen)
+    decode(seen.pending, mask, chosen, decision.task, decision.bundle, refused)
     wanted = None if score is None else np.asarray(score, dtype=np.float64)
     return decision._replace(score=wanted), refused
 

@@ -19,7 +19,7 @@ except ImportError as error:
     raise missing("gymnasium", error) from error
 
 if TYPE_CHECKING:
-    from edgeopt.online.tapfinger.adapters.session import Truth
+    from edgeopt.online.tapfinger.adapters.session import Step, Truth
 
 
 class TapFingerEnv(gymnasium.Env[Any, Any]):
@@ -101,8 +101,8 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
         choice, score = (action["choice"], action["score"]) if self._scored else (action, None)
         step = self.session.step([choice], None if score is None else [score])
         reward = step.shared[0] if self._shared else step.local[0].sum()
-        observation, info = self._shown(step.details)
+        observation, info = self._shown(step)
         return observation, float(reward), bool(step.terminated[0]), bool(step.truncated[0]), info
 
-    def _shown(self, details: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return shown(self.session.observation, 0), {name: one[0] for name, one in details.items()}
+    def _shown(self, step: Step) -> tuple[Any, dict[str, Any]]:
+        return shown(step.observation, 0), {name: one[0] for name, one in step.details.items()}

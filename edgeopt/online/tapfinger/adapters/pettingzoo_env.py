@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gymnasium import spaces
 
-    from edgeopt.online.tapfinger.adapters.session import Truth
+    from edgeopt.online.tapfinger.adapters.session import Step, Truth
 
 
 class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
@@ -119,9 +119,9 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         """Begin a new run; the seed draws the instance, unless it is given, and the scenario."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        details = self.session.open({0: self._rng})
+        step = self.session.open({0: self._rng})
         self.agents = self.possible_agents.copy()
-        return self._observations(), self._infos(details)
+        return self._observations(step), self._infos(step)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Carry out the actions of a round; an agent without an action does nothing.
@@ -137,11 +137,11 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         if any(over):
             self.agents = []
         return (
-            self._observations(),
+            self._observations(step),
             rewards,
             dict.fromkeys(agents, over[0]),
             dict.fromkeys(agents, over[1]),
-            self._infos(step.details),
+            self._infos(step),
         )
 
     def _gathered(self, actions: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -156,20 +156,24 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         given = [actions.get(agent, nothing) for agent in self.possible_agents]
         return [[one["choice"] for one in given]], [[one["score"] for one in given]]
 
-    def _observations(self) -> dict[str, Any]:
-        whole = shown(self.session.observation, 0)
+    def _observations(self, step: Step) -> dict[str, Any]:
+        whole = shown(step.observation, 0)
         return {
             agent: {name: part[n] for name, part in whole.items()}
             for n, agent in enumerate(self.possible_agents)
         }
 
-    def _infos(self, details: dict[str, Any]) -> dict[str, Any]:
+    def _infos(self, step: Step) -> dict[str, Any]:
         """Hand every agent its entries of what is known, and what concerns all of them."""
-        known = {name: one[0].tolist() for name, one in details.items()}
+        slot, number, passed = int(step.slot[0]), int(step.number[0]), int(step.passed[0])
+        own = zip(
+            self.possible_agents, step.started[0].tolist(), step.stood[0].tolist(),
+            step.refused[0].tolist(), strict=True,
+        )  # fmt: skip
         return {
             agent: {
-                name: value[n] if isinstance(value, list) else value
-                for name, value in known.items()
+                "slot": slot, "round": number, "passed": passed,
+                "started": started, "stood": stood, "refused": refused,
             }
-            for n, agent in enumerate(self.possible_agents)
-        }
+            for agent, started, stood, refused in own
+        }  # fmt: skip

@@ -12,9 +12,11 @@ from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.kernels import compiled, put
 from edgeopt.online.tapfinger.adapters.encoding import (
     Observation,
-    checked,
+    as_actions,
     decode,
     encode,
+    no_such,
+    outside,
     room_for,
 )
 from edgeopt.online.tapfinger.conflicts import carry_out
@@ -55,10 +57,16 @@ class Step(NamedTuple):
         Whether all tasks are complete, shape [E].
     truncated
         Whether the run was stopped before that, shape [E].
-    details
-        ``slot`` and ``round`` of the observation, and how many slots have ``passed``, shapes [E];
-        the task that each cluster has ``started`` (-1 for none), whether what it has named
-        ``stood``, not lost to another cluster, and whether its action was ``refused``, [E, N].
+    slot, number
+        Slot of the observation, and number of its round, shape [E].
+    passed
+        How many slots have passed, shape [E].
+    started
+        Task that each cluster has started, -1 for none, shape [E, N].
+    stood
+        Whether what it has named was not lost to another cluster, shape [E, N].
+    refused
+        Whether its action was not allowed, shape [E, N].
     """
 
     observation: Observation
@@ -66,7 +74,20 @@ class Step(NamedTuple):
     local: Floats
     terminated: Flags
     truncated: Flags
-    details: dict[str, NDArray[Any]]
+    slot: Ints
+    number: Ints
+    passed: Ints
+    started: Ints
+    stood: Flags
+    refused: Flags
+
+    @property
+    def details(self) -> dict[str, NDArray[Any]]:
+        """What is neither observed nor earned, by name; that of the number is ``round``."""
+        return {
+            "slot": self.slot, "round": self.number, "passed": self.passed,
+            "started": self.started, "stood": self.stood, "refused": self.refused,
+        }  # fmt: skip
 
 
 class Session:
@@ -90,12 +111,8 @@ class Session:
         self.environments = [environment] * count
         self._batch = environment.batch(count)
         self._observation, self._boxes = room_for(self.instance, count)
+        self._score = np.ones((count, self.instance.clusters))
         self._begun = False
-
-    @property
-    def observation(self) -> Observation:
-        """The round to decide in every scenario, in arrays that every step writes anew."""
-        return self._observation
 
     @property
     def environment(self) -> TapFingerEnvironment:
@@ -117,7 +134,7 @@ class Session:
     def _draw(self, rng: np.random.Generator) -> TapFingerInstance:
         return self._truth if isinstance(self._truth, TapFingerInstance) else self._truth(rng)
 
-    def open(self, streams: Mapping[int, np.random.Generator]) -> dict[str, NDArray[Any]]:
+    def open(self, streams: Mapping[int, np.random.Generator]) -> Step:
         """Begin runs anew: each draws its instance, unless it is fixed, and then its scenario."""
         for e, rng in streams.items():
             truth = self._draw(rng)
@@ -129,55 +146,63 @@ class Session:
                 self.environments[e] = replace(self.environments[e], truth=truth)
             seed = int(self.environments[e].scenarios(rng, 1)[0])
             self._batch.open(e, truth, Tasks.of(truth), seed)
-            encode(self._batch.state, e, self._observation, self._boxes)
         self._begun = True
-        return self._details()
+        step = self._empty()
+        _pass(self._batch.state, step, self._boxes)
+        return step
 
     def step(self, action: ArrayLike, score: ArrayLike | None = None) -> Step:
         """Carry out the actions of a round, [E, N, 3], with scores, [E, N]; see `decision_of`."""
-        state, seen = self._batch.state, self._observation
-        if not self._begun or state.scenario["over"].any():
+        count, clusters = self._score.shape
+        chosen, wanted = as_actions(action, count, clusters), self._score
+        if score is not None:
+            wanted = np.array(score, dtype=np.float64)
+            if wanted.shape != self._score.shape or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+                raise OptionError(f"score: must have shape [{count}, {clusters}] and lie in [0, 1]")
+        step = self._empty()
+        e, n, lacking = _step(self._batch.state, chosen, wanted, step, self._boxes)
+        if n >= 0:
+            raise no_such(n, chosen[e])
+        if e >= 0 or not self._begun:
             raise OptionError("no run is open: reset the environment first")
-        chosen = checked(action, seen.mask)
-        wanted = np.ones(chosen.shape[:-1]) if score is None else np.asarray(score, dtype=float)
-        if score is not None and not ((wanted >= 0.0) & (wanted <= 1.0)).all():
-            raise OptionError("score: must lie in [0, 1]")
-        _take(state, chosen, np.broadcast_to(wanted, chosen.shape[:-1]), seen.mask)
-        self._batch.drive(self._pass)
-        scenario = self._batch.state.scenario
-        passed, over = scenario["passed"] > 0, scenario["over"]
-        done = over & (scenario["completed"] == scenario["tasks"])
+        if lacking >= 0:
+            self._batch.drive(lambda state: int(_pass(state, step, self._boxes)))
+        return step
+
+    def _empty(self) -> Step:
+        """Return arrays for what a round comes to."""
+        one, each = self._score.shape[:1], self._score.shape
         return Step(
-            seen,
-            -(scenario["alive"] * passed).astype(np.float64),
-            -(state.cluster["around"] * passed[:, None]).astype(np.float64),
-            done,
-            over & ~done,
-            self._details(),
-        )
-
-    def _pass(self, state: State) -> int:
-        return int(_pass(state, self._observation, self._boxes))
-
-    def _details(self) -> dict[str, NDArray[Any]]:
-        scenario, order = self._batch.state.scenario, self._batch.state.order
-        return {
-            "slot": scenario["slot"].copy(),
-            "round": scenario["number"].copy(),
-            "passed": scenario["passed"].copy(),
-            "started": order["placed"].copy(),
-            "stood": order["stood"].copy(),
-            "refused": order["refused"].copy(),
-        }
+            self._observation, np.empty(one), np.empty(each),
+            np.empty(one, dtype=np.bool_), np.empty(one, dtype=np.bool_),
+            np.empty(one, dtype=np.int64), np.empty(one, dtype=np.int64),
+            np.empty(one, dtype=np.int64), np.empty(each, dtype=np.int64),
+            np.empty(each, dtype=np.bool_), np.empty(each, dtype=np.bool_),
+        )  # fmt: skip
 
 
-@compiled
-def _take(state: State, action: Ints, score: Floats, mask: Flags) -> None:
-    """Carry out actions."""
-    clusters = score.shape[1]
+@compiled(writes="boxes")
+def _step(
+    state: State, action: Ints, score: Floats, step: Step, boxes: Ints
+) -> tuple[int, int, int]:
+    """Carry out actions and let slots pass.
+
+    Returns
+    -------
+    A scenario and its cluster whose action is not in the table, or a scenario that is over and -1,
+    or -1 twice; and the scenario that lacks something, or -1.
+    """
+    count, clusters = score.shape
+    mask = step.observation.mask
+    for e in range(count):
+        if state.scenario[e].over:
+            return e, -1, -1
+        n = outside(mask[e], action[e])
+        if n >= 0:
+            return e, n, -1
     task, bundle = np.empty(clusters, dtype=np.int64), np.empty((clusters, 2), dtype=np.int64)
     refused = np.empty(clusters, dtype=np.bool_)
-    for e in range(score.shape[0]):
+    for e in range(count):
         decode(state.pending[e], mask[e], action[e], task, bundle, refused)
         for n in range(clusters):
             order = state.order[e, n]
@@ -185,14 +210,27 @@ def _take(state: State, action: Ints, score: Floats, mask: Flags) -> None:
             order.refused = refused[n]
             put(bundle[n], order.bundle)
         carry_out(state, e)
+    return -1, -1, _pass(state, step, boxes)
 
 
 @compiled(writes="boxes")
-def _pass(state: State, seen: Observation, boxes: Ints) -> int:
-    """Let slots pass that have ended, and write what is seen then; or say which one lacks what."""
-    count = state.scenario.size
+def _pass(state: State, step: Step, boxes: Ints) -> int:
+    """Let slots pass that have ended, and write what came of it; or say which one lacks what."""
+    count, clusters = step.local.shape
     lacking = pass_slots(state, 0, count)
-    if lacking < 0:
-        for e in range(count):
-            encode(state, e, seen, boxes)
-    return lacking
+    if lacking >= 0:
+        return lacking
+    for e in range(count):
+        encode(state, e, step.observation, boxes)
+        scenario = state.scenario[e]
+        done = scenario.completed == scenario.tasks
+        step.terminated[e], step.truncated[e] = scenario.over and done, scenario.over and not done
+        step.slot[e], step.number[e] = scenario.slot, scenario.number
+        step.passed[e] = scenario.passed
+        step.shared[e] = -scenario.alive if scenario.passed > 0 else 0
+        for n in range(clusters):
+            order, around = state.order[e, n], state.cluster[e, n].around
+            step.local[e, n] = -around if scenario.passed > 0 else 0
+            step.started[e, n] = order.placed
+            step.stood[e, n], step.refused[e, n] = order.stood, order.refused
+    return -1

@@ -92,6 +92,7 @@ class TapFingerVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.session = Session(truth, num_envs, **options)
         self._shared, self._scored, self._copy = reward == "shared", scored, copy
         self._streams = dict(enumerate(np.random.default_rng().spawn(num_envs)))
+        self._everywhere = np.ones(num_envs, dtype=np.bool_)
         instance = self.session.instance
         self.single_observation_space = observation_space(instance, instance.clusters)
         self.single_action_space = action_space(instance, instance.clusters, scored=scored)
@@ -123,23 +124,17 @@ class TapFingerVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         choice, score = (actions["choice"], actions["score"]) if self._scored else (actions, None)
         step = self.session.step(choice, score)
         reward = step.shared if self._shared else step.local.sum(axis=1)
-        details, final = step.details, self._final(step)
+        final: dict[str, Any] = {}
         over = np.flatnonzero(step.terminated | step.truncated).tolist()
-        if over:
-            details = self.session.open({e: self._streams[e] for e in over})
-        observation, info = self._shown(details)
-        return observation, reward, step.terminated, step.truncated, info | final
-
-    def _final(self, step: Step) -> dict[str, Any]:
-        """Return what the runs that are over came to, as Gymnasium has it."""
-        info: dict[str, Any] = {}
-        for e in np.flatnonzero(step.terminated | step.truncated).tolist():
+        for e in over:
             details = {name: one[e] for name, one in step.details.items()}
             last = {"final_obs": shown(step.observation, e), "final_info": details}
-            info = self._add_info(info, last, e)
-        return info
+            final = self._add_info(final, last, e)
+        begun = self.session.open({e: self._streams[e] for e in over}) if over else step
+        observation, info = self._shown(begun)
+        return observation, reward, step.terminated, step.truncated, info | final
 
-    def _shown(self, details: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        everywhere = np.ones(self.num_envs, dtype=np.bool_)
-        info = details | {f"_{name}": everywhere for name in details}
-        return shown(self.session.observation, copy=self._copy), info
+    def _shown(self, step: Step) -> tuple[Any, dict[str, Any]]:
+        info = step.details
+        info |= {f"_{name}": self._everywhere for name in info}
+        return shown(step.observation, copy=self._copy), info

@@ -9,7 +9,9 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import kernels
 from edgeopt.online.tapfinger.conflicts import REFUSALS, act, written
+from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.online.tapfinger.state import BLOCK, emptied, made, widened
+from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Decision, Tasks
+    from edgeopt.online.tapfinger.events import Decision
     from edgeopt.online.tapfinger.state import State
 
     Ints = NDArray[np.int64]
@@ -26,18 +28,24 @@ if TYPE_CHECKING:
 _NOTHING: Final = np.zeros(0, dtype=np.int64)
 
 
-class Batch:
-    """Scenarios side by side.
+class TapFingerBatch:
+    """Scenarios side by side, made by `TapFingerEnvironment.batch`.
 
     Parameters
     ----------
     instance
-        Clusters, kinds of tasks and rules. An instance that is opened has as many clusters, kinds,
+        Clusters, kinds of tasks and rules. Any instance that is opened has as many clusters, kinds,
         places in a pending set, and CPU cores and GPUs in its largest bundle.
     count
-        Number of scenarios.
+        Number of scenarios E.
     refill, conflict, pass_on, preemption, patience
-        See `TapFingerEpisode`.
+        See `TapFingerEnvironment`.
+
+    Attributes
+    ----------
+    state
+        All scenarios in arrays, whose first axis is the scenario: what they show, what has been
+        decided in the last round, and what has come of it. Another object when it has grown.
     """
 
     def __init__(
@@ -51,36 +59,70 @@ class Batch:
         preemption: bool = True,
         patience: int = 1000,
     ) -> None:
+        check_whole("count", count, 1)
         self._options = {
             "each_round": refill == "round", "by_ratio": conflict == "ratio", "pass_on": pass_on,
             "preemption": preemption, "patience": patience,
         }  # fmt: skip
-        self._seeds: list[int | None] = [None] * count
-        self.state: State = made(instance, count, instance.tasks)
+        self.seeds: list[int | None] = [None] * count
+        self.state: State = made(instance, count)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """Which scenarios are over, or have not been opened, shape [E]."""
+        return self.state.scenario["over"].copy()
 
     def open(
-        self, e: int, instance: TapFingerInstance, tasks: Tasks, seed: int | None, slot: int = 0
+        self,
+        e: int,
+        instance: TapFingerInstance,
+        seed: int | None,
+        *,
+        tasks: Tasks | None = None,
+        slot: int = 0,
     ) -> None:
-        """Begin a scenario anew, at some slot; `seed` is that of the noise, None for none."""
-        self._seeds[e] = seed
+        """Begin a scenario anew.
+
+        Parameters
+        ----------
+        e
+            Its number.
+        instance
+            Its instance.
+        seed
+            Seed of the noise, None for none.
+        tasks
+            Its tasks, past and future; by default those of the instance.
+        slot
+            Slot in which it begins.
+        """
         noise = {} if seed is not None else {"noise": 0.0}
         options: dict[str, Any] = self._options | noise | {"slot": slot}
-        self.state = emptied(self.state, e, instance, tasks, options)
+        self.seeds[e] = seed
+        self.state = emptied(self.state, e, instance, tasks or Tasks.of(instance), options)
         kernels.begin(self.state, e)
         self._pass(e, e + 1)
 
     def act(self, decision: Decision) -> None:
-        """Carry out a round of all scenarios that are not over.
+        """Carry out a round of all scenarios that are not over; each as an episode of its own.
 
-        The arrays of the decision have one axis more, that of the scenarios, in front; bundles of
-        running tasks do not change. Of a refused decision nothing is done.
+        Parameters
+        ----------
+        decision
+            What every cluster does. The arrays have one axis more, that of the scenarios, in front.
+            No bundle of a running task changes.
+
+        Raises
+        ------
+        OptionError
+            If it cannot be carried out in some scenario; then nothing of it is.
         """
         self.carry_out(slice(None), decision, _NOTHING)
 
     def carry_out(self, rows: int | slice, decision: Decision, out: Ints) -> None:
         """Carry out a round of one scenario, or of all; `out` is for what the next one shows."""
         self.state = written(self.state, rows, decision)
-        first, last = (rows, rows + 1) if isinstance(rows, int) else (0, len(self._seeds))
+        first, last = (rows, rows + 1) if isinstance(rows, int) else (0, len(self.seeds))
         code, task, cluster, e = act(self.state, first, last, out)
         if code:
             at, reason = self.state.scenario[e], REFUSALS[code].format(task=task, cluster=cluster)
@@ -110,7 +152,7 @@ class Batch:
         if lacks != kernels.NOISE:
             self.state = widened(state, max(lacks, 2 * state.slot.shape[1]), "slot", "used")
             return
-        seed, block, tasks = self._seeds[e], int(scenario["blocks"]), int(scenario["tasks"])
+        seed, block, tasks = self.seeds[e], int(scenario["blocks"]), int(scenario["tasks"])
         assert seed is not None
         ends = (block + 1) * BLOCK
         if ends > state.noise.shape[2]:

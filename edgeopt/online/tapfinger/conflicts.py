@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show
 from edgeopt.online.tapfinger.state import widened
@@ -80,7 +80,8 @@ def _free_after(state: State, e: int, free: Ints) -> tuple[int, int, int]:
     """Check the changes of bundles and write what would be free."""
     scenario = state.scenario[e]
     for n in range(free.shape[0]):
-        put(state.cluster[e, n].free, free[n])
+        for r in range(2):
+            free[n, r] = state.cluster[e, n].free[r]
     for i in range(scenario.changes):
         j, other = state.change[e, i].task, state.change[e, i].bundle
         if not scenario.preemption:

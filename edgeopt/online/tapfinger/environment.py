@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import padded
-from edgeopt.online.tapfinger.batch import Batch
+from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
@@ -190,13 +190,12 @@ class TapFingerEnvironment:
     def episode(self, scenario: int, *, record: bool = False) -> TapFingerEpisode:
         """Open a scenario at its first slot."""
         batch = self.batch(1)
-        tasks = Tasks.of(self.truth)
-        batch.open(0, self.truth, tasks, int(scenario))
-        return TapFingerEpisode(batch, 0, tasks, record=record)
+        batch.open(0, self.truth, int(scenario))
+        return TapFingerEpisode(batch, 0, Tasks.of(self.truth), record=record)
 
-    def batch(self, count: int) -> Batch:
+    def batch(self, count: int) -> TapFingerBatch:
         """Return room for scenarios side by side, none of which is open yet."""
-        return Batch(
+        return TapFingerBatch(
             self.truth, count, refill=self.refill, conflict=self.conflict, pass_on=self.pass_on,
             preemption=self.preemption, patience=self.patience,
         )  # fmt: skip

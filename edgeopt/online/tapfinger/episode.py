@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import kernels
-from edgeopt.online.tapfinger.batch import Batch
+from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.events import Outcome, Round, Row, Running, Tasks, stretches
 
 if TYPE_CHECKING:
@@ -42,12 +42,14 @@ class TapFingerEpisode:
         Whether to keep what every task held when.
     """
 
-    def __init__(self, batch: Batch, row: int, tasks: Tasks, *, record: bool = False) -> None:
+    def __init__(
+        self, batch: TapFingerBatch, row: int, tasks: Tasks, *, record: bool = False
+    ) -> None:
         self.batch, self.row = batch, row
         self._tasks = tasks
         self._round: Round | None = None
         self._recorded: list[Row] | None = [] if record else None
-        self._scenario: Any = batch.state.scenario[row]
+        self._now: Any = batch.state.scenario[row]
         self._placed = batch.state.order["placed"][row]
         self._look()
 
@@ -58,8 +60,8 @@ class TapFingerEpisode:
         No task arrives any more and there is no noise. A running task whose bundle has changed in
         the slot pays for it only if it changes again. The options are those of the environment.
         """
-        batch, e = Batch(instance, **options), 0
-        batch.open(e, instance, seen.tasks, None, seen.slot)
+        batch, e = TapFingerBatch(instance, **options), 0
+        batch.open(e, instance, None, tasks=seen.tasks, slot=seen.slot)
         state, running = batch.state, seen.running
         scenario, cluster = state.scenario[e], state.cluster[e]
         task = state.task[e, : seen.tasks.waits.size]
@@ -91,9 +93,14 @@ class TapFingerEpisode:
         return self.batch.state.task[self.row, : self._tasks.arrival.size]
 
     @property
+    def scenario(self) -> int | None:
+        """Seed of the noise, None for none."""
+        return self.batch.seeds[self.row]
+
+    @property
     def over(self) -> bool:
         """Whether the run has ended."""
-        return bool(self._scenario["over"])
+        return bool(self._now["over"])
 
     def observe(self) -> Round | None:
         """Show the clusters before the next decision, or None if the run is over."""
@@ -137,7 +144,7 @@ class TapFingerEpisode:
 
     def _look(self) -> None:
         """Look at the state anew, which something else has changed."""
-        out = self._room(int(self._scenario["active"]))
+        out = self._room(int(self._now["active"]))
         kernels.show(self.batch.state, self.row, out)
         self._take(out)
 
@@ -145,7 +152,7 @@ class TapFingerEpisode:
         self._seen, self._shows, self._round = out, out[: kernels.HEAD].tolist(), None
 
     def drive(self, advance: Callable[[State], int]) -> None:
-        """Let compiled decisions change the state themselves; see `Batch.drive`."""
+        """Let compiled decisions change the state themselves; see `TapFingerBatch.drive`."""
         self.batch.drive(advance)
         self._look()
 
@@ -165,7 +172,7 @@ class TapFingerEpisode:
         started = self._placed.copy()
         if not self._shows[5]:
             return Outcome(started, False, _NONE)
-        if self._scenario["single_start"]:
+        if self._now["single_start"]:
             served = np.concatenate([served, started[started >= 0]])
         task, completed = self.batch.state.task[self.row], _NONE
         if self._recorded is not None and served.size:
@@ -181,22 +188,22 @@ class TapFingerEpisode:
     @property
     def alive(self) -> Ints:
         """Tasks in the system during each slot, shape [T]."""
-        return self.batch.state.slot["alive"][self.row, : self._scenario["booked"]]
+        return self.batch.state.slot["alive"][self.row, : self._now["booked"]]
 
     @property
     def used(self) -> Ints:
         """CPU cores and GPUs held during each slot, shape [T, N, 2]."""
-        return self.batch.state.used[self.row, : self._scenario["booked"]]
+        return self.batch.state.used[self.row, : self._now["booked"]]
 
     @property
     def rounds(self) -> Ints:
         """Rounds of decisions in each slot, shape [T]."""
-        return self.batch.state.slot["rounds"][self.row, : self._scenario["booked"]]
+        return self.batch.state.slot["rounds"][self.row, : self._now["booked"]]
 
     @property
     def lost(self) -> int:
         """How often a cluster has lost a task that it would have started."""
-        return int(self._scenario["lost"])
+        return int(self._now["lost"])
 
     @property
     def held(self) -> Held:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.state import BLOCK
 
 if TYPE_CHECKING:
@@ -215,7 +215,8 @@ def show(state: State, e: int, out: Ints) -> None:
     at = HEAD
     for n in range(clusters):
         cluster = state.cluster[e, n]
-        put(cluster.free, out[at + 2 * n : at + 2 * n + 2])
+        for r in range(2):
+            out[at + 2 * n + r] = cluster.free[r]
         out[at + 2 * clusters + n] = cluster.waiting
     at += 3 * clusters
     progress = out[at + 3 * m : at + 4 * m].view(np.float64)
@@ -224,8 +225,9 @@ def show(state: State, e: int, out: Ints) -> None:
         task = state.task[e, j]
         out[at + i], out[at + m + i], out[at + 2 * m + i] = j, task.cluster, task.start
         progress[i] = task.progress
-        put(task.bundle, out[at + 4 * m + 2 * i : at + 4 * m + 2 * i + 2])
-        put(task.attained, out[at + 6 * m + 2 * i : at + 6 * m + 2 * i + 2])
+        for r in range(2):
+            out[at + 4 * m + 2 * i + r] = task.bundle[r]
+            out[at + 6 * m + 2 * i + r] = task.attained[r]
 
 
 @compiled

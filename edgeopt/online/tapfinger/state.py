@@ -156,11 +156,13 @@ class State(NamedTuple):
     used: Ints
 
 
-def made(instance: TapFingerInstance, count: int, tasks: int) -> State:
-    """Return a number of scenarios, each without a task, with room for so many."""
-    N, K, P = instance.clusters, instance.task_kinds, instance.pending
+def made(instance: TapFingerInstance, count: int) -> State:
+    """Return a number of scenarios, none of which is open, with room for as many tasks."""
+    N, K, P, tasks = instance.clusters, instance.task_kinds, instance.pending, instance.tasks
+    scenario = np.zeros(count, SCENARIO)
+    scenario["over"] = True
     return State(
-        scenario=np.zeros(count, SCENARIO),
+        scenario=scenario,
         cluster=np.zeros((count, N), CLUSTER),
         kind=np.zeros((count, K), KIND),
         task=np.zeros((count, tasks), TASK),

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.adapters.encoding import (
     Observation,
     as_actions,
@@ -145,7 +145,7 @@ class Session:
                         raise OptionError(f"{name}: {says}")
                 self.environments[e] = replace(self.environments[e], truth=truth)
             seed = int(self.environments[e].scenarios(rng, 1)[0])
-            self._batch.open(e, truth, Tasks.of(truth), seed)
+            self._batch.open(e, truth, seed)
         self._begun = True
         step = self._empty()
         _pass(self._batch.state, step, self._boxes)
@@ -208,7 +208,7 @@ def _step(
             order = state.order[e, n]
             order.task, order.score, order.place = task[n], score[e, n], False
             order.refused = refused[n]
-            put(bundle[n], order.bundle)
+            order.bundle[0], order.bundle[1] = bundle[n, 0], bundle[n, 1]
         carry_out(state, e)
     return -1, -1, _pass(state, step, boxes)
 

@@ -328,9 +328,9 @@ def _cheapest(
         if j < 0:
             continue
         lead = leads[kind[j]]
-        if lead < 0 or weight[waits[lead]] == weight[j]:
-            if lead < 0 or (choice[i], j) < (choice[lead], waits[lead]):
-                leads[kind[j]] = i
+        same = lead >= 0 and weight[waits[lead]] == weight[j]
+        if lead < 0 or (same and (choice[i], j) < (choice[lead], waits[lead])):
+            leads[kind[j]] = i
     for i in range(waits.size):
         j = waits[i]
         if j < 0:

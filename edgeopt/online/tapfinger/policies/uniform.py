@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.online.simulate import IgnoresFeedback, Titled, run_policy
 from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
@@ -117,7 +117,8 @@ def _rounds(
     minimum = np.empty((state.kind.shape[1], 2), dtype=np.int64)
     kind = np.empty(scenario.tasks, dtype=np.int64)
     for k in range(minimum.shape[0]):
-        put(state.kind[e, k].minimum, minimum[k])
+        for r in range(2):
+            minimum[k, r] = state.kind[e, k].minimum[r]
     for j in range(kind.size):
         kind[j] = state.task[e, j].kind
     while True:
@@ -126,13 +127,14 @@ def _rounds(
         if scenario.over or tossed[0] == coins.shape[0]:
             return -1
         for n in range(free.shape[0]):
-            put(state.cluster[e, n].free, free[n])
+            for r in range(2):
+                free[n, r] = state.cluster[e, n].free[r]
         name_tasks(
             coins[tossed[0]], state.pending[e], free, kind, minimum, largest, smallest, task, bundle
         )
         for n in range(free.shape[0]):
             orders[n].task, orders[n].score, orders[n].place = task[n], 1.0, False
-            put(bundle[n], orders[n].bundle)
+            orders[n].bundle[0], orders[n].bundle[1] = bundle[n, 0], bundle[n, 1]
         tossed[0] += 1
         carry_out(state, e)
 

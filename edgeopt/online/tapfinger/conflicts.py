@@ -236,12 +236,9 @@ def carry_out(state: State, e: int) -> None:
 def act(state: State, first: int, last: int, out: Ints) -> tuple[int, int, int, int]:
     """Carry out a round of scenarios, or nothing if one is refused; let slots pass that ended.
 
-    What the next round of the first scenario shows is written to `out`, if that has room.
-
-    Returns
-    -------
-    Why it is refused, and the task and cluster that it is about; and the scenario, which without
-    a refusal is the first that lacks something for its slot to pass, or -1.
+    What the next round of the first scenario shows is written to `out`, if that has room. Returned
+    are why it is refused, and the task and cluster that it is about; and the scenario, which
+    without a refusal is the first that lacks something for its slot to pass, or -1.
     """
     for e in range(first, last):
         if not state.scenario[e].over:

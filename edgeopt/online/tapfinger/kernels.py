@@ -161,9 +161,7 @@ def _lacks(state: State, e: int) -> int:
 def pass_slot(state: State, e: int) -> bool:
     """Book a slot and let it pass, and those after it in which no task is in the system.
 
-    Returns
-    -------
-    Whether it could: otherwise the scenario `lacks` something.
+    It does not, and False is returned, if the scenario `lacks` something.
     """
     scenario = state.scenario[e]
     scenario.lacks = _lacks(state, e)

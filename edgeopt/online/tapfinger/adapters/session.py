@@ -185,12 +185,10 @@ class Session:
 def _step(
     state: State, action: Ints, score: Floats, step: Step, boxes: Ints
 ) -> tuple[int, int, int]:
-    """Carry out actions and let slots pass.
+    """Carry out actions, let slots pass, and return what stands in the way, -1 where nothing does.
 
-    Returns
-    -------
-    A scenario and its cluster whose action is not in the table, or a scenario that is over and -1,
-    or -1 twice; and the scenario that lacks something, or -1.
+    That is a scenario and its cluster whose action is not in the table, or a scenario that is over
+    and -1; and the scenario that lacks something.
     """
     count, clusters = score.shape
     mask = step.observation.mask

@@ -104,13 +104,12 @@ class TapFingerEpisode:
 
     def observe(self) -> Round | None:
         """Show the clusters before the next decision, or None if the run is over."""
-        if self._round is None and not self._shows[6]:
+        if self._round is None and not self._shows.over:
             state, tasks, e = self.batch.state, self._tasks, self.row
-            slot, number, arrived = self._shows[:3]
-            N, past = state.pending.shape[1], slice(arrived)
+            N, past = state.pending.shape[1], slice(self._shows.arrived)
             self._round = Round(
-                slot,
-                number,
+                self._shows.slot,
+                self._shows.number,
                 self._seen[kernels.HEAD : kernels.HEAD + 2 * N].reshape(N, 2),
                 state.pending[e].copy(),
                 self._seen[kernels.HEAD + 2 * N : kernels.HEAD + 3 * N],
@@ -125,7 +124,7 @@ class TapFingerEpisode:
         return self._round
 
     def _running(self) -> Running:
-        m, N = self._shows[3], self.batch.state.pending.shape[1]
+        m, N = self._shows.active, self.batch.state.pending.shape[1]
         rows = self._seen[kernels.HEAD + 3 * N :]
         return Running(
             rows[:m],
@@ -149,7 +148,8 @@ class TapFingerEpisode:
         self._take(out)
 
     def _take(self, out: Ints) -> None:
-        self._seen, self._shows, self._round = out, out[: kernels.HEAD].tolist(), None
+        self._seen, self._shows = out, kernels.Numbers(*out[: kernels.HEAD].tolist())
+        self._round = None
 
     def drive(self, advance: Callable[[State], int]) -> None:
         """Let compiled decisions change the state themselves; see `TapFingerBatch.drive`."""
@@ -161,26 +161,26 @@ class TapFingerEpisode:
 
         With `single_start` it passes after every round. Of a refused decision nothing is done.
         """
-        slot, _, _, active, done, _, over = self._shows
-        if over:
+        before = self._shows
+        if before.over:
             raise OptionError("the scenario is over: no decision is due")
         clusters = self._placed.size
-        served = self._seen[kernels.HEAD + 3 * clusters :][:active]
-        out = self._room(active + clusters)
+        served = self._seen[kernels.HEAD + 3 * clusters :][: before.active]
+        out = self._room(before.active + clusters)
         self.batch.carry_out(self.row, decision, out)
         self._take(out)
         started = self._placed.copy()
-        if not self._shows[5]:
+        if not self._shows.passed:
             return Outcome(started, False, _NONE)
         if self._now["single_start"]:
             served = np.concatenate([served, started[started >= 0]])
         task, completed = self.batch.state.task[self.row], _NONE
         if self._recorded is not None and served.size:
             # Of what is complete, too, the bundle is known.
-            rows = Row(slot, served, task["cluster"][served], task["bundle"][served])
+            rows = Row(before.slot, served, task["cluster"][served], task["bundle"][served])
             self._recorded.append(rows)
-        if self._shows[4] > done:
-            completed = served[task["completion"][served] == slot + 1]
+        if self._shows.completed > before.completed:
+            completed = served[task["completion"][served] == before.slot + 1]
         return Outcome(started, True, completed)
 
     # --- what has been booked of every slot ---------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,20 @@ if TYPE_CHECKING:
 NOISE: Final = -1
 """What a scenario may lack: the noise of a slot in which some task is served."""
 
-HEAD: Final = 7
-"""Numbers before what a round shows of clusters and tasks."""
+
+class Numbers(NamedTuple):
+    """What `show` begins with: slot and round, counts of tasks, slots that have just passed."""
+
+    slot: int
+    number: int
+    arrived: int
+    active: int
+    completed: int
+    passed: int
+    over: int
+
+
+HEAD: Final = len(Numbers._fields)
 
 
 @compiled
@@ -201,10 +213,9 @@ def _over(state: State, e: int) -> bool:
 
 @compiled(writes="out")
 def show(state: State, e: int, out: Ints) -> None:
-    """Write what a round shows: numbers, then free, waiting and, in columns, what runs.
+    """Write what a round shows: `Numbers`, then free, waiting and, in columns, what runs.
 
-    The numbers are the slot, that of the round, how many tasks have arrived, are active, are
-    complete, how many slots have passed, and whether the run is over. Progress is in the same bits.
+    Progress is written as the whole numbers of the same bits.
     """
     scenario = state.scenario[e]
     clusters, m = state.pending.shape[1], scenario.active

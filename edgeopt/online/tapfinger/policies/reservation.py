@@ -328,8 +328,7 @@ def _cheapest(
         if j < 0:
             continue
         lead = leads[kind[j]]
-        same = lead >= 0 and weight[waits[lead]] == weight[j]
-        if lead < 0 or (same and (choice[i], j) < (choice[lead], waits[lead])):
+        if lead < 0 or (choice[i], j) < (choice[lead], waits[lead]):
             leads[kind[j]] = i
     for i in range(waits.size):
         j = waits[i]

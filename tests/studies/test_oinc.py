@@ -370,7 +370,13 @@ def test_table_one_averages_over_drawn_instances() -> None:
 
 
 def test_sources_and_what_they_are_made_of() -> None:
-    assert list(SYSTEM.instances.sources) == ["drawn", "calibrated", "swinging", "physical", "tables"]
+    assert list(SYSTEM.instances.sources) == [
+        "drawn",
+        "calibrated",
+        "swinging",
+        "physical",
+        "tables",
+    ]
     lines = SYSTEM.instances.sources["tables"].provenance()
     for source in ("Alibaba", "Azure", "RobustBench"):
         assert any(line.startswith(source) for line in lines)

@@ -6,6 +6,7 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
+from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
@@ -35,6 +36,7 @@ __all__ = [
     "Round",
     "Running",
     "ServiceBook",
+    "TapFingerBatch",
     "TapFingerEnvironment",
     "TapFingerEpisode",
     "TapFingerTrajectory",

@@ -3,73 +3,60 @@
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.kernels import place, refill
-from edgeopt.online.tapfinger.state import ARRIVED, LOST, NUMBER
+from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show
+from edgeopt.online.tapfinger.state import widened
 from edgeopt.options import plain_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.online.tapfinger.state import Rules, State, Truth
+    from edgeopt.online.tapfinger.state import State
 
-    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-_NONE: Final = np.zeros(0, dtype=np.int64)
-_NOTHING: Final = np.zeros((0, 2), dtype=np.int64)
 
-
-class Orders(NamedTuple):
-    """The fields of a `Decision`, none left out."""
-
-    task: Ints
-    bundle: Ints
-    score: Floats
-    place: Flags
-    changed: Ints
-    other: Ints
-
-
-def orders_of(decision: Decision, clusters: int) -> Orders | None:
-    """Return what a decision orders, None if no cluster does anything."""
+def written(state: State, rows: int | slice, decision: Decision) -> State:
+    """Write what one scenario, or all of them, do in a round; return the state with room for it."""
     if not isinstance(decision, Decision):
         raise OptionError("the decision of a round must be a Decision")
-    score, place, changed, other = decision.score, decision.place, decision.changed, decision.other
+    task, bundle, score, placed, changed, other = decision
     if changed is None and other is not None:
         raise OptionError("other: says bundles, but changed does not say of which tasks")
-    task = _own("task", decision.task, (clusters,), np.int64)
-    bundle = _own("bundle", decision.bundle, (clusters, 2), np.int64)
-    if changed is None and score is None and place is None and (task == -1).all():
-        return None
-    moved = 0 if changed is None else plain_array("changed", changed).size
-    return Orders(
-        task,
-        bundle,
-        np.ones(clusters) if score is None else _own("score", score, (clusters,), np.float64),
-        np.zeros(clusters, dtype=np.bool_)
-        if place is None
-        else _own("place", place, (clusters,), np.bool_),
-        _NONE if changed is None else _own("changed", changed, (moved,), np.int64),
-        _NOTHING if changed is None else _own("other", other, (moved, 2), np.int64),
-    )
+    order = state.order[rows]
+    shape = order.shape
+    order["task"] = _own("task", task, shape, np.int64)
+    order["bundle"] = _own("bundle", bundle, (*shape, 2), np.int64)
+    order["score"] = 1.0 if score is None else _own("score", score, shape, np.float64)
+    order["place"] = False if placed is None else _own("place", placed, shape, np.bool_)
+    if changed is None:
+        state.scenario["changes"][rows] = 0
+        return state
+    if isinstance(rows, slice):
+        raise OptionError("changed: bundles change in one scenario at a time")
+    moved = plain_array("changed", changed).size
+    if moved > state.change.shape[1]:
+        state = widened(state, moved, "change")
+    change = state.change[rows, :moved]
+    change["task"] = _own("changed", changed, (moved,), np.int64)
+    change["bundle"] = _own("other", other, (moved, 2), np.int64)
+    state.scenario["changes"][rows] = moved
+    return state
 
 
 def _own(name: str, value: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
-    array = np.ascontiguousarray(plain_array(name, value))
+    array = value if type(value) is np.ndarray else plain_array(name, value)
     if array.shape != shape:
         raise OptionError(f"{name}: must have shape {list(shape)}, has {list(array.shape)}")
-    if array.dtype != dtype:
-        if not np.can_cast(array.dtype, dtype, "safe"):
-            raise OptionError(f"{name}: must be an array of {np.dtype(dtype).name}")
-        array = array.astype(dtype)
+    if array.dtype != dtype and not np.can_cast(array.dtype, dtype, "safe"):
+        raise OptionError(f"{name}: must be an array of {np.dtype(dtype).name}")
     return array
 
 
@@ -89,28 +76,29 @@ REFUSALS: Final = {
 
 
 @compiled(writes="free")
-def _free_after(
-    rules: Rules, state: State, changed: Ints, other: Ints, free: Ints
-) -> tuple[int, int, int]:
+def _free_after(state: State, e: int, free: Ints) -> tuple[int, int, int]:
     """Check the changes of bundles and write what would be free."""
+    scenario = state.scenario[e]
     for n in range(free.shape[0]):
-        put(state.free[n], free[n])
-    for i in range(changed.size):
-        j = changed[i]
-        if not rules.preemption:
+        for r in range(2):
+            free[n, r] = state.cluster[e, n].free[r]
+    for i in range(scenario.changes):
+        j, other = state.change[e, i].task, state.change[e, i].bundle
+        if not scenario.preemption:
             return 1, j, -1
-        if j < 0 or j >= state.clock[ARRIVED]:
+        if j < 0 or j >= scenario.arrived:
             return 2, j, -1
-        n = state.cluster[j]
-        if n < 0 or state.completion[j] >= 0:
+        task = state.task[e, j]
+        n = task.cluster
+        if n < 0 or task.completion >= 0:
             return 2, j, -1
-        for other_place in range(i):
-            if changed[other_place] == j:
+        for before in range(i):
+            if state.change[e, before].task == j:
                 return 3, j, n
         for r in range(2):
-            if other[i, r] < 0 or other[i, r] >= rules.speed.shape[2 + r]:
+            if other[r] < 0 or other[r] >= state.speed.shape[3 + r]:
                 return 4, j, n
-            free[n, r] += state.bundle[j, r] - other[i, r]
+            free[n, r] += task.bundle[r] - other[r]
     for n in range(free.shape[0]):
         if free[n, 0] < 0 or free[n, 1] < 0:
             return 5, -1, n
@@ -118,33 +106,39 @@ def _free_after(
 
 
 @compiled
-def _named(
-    rules: Rules, truth: Truth, state: State, orders: Orders, free: Ints
-) -> tuple[int, int, int]:
+def _named(state: State, e: int, free: Ints) -> tuple[int, int, int]:
     """Check what every cluster names."""
-    task, bundle, placed = orders.task, orders.bundle, orders.place
-    for n in range(task.size):
-        j = task[n]
-        if not 0.0 <= orders.score[n] <= 1.0:
+    scenario = state.scenario[e]
+    for n in range(free.shape[0]):
+        order = state.order[e, n]
+        j = order.task
+        if not 0.0 <= order.score <= 1.0:
             return 10, j, n
         if j == -1:
             continue
         pending = False
-        for i in range(state.in_pending[n]):
-            pending |= state.pending[n, i] == j
+        for i in range(state.cluster[e, n].size):
+            pending |= state.pending[e, n, i] == j
         if not pending:
             return 6, j, n
-        nothing = bundle[n, 0] == 0 and bundle[n, 1] == 0
+        minimum = state.kind[e, state.task[e, j].kind].minimum
+        nothing = order.bundle[0] == 0 and order.bundle[1] == 0
         for r in range(2):
-            if bundle[n, r] < 0 or bundle[n, r] >= rules.speed.shape[2 + r]:
+            if order.bundle[r] < 0 or order.bundle[r] >= state.speed.shape[3 + r]:
                 return 4, j, n
-            if bundle[n, r] < rules.minimum[truth.kind[j], r] and not nothing and not placed[n]:
+            if order.bundle[r] < minimum[r] and not nothing and not order.place:
                 return 7, j, n
-            if bundle[n, r] > free[n, r]:
+            if order.bundle[r] > free[n, r]:
                 return 8, j, n
-        if rules.single_start and state.started[n] and (not nothing or placed[n]):
+        if scenario.single_start and state.cluster[e, n].started and not _void(order):
             return 9, j, n
     return 0, -1, -1
+
+
+@compiled
+def _void(order: Any) -> bool:
+    """Return whether a cluster would start nothing even if it won the task."""
+    return bool(order.bundle[0] == 0 and order.bundle[1] == 0 and not order.place)
 
 
 @compiled
@@ -158,78 +152,103 @@ def _room(free: Ints, minimum: Ints, whole: bool) -> float:
     return room
 
 
-@compiled(writes="wins")
-def winners(
-    rules: Rules, kind: Ints, task: Ints, void: Flags, score: Floats, free: Ints, wins: Flags
-) -> None:
-    """Say which clusters win the tasks that they name.
+@compiled
+def _checked(state: State, e: int) -> tuple[int, int, int]:
+    """Return why a round cannot be carried out, 0 if it can, and which task and cluster do it."""
+    free = np.empty((state.cluster.shape[1], 2), dtype=np.int64)
+    code, j, n = _free_after(state, e, free)
+    if code == 0:
+        code, j, n = _named(state, e, free)
+    return code, j, n
+
+
+@compiled
+def _resolve(state: State, e: int) -> None:
+    """Say whose naming stands.
 
     Of several clusters that name one task, the one of the largest product of its score and its
     room wins, the first of equals (Li et al., equation (11)).
     """
-    clusters = task.size
+    scenario, orders = state.scenario[e], state.order[e]
+    clusters = orders.shape[0]
     for n in range(clusters):
-        wins[n] = task[n] >= 0 and not (rules.pass_on and void[n])
+        orders[n].stood = orders[n].task >= 0 and not (scenario.pass_on and _void(orders[n]))
     for first in range(clusters):
-        if not wins[first]:
+        if not orders[first].stood:
             continue
-        j = task[first]
+        j = orders[first].task
+        minimum = state.kind[e, state.task[e, j].kind].minimum
         rivals = 0
         most = -np.inf
         for n in range(first, clusters):
-            if wins[n] and task[n] == j:
+            if orders[n].stood and orders[n].task == j:
                 rivals += 1
-                most = max(most, _room(free[n], rules.minimum[kind[j]], False))
+                most = max(most, _room(state.cluster[e, n].free, minimum, False))
         if rivals == 1:
             continue
         best, worth = first, -1.0
         for n in range(first, clusters):
-            if not wins[n] or task[n] != j:
+            if not orders[n].stood or orders[n].task != j:
                 continue
-            if rules.by_ratio:
+            if scenario.by_ratio:
                 # The common denominator of the softmax decides nothing.
-                room = exp(_room(free[n], rules.minimum[kind[j]], False) - most)
+                room = exp(_room(state.cluster[e, n].free, minimum, False) - most)
             else:
-                room = _room(free[n], rules.minimum[kind[j]], True)
-            if score[n] * room > worth:
-                best, worth = n, score[n] * room
+                room = _room(state.cluster[e, n].free, minimum, True)
+            if orders[n].score * room > worth:
+                best, worth = n, orders[n].score * room
         for n in range(first, clusters):
-            if task[n] == j:
-                wins[n] = n == best
+            if orders[n].task == j:
+                orders[n].stood = n == best
 
 
-@compiled(writes="started")
-def carry_out(
-    rules: Rules, truth: Truth, state: State, orders: Orders, started: Ints
-) -> tuple[int, int, int, bool]:
-    """Carry a round out, or nothing of it."""
-    task, bundle, placed = orders.task, orders.bundle, orders.place
-    changed, other = orders.changed, orders.other
-    free = np.empty(state.free.shape, dtype=np.int64)
-    code, j, n = _free_after(rules, state, changed, other, free)
-    if code == 0:
-        code, j, n = _named(rules, truth, state, orders, free)
-    if code != 0:
-        return code, j, n, False
-    void = np.empty(task.size, dtype=np.bool_)
-    for n in range(task.size):
-        void[n] = bundle[n, 0] == 0 and bundle[n, 1] == 0 and not placed[n]
-    wins = np.empty(task.size, dtype=np.bool_)
-    winners(rules, truth.kind, task, void, orders.score, free, wins)
-    for i in range(changed.size):
+@compiled
+def carry_out(state: State, e: int) -> None:
+    """Carry out a round that has been checked; its slot may have ended then."""
+    scenario = state.scenario[e]
+    for i in range(scenario.changes):
+        change = state.change[e, i]
+        task = state.task[e, change.task]
         for r in range(2):
-            state.free[state.cluster[changed[i]], r] += state.bundle[changed[i], r] - other[i, r]
-            state.bundle[changed[i], r] = other[i, r]
+            state.cluster[e, task.cluster].free[r] += task.bundle[r] - change.bundle[r]
+            task.bundle[r] = change.bundle[r]
+    _resolve(state, e)
     count = 0
-    for n in range(task.size):
-        started[n] = -1
-        if wins[n] and not void[n]:
-            place(truth, state, task[n], n, bundle[n, 0], bundle[n, 1])
-            started[n] = task[n]
+    for n in range(state.order.shape[1]):
+        order = state.order[e, n]
+        order.placed = -1
+        if order.task < 0 or _void(order):
+            continue
+        if order.stood:
+            place(state, e, order.task, n, order.bundle[0], order.bundle[1])
+            order.placed = order.task
             count += 1
-        state.clock[LOST] += task[n] >= 0 and not wins[n] and not void[n]
-    state.clock[NUMBER] += 1
-    goes_on = count > 0 and not rules.single_start
-    if goes_on and rules.each_round:
-        refill(truth, state)
-    return 0, -1, -1, goes_on
+        else:
+            scenario.lost += 1
+    scenario.number += 1
+    scenario.passed = 0
+    scenario.ended = count == 0 or scenario.single_start
+    if not scenario.ended and scenario.each_round:
+        refill(state, e)
+
+
+@compiled(writes="out")
+def act(state: State, first: int, last: int, out: Ints) -> tuple[int, int, int, int]:
+    """Carry out a round of scenarios, or nothing if one is refused; let slots pass that ended.
+
+    What the next round of the first scenario shows is written to `out`, if that has room. Returned
+    are why it is refused, and the task and cluster that it is about; and the scenario, which
+    without a refusal is the first that lacks something for its slot to pass, or -1.
+    """
+    for e in range(first, last):
+        if not state.scenario[e].over:
+            code, j, n = _checked(state, e)
+            if code != 0:
+                return code, j, n, e
+    for e in range(first, last):
+        if not state.scenario[e].over:
+            carry_out(state, e)
+    lacking = pass_slots(state, first, last)
+    if lacking < 0 and out.size > 0:
+        show(state, first, out)
+    return 0, -1, -1, lacking

@@ -11,6 +11,7 @@ import numpy as np
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import padded
+from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
@@ -129,8 +130,20 @@ class TapFingerEnvironment:
     truth
         The instance with its future. Its `single_start` says whether a slot has one round, or
         rounds until one has placed no task.
-    refill, conflict, pass_on, preemption, patience
-        See `TapFingerEpisode`.
+    refill
+        When pending sets are filled from the queues behind them: when a slot begins, or before
+        every round.
+    conflict
+        How much room a cluster is said to have for a task that several of them name: how often the
+        smallest bundle fits into what is free once running tasks have their new bundles
+        (``"count"``), or the exponential of the unrounded number (``"ratio"``). The largest product
+        with the score wins.
+    pass_on
+        Whether a cluster that would give the task nothing makes way for the next one.
+    preemption
+        Whether bundles of running tasks may change.
+    patience
+        Slots without progress after the last arrival after which a run ends.
 
     Raises
     ------
@@ -180,13 +193,15 @@ class TapFingerEnvironment:
 
     def episode(self, scenario: int, *, record: bool = False) -> TapFingerEpisode:
         """Open a scenario at its first slot."""
-        truth = self.truth
-        waits = np.ones(truth.tasks, dtype=bool)
-        tasks = Tasks(truth.arrival, truth.kind, truth.eligible, truth.weight, waits)
-        return TapFingerEpisode(
-            truth, tasks, scenario=int(scenario), refill=self.refill, conflict=self.conflict,
-            pass_on=self.pass_on, preemption=self.preemption, patience=self.patience,
-            record=record,
+        batch = self.batch(1)
+        batch.open(0, self.truth, int(scenario))
+        return TapFingerEpisode(batch, 0, Tasks.of(self.truth), record=record)
+
+    def batch(self, count: int) -> TapFingerBatch:
+        """Return room for scenarios side by side, none of which is open yet."""
+        return TapFingerBatch(
+            self.truth, count, refill=self.refill, conflict=self.conflict, pass_on=self.pass_on,
+            preemption=self.preemption, patience=self.patience,
         )  # fmt: skip
 
     def trajectory(
@@ -201,7 +216,7 @@ class TapFingerEnvironment:
         mine = [episode for episode in episodes if isinstance(episode, TapFingerEpisode)]
         end = np.array([one.alive.size for one in mine])
         alive = padded([one.alive.astype(np.float64) for one in mine])
-        completion = np.stack([one.state.completion for one in mine])
+        tasks = np.stack([one.task for one in mine])
         return TapFingerTrajectory(
             name=name,
             reward=alive,
@@ -210,10 +225,10 @@ class TapFingerEnvironment:
             seconds=seconds,
             compiled=False,
             instance=self.truth,
-            cluster=np.stack([one.state.cluster for one in mine]),
-            start=np.stack([one.state.start for one in mine]),
-            completion=np.where(completion < 0, np.inf, completion),
-            preemptions=np.stack([one.state.switches for one in mine]),
+            cluster=tasks["cluster"].copy(),
+            start=tasks["start"].copy(),
+            completion=np.where(tasks["completion"] < 0, np.inf, tasks["completion"]),
+            preemptions=tasks["switches"].copy(),
             used=padded([one.used for one in mine]),
             end=end,
             lost=np.array([one.lost for one in mine]),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.instances.tapfinger import TapFingerInstance
+
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
@@ -42,6 +44,12 @@ class Tasks(NamedTuple):
     eligible: Flags
     weight: Floats
     waits: Flags
+
+    @classmethod
+    def of(cls, instance: TapFingerInstance) -> Tasks:
+        """Return the tasks of an instance, all of which wait."""
+        waits = np.ones(instance.tasks, dtype=bool)
+        return cls(instance.arrival, instance.kind, instance.eligible, instance.weight, waits)
 
 
 class Running(NamedTuple):

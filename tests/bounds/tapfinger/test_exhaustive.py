@@ -120,7 +120,7 @@ def test_a_start_that_is_kept_for_later_may_pay():
     episode.act(Decision(np.array([1]), nothing, place=np.array([True])))
     episode.act(Decision(np.array([2]), ones, changed=np.array([1]), other=ones))
     assert episode.over
-    assert (episode.state.completion - instance.arrival).sum() == 5
+    assert (episode.task["completion"] - instance.arrival).sum() == 5
 
 
 @pytest.mark.parametrize(("single_start", "least"), [(True, 1 + 2), (False, 1 + 1)])

@@ -192,7 +192,9 @@ def side_by_side(environment: TapFingerEnvironment, policy: Wild, seed: int) -> 
         conflict=environment.conflict,
         pass_on=environment.pass_on,
         patience=environment.patience,
-        noise=lambda task, i: truth.noise * episode.state.noise[task, i] if truth.noise else 0.0,
+        noise=lambda task, i: (
+            truth.noise * episode.batch.state.noise[0][task, i] if truth.noise else 0.0
+        ),
     )
     state = policy.start(environment.instance)
     while (seen := episode.observe()) is not None:

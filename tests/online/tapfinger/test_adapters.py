@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pettingzoo.test import parallel_api_test
@@ -19,13 +20,15 @@ from pettingzoo.test import parallel_api_test
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.adapters import (
+    Observation,
     TapFingerEnv,
     TapFingerParallelEnv,
+    TapFingerVectorEnv,
     action_of,
     decision_of,
     features,
 )
-from edgeopt.online.tapfinger.adapters.encoding import idle
+from edgeopt.online.tapfinger.adapters.encoding import most_running
 from tests.draws import draws
 from tests.online.tapfinger.plain import PlainEnvironment
 from tests.online.tapfinger.scenarios import Wild, named, plainly, two_clusters
@@ -34,7 +37,6 @@ from tests.strategies import tapfinger_instances
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger import Decision, Round
-    from edgeopt.online.tapfinger.adapters import Observation
 
 
 def drawn(rng: np.random.Generator) -> TapFingerInstance:
@@ -56,43 +58,65 @@ def test_the_packages_find_no_fault(truth: Any, scored: bool) -> None:
 # --- observations ------------------------------------------------------------------------------
 
 
-def hold_to(instance: TapFingerInstance, seen: Round, observation: Observation) -> None:
-    """Compare an observation with the round, entry by entry."""
-    kinds = [[float(k == kind) for k in range(instance.task_kinds)] for kind in seen.tasks.kind]
-    nodes: dict[int, int] = {}
-    for n in range(instance.clusters):
-        whole = [max(1, int(c)) for c in instance.capacity[n]]
+def rows_of(instance: TapFingerInstance, seen: Round) -> Observation:
+    """Write a round as an observation in plain Python, entry by entry."""
+    N, P, K, M = instance.clusters, instance.pending, instance.task_kinds, most_running(instance)
+    cpus, gpus = (largest + 1 for largest in instance.largest)
+    empty = [0.0, 0.0, 1.0, *[0.0] * K]
+    parts: list[list[Any]] = [[] for _ in Observation._fields]
+    first: dict[int, int] = {}
+
+    def filled(n: int, bundle: Any, task: int, *more: float) -> list[float]:
+        whole = [max(1, int(amount)) for amount in instance.capacity[n]]
+        one_hot = [float(k == seen.tasks.kind[task]) for k in range(K)]
+        return [*(int(bundle[r]) / whole[r] for r in (0, 1)), 0.0, *one_hot, *more]
+
+    for n in range(N):
         tasks = [int(j) for j in seen.pending[n] if j >= 0]
+        free = filled(n, seen.free[n], 0)[:2]
         behind = int(seen.waiting[n]) - len(tasks)
-        free = [int(seen.free[n, r]) / whole[r] for r in (0, 1)]
-        assert observation.cluster[n].tolist() == pytest.approx([*free, behind / 10])
-        for place in range(instance.pending):
-            row, node = observation.pending[n, place].tolist(), int(observation.node[n, place])
-            if place >= len(tasks):
-                assert (row, node) == ([0, 0, 1, *[0] * instance.task_kinds], -1)
-                assert not observation.mask[n, place].any()
-                continue
-            least = instance.minimum[seen.tasks.kind[tasks[place]]].tolist()
-            shares = [least[r] / whole[r] for r in (0, 1)]
-            assert row == pytest.approx([*shares, 0, *kinds[tasks[place]]])
-            assert nodes.setdefault(tasks[place], node) == node
-            for cpu in range(instance.largest[0] + 1):
-                for gpu in range(instance.largest[1] + 1):
-                    fits = cpu <= seen.free[n, 0] and gpu <= seen.free[n, 1]
-                    allowed = fits and cpu >= least[0] and gpu >= least[1]
-                    assert observation.mask[n, place, cpu, gpu] == (allowed or cpu + gpu == 0)
-        assert np.argwhere(observation.mask[n, -1]).tolist() == [[0, 0]]
-        running = [i for i, where in enumerate(seen.running.cluster) if where == n]
-        for place, row in enumerate(observation.running[n].tolist()):
-            if place >= len(running):
-                assert row == [0, 0, 1, *[0] * instance.task_kinds, 0]
-                continue
-            i = running[place]
-            held = [int(seen.running.bundle[i, r]) / whole[r] for r in (0, 1)]
-            service = (seen.slot - int(seen.running.start[i])) / 10
-            assert row == pytest.approx([*held, 0, *kinds[seen.running.task[i]], service])
-        assert len(running) <= observation.running.shape[1]
-    assert sorted(nodes.values()) == list(range(len(nodes)))
+        pending, node, startable, mask = [], [], [], []
+        for i in range(P):
+            fits = [[False] * gpus for _ in range(cpus)]
+            if i >= len(tasks):
+                pending.append([*empty, 0.0, 0.0])
+                node.append(n * P + i)
+            else:
+                j = tasks[i]
+                least = instance.minimum[seen.tasks.kind[j]].tolist()
+                waited = (seen.slot - int(seen.tasks.arrival[j])) / 10
+                choice = 1 / sum(seen.tasks.eligible[j].tolist())
+                pending.append(filled(n, least, j, waited, choice))
+                node.append(first.setdefault(j, n * P + i))
+                for x in range(least[0], min(seen.free[n, 0] + 1, cpus)):
+                    for y in range(least[1], min(seen.free[n, 1] + 1, gpus)):
+                        fits[x][y] = True
+            startable.append(any(map(any, fits)))
+            fits[0][0] = i < len(tasks)
+            mask.append(fits)
+        mask.append([[x + y == 0 for y in range(gpus)] for x in range(cpus)])
+        running = [
+            filled(n, seen.running.bundle[i], int(j), (seen.slot - int(seen.running.start[i])) / 10)
+            for i, j in enumerate(seen.running.task)
+            if seen.running.cluster[i] == n
+        ]
+        running += [[*empty, 0.0]] * (M - len(running))
+        counts = [behind / 10, len(tasks) / 10]
+        for part, row in zip(
+            parts, ([*free, *counts], pending, running, node, startable, mask), strict=True
+        ):
+            part.append(row)
+    kinds = (np.float32,) * 3 + (np.int64, np.bool_, np.bool_)
+    return Observation(*map(np.array, parts, kinds))
+
+
+def hold_to(instance: TapFingerInstance, seen: Round, observation: Observation) -> None:
+    """Compare an observation with the round, bit for bit."""
+    for name, one, two in zip(
+        Observation._fields, observation, rows_of(instance, seen), strict=True
+    ):
+        assert one.dtype == two.dtype, name
+        assert np.array_equal(one, two), name
 
 
 @settings(max_examples=draws(30))
@@ -197,7 +221,7 @@ def ran(env: Any, seed: int) -> Record:
             over, stopped, info = over[first], stopped[first], info[first]
         record.decisions.append(decision)
         record.rewards.append(list(reward.values()) if many else [reward])
-        record.elapsed.append(info["elapsed"])
+        record.elapsed.append(info["passed"] > 0)
         record.terminated, record.truncated = over, stopped
     return record
 
@@ -238,7 +262,7 @@ def test_a_slot_costs_what_is_in_the_system_or_around_a_cluster(
 ) -> None:
     env = kind(instance, scored=True, reward=reward, patience=patience)
     record = ran(env, seed)
-    noise = env.session.episode.state.noise
+    noise = env.session.episode.batch.state.noise[0]
     plain = PlainEnvironment(
         instance,
         patience=patience,
@@ -267,17 +291,19 @@ def test_a_slot_costs_what_is_in_the_system_or_around_a_cluster(
 def test_what_is_seen_after_a_step() -> None:
     env = TapFingerEnv(two_clusters(pending=3))
     first, info = env.reset()
-    assert first["cluster"].tolist() == [[1, 1, 0], [1, 1, 0]]
-    assert (info["slot"], info["round"], info["elapsed"]) == (0, 0, False)
+    pair = float(np.float32(0.2))  # tasks in a pending set, in tens
+    assert first["cluster"].tolist() == [[1, 1, 0, pair]] * 2
+    assert (info["slot"], info["round"], info["passed"]) == (0, 0, 0)
     second, reward, terminated, truncated, info = env.step([(0, 2, 1), (1, 1, 0)])
-    assert second["cluster"].tolist() == [[0.5, 0.5, 0], [1, 1, 0]]
-    assert first["cluster"].tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert second["cluster"][:, :3].tolist() == [[0.5, 0.5, 0], [1, 1, 0]]
+    assert first["cluster"].tolist() == [[1, 1, 0, pair]] * 2
     assert (reward, terminated, truncated) == (0.0, False, False)
-    assert (info["slot"], info["round"], info["elapsed"]) == (0, 1, False)
+    assert (info["slot"], info["round"], info["passed"]) == (0, 1, 0)
     assert info["started"].tolist() == [0, -1]
+    assert info["stood"].tolist() == [True, False]
     assert info["refused"].tolist() == [False, True]
     third, reward, *_, info = env.step([(3, 0, 0), (3, 0, 0)])
-    assert (reward, info["slot"], info["round"], info["elapsed"]) == (-3.0, 1, 0, True)
+    assert (reward, info["slot"], info["round"], info["passed"]) == (-3.0, 1, 0, 1)
     assert third["running"][0, 0].tolist() == pytest.approx([0.5, 0.5, 0, 1, 0, 0.1])
 
     many = TapFingerParallelEnv(two_clusters(pending=3, names=("a", "b")))
@@ -287,7 +313,7 @@ def test_what_is_seen_after_a_step() -> None:
     for name, rows in first.items():
         assert np.array_equal(seen["b"][name], rows[1]), name
     assert infos["a"] == {
-        "slot": 0, "round": 0, "elapsed": False, "started": -1, "refused": False,
+        "slot": 0, "round": 0, "passed": 0, "started": -1, "stood": False, "refused": False,
     }  # fmt: skip
     *_, infos = many.step({"b": (1, 1, 1)})
     assert (infos["a"]["started"], infos["b"]["started"]) == (-1, 2)
@@ -295,29 +321,30 @@ def test_what_is_seen_after_a_step() -> None:
         many.step({"c": (0, 0, 0)})
 
 
-def test_a_run_that_is_over_shows_nothing_and_one_that_was_stopped_stands_still() -> None:
+def test_a_run_that_is_over_shows_where_it_has_ended() -> None:
     truth = two_clusters(arrival=[0], kind=[0], eligible=[[1, 0]])
     env = TapFingerEnv(truth, patience=3)
-    empty, _ = env.reset()
+    begun, _ = env.reset()
     with pytest.raises(OptionError, match="shape"):
         env.step((0, 0, 0))
     env.step([(0, 3, 2), (10, 0, 0)])
     env.step([(10, 0, 0)] * 2)
     last, reward, terminated, truncated, info = env.step([(10, 0, 0)] * 2)
-    assert (reward, terminated, truncated, info["slot"]) == (-1.0, True, False, 1)
-    assert last["pending"][0, 0].tolist() == [0, 0, 1, 0, 0]
-    assert empty["pending"][0, 0, 2] == 0.0
-    for name in ("cluster", "running"):
-        assert np.array_equal(last[name], empty[name])
-    assert last["mask"].sum() == 2
+    assert (reward, terminated, truncated, info["slot"]) == (-1.0, True, False, 2)
+    assert last["pending"][0, 0].tolist() == [0, 0, 1, 0, 0, 0, 0]
+    assert last["cluster"].tolist() == [[1, 1, 0, 0]] * 2
+    assert np.array_equal(last["running"], begun["running"])
+    assert np.argwhere(last["mask"]).tolist() == [[0, 10, 0, 0], [1, 10, 0, 0]]
     with pytest.raises(OptionError, match="reset"):
         env.step([(10, 0, 0)] * 2)
     env.reset()
     for _ in range(3):
         last, _, terminated, truncated, _ = env.step([(10, 0, 0)] * 2)
     assert (terminated, truncated) == (False, True)
+    assert last["pending"][0, 0, -2] == np.float32(0.3)  # three slots in vain
+    begun["pending"][0, 0, -2] = np.float32(0.3)
     for name, rows in last.items():
-        assert np.array_equal(rows, empty[name]), name
+        assert np.array_equal(rows, begun[name]), name
 
 
 def test_seeds_draw_instances_and_scenarios() -> None:
@@ -362,6 +389,7 @@ def test_packages_are_imported_only_when_used_and_missed_by_name(
     adapters = "edgeopt.online.tapfinger.adapters"
     for package, module, name in (
         ("gymnasium", "gymnasium_env", "TapFingerEnv"),
+        ("gymnasium", "vector_env", "TapFingerVectorEnv"),
         ("pettingzoo", "pettingzoo_env", "TapFingerParallelEnv"),
     ):
         monkeypatch.setitem(sys.modules, package, None)
@@ -372,7 +400,80 @@ def test_packages_are_imported_only_when_used_and_missed_by_name(
         _ = importlib.import_module(adapters).Env
 
 
-def test_where_there_is_no_task_the_only_action_is_to_do_nothing() -> None:
-    truth = two_clusters(pending=3)
-    mask = idle(truth).mask
-    assert np.argwhere(mask).tolist() == [[0, 3, 0, 0], [1, 3, 0, 0]]
+# --- side by side ------------------------------------------------------------------------------
+
+
+def varied(rng: np.random.Generator) -> TapFingerInstance:
+    """Draw between one and eight tasks, and the speeds."""
+    tasks = int(rng.integers(1, 9))
+    return two_clusters(
+        arrival=np.sort(rng.integers(0, 6, tasks)),
+        kind=rng.integers(0, 2, tasks),
+        eligible=[[1, 1]] * tasks,
+        speed=two_clusters().speed * rng.uniform(0.5, 1.0),
+        noise=0.1,
+        pending=3,
+        single_start=bool(rng.integers(2)),
+    )
+
+
+@pytest.mark.parametrize("reward", ["shared", "local"])
+def test_scenarios_side_by_side_are_those_of_separate_environments(reward: Any) -> None:
+    options: dict[str, Any] = {"reward": reward, "refill": "round", "patience": 1, "scored": True}
+    ours = TapFingerVectorEnv(varied, 4, **options)
+    theirs = SyncVectorEnv(
+        [lambda: TapFingerEnv(varied, **options)] * 4, autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    assert ours.single_observation_space == theirs.single_observation_space
+    coins, steps, ends = np.random.default_rng(0), 150, np.zeros(2, dtype=int)
+    one, two = ours.reset(seed=7), theirs.reset(seed=7)
+    same_tree(one, two)
+    for _ in range(steps):
+        actions = drawn_actions(one[0], coins)
+        one, two = ours.step(actions), theirs.step(actions)
+        same_tree(one, two)
+        ends += one[2].sum(), one[3].sum()
+    assert ends.min() >= 3  # both kinds of end
+    ours.reset(seed=[1, 2, 3, None])
+
+
+def drawn_actions(observation: Any, coins: np.random.Generator) -> dict[str, Any]:
+    """Draw an action for every cluster of every scenario, mostly one that is allowed."""
+    masks = observation["mask"]
+    choice = np.empty((*masks.shape[:2], 3), dtype=np.int64)
+    for at in np.ndindex(masks.shape[:2]):
+        allowed = np.argwhere(masks[at] if coins.random() < 0.9 else masks[at] >= 0)
+        choice[at] = allowed[coins.integers(len(allowed))]
+    return {"choice": choice, "score": coins.random(masks.shape[:2])}
+
+
+def same_tree(one: Any, two: Any) -> None:
+    """Compare arrays in mappings and sequences, bit for bit."""
+    if isinstance(two, dict):
+        for name in two:
+            same_tree(one[name], two[name])
+    elif isinstance(two, tuple) or (isinstance(two, np.ndarray) and two.dtype.kind == "O"):
+        for left, right in zip(one, two, strict=True):
+            same_tree(left, right)
+    else:
+        assert np.array_equal(one, two)
+
+
+def test_an_observation_that_is_not_copied_is_overwritten() -> None:
+    for copy in (True, False):
+        env = TapFingerVectorEnv(two_clusters(), 2, copy=copy)
+        first, _ = env.reset(seed=0)
+        env.step([[(0, 2, 1), (10, 0, 0)]] * 2)
+        assert (first["cluster"][0, 0, 0] == 1.0) == copy
+
+
+def test_what_was_named_stands_or_is_lost_to_another_cluster() -> None:
+    for pass_on, stood in (False, [False, True]), (True, [True, False]):
+        env = TapFingerVectorEnv(two_clusters(), 2, pass_on=pass_on, scored=True)
+        env.reset(seed=0)
+        choice, score = [[(0, 1, 1), (0, 0, 0)]] * 2, [[0.1, 1.0]] * 2
+        *_, info = env.step({"choice": choice, "score": score})
+        assert info["stood"].tolist() == [stood] * 2  # although the winner starts nothing
+        assert info["started"].tolist() == [[0, -1] if pass_on else [-1, -1]] * 2
+        with pytest.raises(OptionError, match="score"):
+            env.step({"choice": choice, "score": [[0.1, 1.5]] * 2})

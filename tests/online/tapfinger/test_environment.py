@@ -155,7 +155,7 @@ def test_a_slot_with_another_bundle_than_the_one_before_counts_half() -> None:
     changes = [None, {0: (2, 1)}, {0: (2, 1)}, {0: (1, 1)}, None]
     steps = [0.25, 0.375 / 2, 0.375, 0.25 / 2, 0.25]
     assert pass_slots(episode, changes) == pytest.approx(np.minimum(np.cumsum(steps), 1.0))
-    assert episode.state.switches.tolist() == [2]
+    assert episode.task["switches"].tolist() == [2]
     slow = one_task(switching=0.25)
     slow.act(named(2, {0: (0, (1, 1))}))
     assert pass_slots(slow, [None, {0: (2, 1)}]) == pytest.approx([0.25, 0.25 + 0.375 / 4])
@@ -171,7 +171,7 @@ def test_what_changes_within_a_slot_costs_nothing_if_it_is_undone_or_new() -> No
     episode.act(named(2, {0: (1, (2, 0))}, other={2: (2, 2)}))
     episode.act(named(2, other={2: (1, 1)}))
     assert shown(episode).running.progress[:2].tolist() == [0.75, 0.5]
-    assert episode.state.switches.tolist() == [0, 0, 0, 0]
+    assert episode.task["switches"].tolist() == [0, 0, 0, 0]
 
 
 def test_a_task_can_pause_and_pays_when_it_goes_on() -> None:

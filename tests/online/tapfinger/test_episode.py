@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
-from edgeopt.online.tapfinger import TapFingerEnvironment, TapFingerEpisode
+from edgeopt.online.tapfinger import Decision, TapFingerEnvironment, TapFingerEpisode, Tasks
 from tests.draws import draws
 from tests.online.tapfinger.scenarios import Wild, named, side_by_side, two_clusters
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger import Round
+    from edgeopt.online.tapfinger import Round, TapFingerBatch
 
 
 def same(one: Round, two: Round) -> None:
@@ -174,3 +175,107 @@ def test_so_they_are_in_a_crowd(single_start: bool) -> None:
     plain = side_by_side(TapFingerEnvironment(truth, refill=refill), Wild(), 1)
     assert plain.lost > 0
     assert max(plain.local)[0] > truth.pending  # so that some have queued
+
+
+# --- side by side ------------------------------------------------------------------------------
+
+
+def played(
+    batch: TapFingerBatch, truths: list[TapFingerInstance], seeds: list[int], policy: Wild
+) -> list[TapFingerEpisode]:
+    """Run scenarios to their ends in turns; each has coins of its own."""
+    runs, coins, states = [], [], []
+    for row, (truth, seed) in enumerate(zip(truths, seeds, strict=True)):
+        batch.open(row, truth, seed)
+        runs.append(TapFingerEpisode(batch, row, Tasks.of(truth), record=True))
+        coins.append(np.random.default_rng(seed))
+        states.append(policy.start(truth))
+    while not batch.over.all():
+        for run, coin, state in zip(runs, coins, states, strict=True):
+            if (seen := run.observe()) is not None:
+                run.act(policy.decide(state, seen, coin)[0])
+    return runs
+
+
+def same_runs(one: TapFingerEpisode, two: TapFingerEpisode) -> None:
+    """Compare what has come of two runs, bit for bit."""
+    assert np.array_equal(one.task, two.task)
+    for name in ("alive", "used", "rounds", "lost"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    for left, right in zip(one.held, two.held, strict=True):
+        assert np.array_equal(left, right)
+
+
+@settings(max_examples=draws(40))
+@given(
+    st.lists(tapfinger_instances(tasks=8, noise=None, empty=True), min_size=2, max_size=4),
+    OPTIONS,
+    st.booleans(),
+    st.integers(0, 999),
+)
+def test_scenarios_side_by_side_run_as_each_would_alone(
+    drawn: list[TapFingerInstance], options: dict[str, Any], preemption: bool, seed: int
+) -> None:
+    first = drawn[0]  # the others have its clusters and kinds, and tasks of their own
+    truths = [first]
+    for other in drawn[1:]:
+        kind = other.kind % first.task_kinds
+        free = np.zeros((other.tasks, first.clusters), dtype=bool) | True
+        truths.append(
+            first.replace(
+                arrival=other.arrival, kind=kind, eligible=free, weight=other.weight,
+                noise=other.noise, single_start=other.single_start, switching=other.switching,
+                speed=first.speed * 0.75 ** len(truths),
+            )
+        )  # fmt: skip
+    policy, seeds = Wild(preemption=preemption), list(range(seed, seed + len(truths)))
+    environment = TapFingerEnvironment(first, preemption=preemption, **options)
+    together = played(environment.batch(len(truths)), truths, seeds, policy)
+    again = environment.batch(1)  # one after the other in the same place
+    for run, truth, own in zip(together, truths, seeds, strict=True):
+        alone = TapFingerEnvironment(truth, preemption=preemption, **options)
+        same_runs(run, *played(alone.batch(1), [truth], [own], policy))
+        same_runs(run, *played(again, [truth], [own], policy))
+
+
+@pytest.mark.parametrize("single_start", [False, True])
+def test_a_round_of_all_scenarios_is_a_round_of_each(single_start: bool) -> None:
+    truth = generate(clusters=3, tasks=30, single_start=single_start, noise=0.1, rng=2)
+    environment = TapFingerEnvironment(truth, preemption=False)
+    batch, policy = environment.batch(5), Wild(preemption=False)
+    coins = [np.random.default_rng(e) for e in range(5)]
+    for e in range(5):
+        batch.open(e, truth, seed=e)
+    alone = [environment.episode(e) for e in range(5)]
+    while not batch.over.all():
+        decisions = []
+        for run, coin in zip(alone, coins, strict=True):
+            decision, seen = named(3), run.observe()
+            if seen is not None:
+                decision, _ = policy.decide(truth, seen, coin)
+                run.act(decision)
+            score = np.ones(3) if decision.score is None else decision.score
+            decisions.append((decision.task, decision.bundle, score))
+        batch.act(Decision(*(np.stack(part) for part in zip(*decisions, strict=True))))
+    for e, run in enumerate(alone):
+        assert run.over
+        same_runs(TapFingerEpisode(batch, e, Tasks.of(truth)), run)
+
+
+def test_a_round_that_one_scenario_refuses_is_carried_out_in_none() -> None:
+    batch = TapFingerEnvironment(two_clusters()).batch(2)
+    assert batch.over.all()
+    for e in range(2):
+        batch.open(e, two_clusters(), seed=None)
+    task, bundle = np.array([[0, -1], [3, -1]]), np.ones((2, 2, 2), dtype=int)
+    with pytest.raises(OptionError, match="task 3 on cluster 0, where it is not pending"):
+        batch.act(Decision(task, bundle))
+    assert (batch.state.task["cluster"] == -1).all()
+    with pytest.raises(OptionError, match="one scenario at a time"):
+        batch.act(Decision(task, bundle, changed=np.array([0]), other=np.array([[1, 1]])))
+    with pytest.raises(OptionError, match="shape"):
+        batch.act(Decision(task[0], bundle[0]))
+    task[1, 0] = 1
+    bundle[1, 0] = 2, 0
+    batch.act(Decision(task, bundle))
+    assert batch.state.order["placed"].tolist() == [[0, -1], [1, -1]]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import PricedSpt, ReservationSpt, TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.estimates import estimates
 from tests.draws import draws
@@ -30,6 +31,18 @@ if TYPE_CHECKING:
 def test_like_the_reference(
     instance: TapFingerInstance, pressure: float, look: int | str | None
 ) -> None:
+    hold_to_reference(instance, pressure, look)
+
+
+@pytest.mark.parametrize("look", ["priced", None])
+def test_so_they_are_in_a_crowd_of_several_weights(look: str | None) -> None:
+    truth = generate(clusters=5, tasks=40, rate=8.0, rng=3)
+    weight = np.random.default_rng(3).choice([0.0, 0.5, 1.0, 1.0, 5.0], truth.tasks)
+    hold_to_reference(truth.replace(weight=weight), 1.0, look)
+
+
+def hold_to_reference(instance: TapFingerInstance, pressure: float, look: int | str | None) -> None:
+    """Compare every decision of a run with the reference's."""
     reserves = look != "priced"
     policy = (
         ReservationSpt(pressure=pressure, look=look) if reserves else PricedSpt(pressure=pressure)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.online.tapfinger.adapters.encoding import (
     Observation,
     action_of,
-    allowed_actions,
     decision_of,
     features,
 )
@@ -21,6 +20,7 @@ from edgeopt.online.tapfinger.adapters.session import Session, Step
 if TYPE_CHECKING:
     from edgeopt.online.tapfinger.adapters.gymnasium_env import TapFingerEnv
     from edgeopt.online.tapfinger.adapters.pettingzoo_env import TapFingerParallelEnv
+    from edgeopt.online.tapfinger.adapters.vector_env import TapFingerVectorEnv
 
 __all__ = [
     "Observation",
@@ -28,14 +28,15 @@ __all__ = [
     "Step",
     "TapFingerEnv",
     "TapFingerParallelEnv",
+    "TapFingerVectorEnv",
     "action_of",
-    "allowed_actions",
     "decision_of",
     "features",
 ]
 
 _LATER = {
     "TapFingerEnv": "edgeopt.online.tapfinger.adapters.gymnasium_env",
+    "TapFingerVectorEnv": "edgeopt.online.tapfinger.adapters.vector_env",
     "TapFingerParallelEnv": "edgeopt.online.tapfinger.adapters.pettingzoo_env",
 }
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError
+from edgeopt.kernels import compiled
+from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gymnasium import spaces
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
+    from edgeopt.online.tapfinger.state import State
 
     Features = NDArray[np.float32]
     Flags = NDArray[np.bool_]
@@ -30,29 +31,42 @@ COUNTS: Final = 10.0
 class Observation(NamedTuple):
     """What a learner sees of a round; a row per cluster, so that each can be handed its own.
 
+    Several scenarios side by side have one axis more in front.
+
     Attributes
     ----------
     cluster
-        Free CPU cores and GPUs as shares of the cluster's, and the number of tasks that queue
-        behind its pending set, in tens, shape [N, 3].
+        Free CPU cores and GPUs as shares of the cluster's, the number of tasks that queue behind
+        its pending set, and of those in it, in tens, shape [N, 4].
     pending
         Tasks of its pending set: CPU cores and GPUs of the smallest bundle as shares of the
-        cluster's, whether the place is empty, and the kind in one-hot code, shape [N, P, 3 + K].
+        cluster's, whether the place is empty, the kind in one-hot code, slots since the arrival in
+        tens, and 1 over the number of clusters on which the task may run, shape [N, P, 5 + K].
     running
         Tasks that run on it: CPU cores and GPUs held as shares of the cluster's, whether the row
         is empty, the kind in one-hot code, and slots since the start in tens, shape [N, M, 4 + K].
     node
-        Number of each pending task among those of the round, so that a task in the sets of several
-        clusters is known as one node, -1 where the place is empty, shape [N, P].
+        First place of any cluster that shows the same task, n P + i for place i of cluster n, so
+        that a task in the sets of several clusters is known as one node, shape [N, P]. An empty
+        place is a node of its own.
+    startable
+        Whether a place holds a task whose smallest bundle fits, shape [N, P].
     mask
         Actions that a cluster may take: entry (place, cpu, gpu) says whether it may name the task
-        of that place with that bundle, shape [N, P + 1, A, B]. Place P names none.
+        of that place with that bundle, from the smallest to what is free, or with (0, 0), which
+        starts nothing, shape [N, P + 1, A, B]. Place P names none, and goes with (0, 0) alone.
+
+    Notes
+    -----
+    Li et al., section IV, the nodes of the graph, and equation (12). Numbers are scaled, as the
+    authors' are not. There is no progress in it, and nothing of durations or the future.
     """
 
     cluster: Features
     pending: Features
     running: Features
     node: Ints
+    startable: Flags
     mask: Flags
 
 
@@ -65,38 +79,107 @@ def most_running(instance: TapFingerInstance) -> int:
     return max(1, min(bound))
 
 
-def allowed_actions(instance: TapFingerInstance, seen: Round) -> Flags:
-    """Return which actions each cluster may take, shape [N, P + 1, A, B].
-
-    A task of the pending set may be named with every bundle from its smallest to what is free, or
-    with (0, 0), which starts nothing; place P, which names no task, goes with (0, 0) alone.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    seen
-        The round.
-
-    Notes
-    -----
-    Li et al., equation (12).
-    """
-    table = instance.speed.shape[2:]
-    cpu, gpu = np.indices(table)
-    mask = np.zeros((instance.clusters, instance.pending + 1, *table), dtype=np.bool_)
-    real = seen.pending >= 0
-    low = instance.minimum[seen.tasks.kind[seen.pending[real]]]
-    high = seen.free[np.nonzero(real)[0]]
-    mask[:, :-1][real] = (
-        (low[:, 0, None, None] <= cpu)
-        & (low[:, 1, None, None] <= gpu)
-        & (cpu <= high[:, 0, None, None])
-        & (gpu <= high[:, 1, None, None])
+def room_for(instance: TapFingerInstance, count: int) -> tuple[Observation, Ints]:
+    """Return arrays for the observations of scenarios, and for what `encode` notes about them."""
+    N, P, K = instance.clusters, instance.pending, instance.task_kinds
+    observation = Observation(
+        cluster=np.zeros((count, N, 4), dtype=np.float32),
+        pending=np.zeros((count, N, P, 5 + K), dtype=np.float32),
+        running=np.zeros((count, N, most_running(instance), 4 + K), dtype=np.float32),
+        node=np.zeros((count, N, P), dtype=np.int64),
+        startable=np.zeros((count, N, P), dtype=np.bool_),
+        mask=np.zeros((count, N, P + 1, *instance.speed.shape[2:]), dtype=np.bool_),
     )
-    mask[:, :-1, 0, 0] = real
-    mask[:, -1, 0, 0] = True
-    return mask
+    observation.mask[:, :, -1, 0, 0] = True
+    return observation, np.zeros((count, N, P, 4), dtype=np.int64)
+
+
+@compiled(writes="boxes")
+def encode(state: State, e: int, seen: Observation, boxes: Ints) -> bool:
+    """Write the observation of a scenario; return whether there are rows for all that run.
+
+    `boxes` are the bundles that are allowed in each place now, from the first to before the last.
+    """
+    scenario = state.scenario[e]
+    clusters, places = state.pending[e].shape
+    rows = seen.running.shape[2]
+    served = np.zeros(clusters, dtype=np.int64)
+    fits = True
+    for i in range(scenario.active):
+        task = state.task[e, state.active[e, i]]
+        n, row = task.cluster, served[task.cluster]
+        served[n] += 1
+        if row >= rows:
+            fits = False
+            continue
+        out = seen.running[e, n, row]
+        _share(task.bundle, state.cluster[e, n].capacity, task.kind, out)
+        out[-1] = (scenario.slot - task.start) / COUNTS
+    first = np.empty(scenario.tasks, dtype=np.int64)
+    for n in range(clusters):
+        cluster = state.cluster[e, n]
+        for r in range(2):
+            seen.cluster[e, n, r] = cluster.free[r] / max(cluster.capacity[r], 1)
+        seen.cluster[e, n, 2] = (cluster.waiting - cluster.size) / COUNTS
+        seen.cluster[e, n, 3] = cluster.size / COUNTS
+        for row in range(served[n], rows):
+            _empty(seen.running[e, n, row])
+        for i in range(cluster.size):
+            first[state.pending[e, n, i]] = -1
+    for n in range(clusters):
+        cluster = state.cluster[e, n]
+        for i in range(places):
+            out, seen.node[e, n, i] = seen.pending[e, n, i], n * places + i
+            if i >= cluster.size:
+                _empty(out)
+                seen.startable[e, n, i] = False
+                _allow(0, 0, 0, 0, boxes[e, n, i], seen.mask[e, n, i])
+                continue
+            j = state.pending[e, n, i]
+            task = state.task[e, j]
+            least = state.kind[e, task.kind].minimum
+            if first[j] < 0:
+                first[j] = n * places + i
+            seen.node[e, n, i] = first[j]
+            _share(least, cluster.capacity, task.kind, out)
+            out[-2] = (scenario.slot - task.arrival) / COUNTS
+            out[-1] = 1.0 / task.choice
+            cpus = min(cluster.free[0] + 1, state.speed.shape[3])
+            gpus = min(cluster.free[1] + 1, state.speed.shape[4])
+            seen.startable[e, n, i] = least[0] < cpus and least[1] < gpus
+            _allow(least[0], least[1], cpus, gpus, boxes[e, n, i], seen.mask[e, n, i])
+            seen.mask[e, n, i, 0, 0] = True
+    return fits
+
+
+@compiled(writes="out")
+def _share(bundle: Ints, capacity: Ints, kind: int, out: Features) -> None:
+    """Write a bundle as shares of a cluster's, that the row is not empty, and the kind."""
+    out[:] = 0.0
+    for r in range(2):
+        out[r] = bundle[r] / max(capacity[r], 1)
+    out[3 + kind] = 1.0
+
+
+@compiled(writes="out")
+def _empty(out: Features) -> None:
+    """Write that a row is empty."""
+    out[:] = 0.0
+    out[2] = 1.0
+
+
+@compiled(writes="box mask")
+def _allow(cpu: int, gpu: int, cpus: int, gpus: int, box: Ints, mask: Flags) -> None:
+    """Allow bundles from (cpu, gpu) to before (cpus, gpus), instead of those of the box so far."""
+    same = box[0] == cpu and box[1] == gpu and box[2] == cpus and box[3] == gpus
+    if same and cpus > 0:
+        return
+    for allowed in (False, True):
+        for x in range(box[0], box[2]):
+            for y in range(box[1], box[3]):
+                mask[x, y] = allowed
+        box[0], box[1], box[2], box[3] = cpu, gpu, cpus, gpus
+    mask[0, 0] = False
 
 
 def features(instance: TapFingerInstance, seen: Round) -> Observation:
@@ -114,67 +197,15 @@ def features(instance: TapFingerInstance, seen: Round) -> Observation:
     OptionError
         If more tasks are in service on a cluster than it has room for, since some are paused:
         rows for them would have no end.
-
-    Notes
-    -----
-    Li et al., section IV: the nodes of the graph. There is one more flag, for empty rows of the
-    running tasks, where the graph has no nodes. Numbers are scaled, as the authors' are not.
     """
-    real = seen.pending >= 0
-    behind = (seen.waiting - real.sum(axis=1)) / COUNTS
-    cluster = np.column_stack([seen.free / _whole(instance), behind]).astype(np.float32)
-    node = np.full(seen.pending.shape, -1, dtype=np.int64)
-    node[real] = np.unique(seen.pending[real], return_inverse=True)[1].reshape(-1)
-    pending, running = _pending(instance, seen), _running(instance, seen)
-    return Observation(cluster, pending, running, node, allowed_actions(instance, seen))
-
-
-def idle(instance: TapFingerInstance) -> Observation:
-    """Return what is seen where there is no task, such as at the end of a run."""
-    N, P, K = instance.clusters, instance.pending, instance.task_kinds
-    cluster = np.zeros((N, 3), dtype=np.float32)
-    cluster[:, :2] = instance.capacity / _whole(instance)
-    pending = np.zeros((N, P, 3 + K), dtype=np.float32)
-    running = np.zeros((N, most_running(instance), 4 + K), dtype=np.float32)
-    pending[:, :, 2] = running[:, :, 2] = 1.0
-    mask = np.zeros((N, P + 1, *instance.speed.shape[2:]), dtype=np.bool_)
-    mask[:, -1, 0, 0] = True
-    return Observation(cluster, pending, running, np.full((N, P), -1), mask)
-
-
-def _whole(instance: TapFingerInstance) -> Ints:
-    """Return what amounts are divided by, shape [N, 2]; of nothing there is never a share."""
-    return np.maximum(instance.capacity, 1)
-
-
-def _pending(instance: TapFingerInstance, seen: Round) -> Features:
-    rows = np.zeros((*seen.pending.shape, 3 + instance.task_kinds), dtype=np.float32)
-    n, place = np.nonzero(seen.pending >= 0)
-    kind = seen.tasks.kind[seen.pending[n, place]]
-    rows[:, :, 2] = seen.pending < 0
-    rows[n, place, :2] = instance.minimum[kind] / _whole(instance)[n]
-    rows[n, place, 3 + kind] = 1.0
-    return rows
-
-
-def _running(instance: TapFingerInstance, seen: Round) -> Features:
-    running, most = seen.running, most_running(instance)
-    order = np.argsort(running.cluster, kind="stable")
-    n = running.cluster[order]
-    count = np.bincount(n, minlength=instance.clusters)
-    if count.max(initial=0) > most:
+    observation, boxes = room_for(instance, 1)
+    if not encode(TapFingerEpisode.resumed(instance, seen).batch.state, 0, observation, boxes):
+        most = observation.running.shape[2]
         raise OptionError(
-            f"slot {seen.slot}: more than {most} tasks are in service on cluster "
-            f"{int(np.argmax(count))}, some of them paused: there are no rows for them"
+            f"slot {seen.slot}: more than {most} tasks are in service on a cluster, some of them "
+            "paused: there are no rows for them"
         )
-    row = np.arange(n.size) - (np.cumsum(count) - count)[n]
-    rows = np.zeros((instance.clusters, most, 4 + instance.task_kinds), dtype=np.float32)
-    rows[:, :, 2] = 1.0
-    rows[n, row, :2] = running.bundle[order] / _whole(instance)[n]
-    rows[n, row, 2] = 0.0
-    rows[n, row, 3 + seen.tasks.kind[running.task[order]]] = 1.0
-    rows[n, row, -1] = (seen.slot - running.start[order]) / COUNTS
-    return rows
+    return Observation(*(part[0] for part in observation))
 
 
 def action_of(seen: Round, decision: Decision) -> Ints:
@@ -205,6 +236,43 @@ def action_of(seen: Round, decision: Decision) -> Ints:
     return np.column_stack([place, np.where(named[:, None], decision.bundle, 0)])
 
 
+@compiled
+def outside(mask: Flags, action: Ints) -> int:
+    """Return the first cluster whose action is not in the table of actions, -1 if there is none."""
+    for n in range(action.shape[0]):
+        for axis in range(3):
+            if not 0 <= action[n, axis] < mask.shape[1 + axis]:
+                return n
+    return -1
+
+
+@compiled(writes="task bundle refused")
+def decode(
+    pending: Ints, mask: Flags, action: Ints, task: Ints, bundle: Ints, refused: Flags
+) -> None:
+    """Write the tasks and bundles that actions stand for, and which of them are not allowed."""
+    clusters, places = pending.shape
+    for n in range(clusters):
+        place, cpu, gpu = action[n, 0], action[n, 1], action[n, 2]
+        refused[n] = not mask[n, place, cpu, gpu]
+        task[n], bundle[n, 0], bundle[n, 1] = -1, 0, 0
+        if place < places and not refused[n]:
+            task[n], bundle[n, 0], bundle[n, 1] = pending[n, place], cpu, gpu
+
+
+def as_actions(action: ArrayLike, *lead: int) -> Ints:
+    """Return actions as an array, shape [..., 3]."""
+    chosen = np.ascontiguousarray(action, dtype=np.int64)
+    if chosen.shape != (*lead, 3):
+        raise OptionError(f"the action must have shape {[*lead, 3]}, not {chosen.shape}")
+    return chosen
+
+
+def no_such(n: int, action: Ints) -> OptionError:
+    """Say that an action of a cluster is not in the table."""
+    return OptionError(f"cluster {n}: there is no action {tuple(action[n].tolist())}")
+
+
 def decision_of(
     seen: Round, mask: Flags, action: ArrayLike, score: ArrayLike | None = None
 ) -> tuple[Decision, Flags]:
@@ -231,22 +299,14 @@ def decision_of(
     OptionError
         If an action lies outside the table of actions.
     """
-    clusters, places = seen.pending.shape
-    chosen = np.asarray(action, dtype=np.int64)
-    if chosen.shape != (clusters, 3):
-        raise OptionError(f"the action must have shape [{clusters}, 3], not {chosen.shape}")
-    outside = (chosen < 0) | (chosen >= np.array(mask.shape[1:]))
-    if outside.any():
-        n = int(np.flatnonzero(outside.any(axis=1))[0])
-        raise OptionError(f"cluster {n}: there is no action {tuple(chosen[n].tolist())}")
-    each = np.arange(clusters)
-    place = chosen[:, 0]
-    allowed = mask[each, place, chosen[:, 1], chosen[:, 2]]
-    named = allowed & (place < places)
-    task = np.where(named, seen.pending[each, np.minimum(place, places - 1)], -1)
-    bundle = np.where(named[:, None], chosen[:, 1:], 0)
+    decision = Decision.void(seen.pending.shape[0])
+    refused = np.empty(decision.task.size, dtype=np.bool_)
+    chosen = as_actions(action, decision.task.size)
+    if (n := outside(mask, chosen)) >= 0:
+        raise no_such(n, chosen)
+    decode(seen.pending, mask, chosen, decision.task, decision.bundle, refused)
     wanted = None if score is None else np.asarray(score, dtype=np.float64)
-    return Decision(task, bundle, wanted), np.asarray(~allowed)
+    return decision._replace(score=wanted), refused
 
 
 def missing(package: str, error: ImportError) -> MissingDependencyError:
@@ -267,24 +327,25 @@ def observation_space(instance: TapFingerInstance, *lead: int) -> spaces.Dict:
     from gymnasium import spaces
 
     P, K, most = instance.pending, instance.task_kinds, most_running(instance)
-    largest = instance.clusters * P - 1
+    last = instance.clusters * P - 1
     return spaces.Dict(
         {
-            "cluster": _shares((*lead, 3)),
-            "pending": spaces.Box(0.0, 1.0, (*lead, P, 3 + K), np.float32),
-            "running": _shares((*lead, most, 4 + K)),
-            "node": spaces.Box(-1, largest, (*lead, P), np.int64),
+            "cluster": _shares((*lead, 4), -2, -1),
+            "pending": _shares((*lead, P, 5 + K), -2),
+            "running": _shares((*lead, most, 4 + K), -1),
+            "node": spaces.Box(0, last, (*lead, P), np.int64),
+            "startable": spaces.MultiBinary((*lead, P)),
             "mask": spaces.MultiBinary((*lead, P + 1, *instance.speed.shape[2:])),
         }
     )
 
 
-def _shares(shape: tuple[int, ...]) -> spaces.Box:
-    """Return shares, and a number without a bound in the last column."""
+def _shares(shape: tuple[int, ...], *counts: int) -> spaces.Box:
+    """Return shares, and numbers without a bound in some columns."""
     from gymnasium import spaces
 
     high = np.ones(shape, dtype=np.float32)
-    high[..., -1] = np.inf
+    high[..., counts] = np.inf
     return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
 
@@ -299,9 +360,12 @@ def action_space(instance: TapFingerInstance, *lead: int, scored: bool) -> space
     return spaces.Dict({"choice": choice, "score": spaces.Box(0.0, 1.0, lead, np.float64)})
 
 
-def shown(observation: Observation, cluster: int | None = None) -> Mapping[str, NDArray[Any]]:
-    """Return an observation as the packages want it."""
-    rows = slice(None) if cluster is None else cluster
-    named = {name: part[rows] for name, part in observation._asdict().items()}
-    named["mask"] = named["mask"].astype(np.int8)
-    return named
+def shown(
+    observation: Observation, rows: int | slice = slice(None), *, copy: bool = True
+) -> dict[str, NDArray[Any]]:
+    """Return an observation, or some of its rows, as the packages want it."""
+    named = {
+        name: part[rows].view(np.int8) if part.dtype == np.bool_ else part[rows]
+        for name, part in zip(Observation._fields, observation, strict=True)
+    }
+    return {name: part.copy() for name, part in named.items()} if copy else named

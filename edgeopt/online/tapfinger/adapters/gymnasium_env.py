@@ -19,7 +19,7 @@ except ImportError as error:
     raise missing("gymnasium", error) from error
 
 if TYPE_CHECKING:
-    from edgeopt.online.tapfinger.adapters.session import Truth
+    from edgeopt.online.tapfinger.adapters.session import Step, Truth
 
 
 class TapFingerEnv(gymnasium.Env[Any, Any]):
@@ -91,8 +91,7 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin a new run; the seed draws the instance, unless it is given, and the scenario."""
         super().reset(seed=seed)
-        observation, details = self.session.open(self.np_random)
-        return shown(observation), details
+        return self._shown(self.session.open({0: self.np_random}))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Carry out the actions of a round.
@@ -100,6 +99,10 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
         Terminated means that all tasks are complete, truncated that the run was stopped before.
         """
         choice, score = (action["choice"], action["score"]) if self._scored else (action, None)
-        step = self.session.step(choice, score)
-        reward = step.shared if self._shared else float(step.local.sum())
-        return shown(step.observation), reward, step.terminated, step.truncated, step.details
+        step = self.session.step([choice], None if score is None else [score])
+        reward = step.shared[0] if self._shared else step.local[0].sum()
+        observation, info = self._shown(step)
+        return observation, float(reward), bool(step.terminated[0]), bool(step.truncated[0]), info
+
+    def _shown(self, step: Step) -> tuple[Any, dict[str, Any]]:
+        return shown(step.observation, 0), {name: one[0] for name, one in step.details.items()}

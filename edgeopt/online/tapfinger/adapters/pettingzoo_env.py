@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from gymnasium import spaces
 
-    from edgeopt.online.tapfinger.adapters.encoding import Observation
-    from edgeopt.online.tapfinger.adapters.session import Truth
+    from edgeopt.online.tapfinger.adapters.session import Step, Truth
 
 
 class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
@@ -120,9 +119,9 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         """Begin a new run; the seed draws the instance, unless it is given, and the scenario."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        observation, details = self.session.open(self._rng)
+        step = self.session.open({0: self._rng})
         self.agents = self.possible_agents.copy()
-        return self._observations(observation), self._infos(details)
+        return self._observations(step), self._infos(step)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Carry out the actions of a round; an agent without an action does nothing.
@@ -130,16 +129,19 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         Terminated means that all tasks are complete, truncated that the run was stopped before.
         """
         step = self.session.step(*self._gathered(actions))
-        rewards = [step.shared] * len(self.possible_agents) if self._shared else step.local
-        agents = self.agents
-        if step.terminated or step.truncated:
+        agents, over = self.agents, (bool(step.terminated[0]), bool(step.truncated[0]))
+        if self._shared:
+            rewards = dict.fromkeys(agents, float(step.shared[0]))
+        else:
+            rewards = dict(zip(agents, step.local[0].tolist(), strict=True))
+        if any(over):
             self.agents = []
         return (
-            self._observations(step.observation),
-            {agent: float(reward) for agent, reward in zip(agents, rewards, strict=True)},
-            dict.fromkeys(agents, step.terminated),
-            dict.fromkeys(agents, step.truncated),
-            self._infos(step.details),
+            self._observations(step),
+            rewards,
+            dict.fromkeys(agents, over[0]),
+            dict.fromkeys(agents, over[1]),
+            self._infos(step),
         )
 
     def _gathered(self, actions: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -147,27 +149,31 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         unknown = set(actions) - set(self.possible_agents)
         if unknown:
             raise OptionError(f"there is no agent {sorted(unknown)[0]!r}")
-        nothing = np.array([self.session.instance.pending, 0, 0])
-        choices, scores = [], []
-        for agent in self.possible_agents:
-            action = actions.get(agent)
-            if self._scored and action is not None:
-                scores.append(action["score"])
-                action = action["choice"]
-            else:
-                scores.append(1.0)
-            choices.append(nothing if action is None else action)
-        return choices, np.array(scores, dtype=np.float64) if self._scored else None
+        nothing: Any = (self.session.instance.pending, 0, 0)
+        if not self._scored:
+            return [[actions.get(agent, nothing) for agent in self.possible_agents]], None
+        nothing = {"choice": nothing, "score": 1.0}
+        given = [actions.get(agent, nothing) for agent in self.possible_agents]
+        return [[one["choice"] for one in given]], [[one["score"] for one in given]]
 
-    def _observations(self, observation: Observation) -> dict[str, Any]:
-        return {agent: shown(observation, n) for n, agent in enumerate(self.possible_agents)}
-
-    def _infos(self, details: dict[str, Any]) -> dict[str, Any]:
-        """Hand every agent its entries of what is known, and what concerns all of them."""
+    def _observations(self, step: Step) -> dict[str, Any]:
+        whole = shown(step.observation, 0)
         return {
-            agent: {
-                name: value[n].item() if isinstance(value, np.ndarray) else value
-                for name, value in details.items()
-            }
+            agent: {name: part[n] for name, part in whole.items()}
             for n, agent in enumerate(self.possible_agents)
         }
+
+    def _infos(self, step: Step) -> dict[str, Any]:
+        """Hand every agent its entries of what is known, and what concerns all of them."""
+        slot, number, passed = int(step.slot[0]), int(step.number[0]), int(step.passed[0])
+        own = zip(
+            self.possible_agents, step.started[0].tolist(), step.stood[0].tolist(),
+            step.refused[0].tolist(), strict=True,
+        )  # fmt: skip
+        return {
+            agent: {
+                "slot": slot, "round": number, "passed": passed,
+                "started": started, "stood": stood, "refused": refused,
+            }
+            for agent, started, stood, refused in own
+        }  # fmt: skip

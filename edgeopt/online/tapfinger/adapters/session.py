@@ -1,155 +1,234 @@
-"""Runs that a learner steps through round by round, with what it earns."""
+"""Runs side by side that a learner steps through round by round, with what it earns."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.tapfinger.adapters.encoding import decision_of, features, idle
+from edgeopt.kernels import compiled
+from edgeopt.online.tapfinger.adapters.encoding import (
+    Observation,
+    as_actions,
+    decode,
+    encode,
+    no_such,
+    outside,
+    room_for,
+)
+from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
+from edgeopt.online.tapfinger.episode import TapFingerEpisode
+from edgeopt.online.tapfinger.events import Tasks
+from edgeopt.online.tapfinger.kernels import pass_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.online.tapfinger.adapters.encoding import Observation
-    from edgeopt.online.tapfinger.episode import TapFingerEpisode
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
+    from edgeopt.online.tapfinger.state import State
 
     Truth = TapFingerInstance | Callable[[np.random.Generator], TapFingerInstance]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
 
 _SAME = ("capacity", "minimum", "task_kinds", "largest", "pending")
 
 
 class Step(NamedTuple):
-    """What a round came to for a learner.
+    """What a round came to for a learner, in each of E scenarios.
 
     Attributes
     ----------
     observation
-        The next round.
+        The next round; the arrays are written anew by every step.
     shared
-        Less the number of tasks in the system, once a slot is over; 0 within it.
+        Less the number of tasks in the system in a slot that is over, 0 within it, shape [E].
     local
-        The same for what each cluster serves or has waiting, shape [N]: a task that waits for
+        The same for what each cluster serves or has waiting, shape [E, N]: a task that waits for
         several clusters counts at each of them.
     terminated
-        Whether all tasks are complete.
+        Whether all tasks are complete, shape [E].
     truncated
-        Whether the run was stopped before that.
-    details
-        ``slot`` and ``round`` of the observation, whether the slot before has ``elapsed``, the
-        task that each cluster has ``started`` (-1 for none), and whether its action was
-        ``refused``.
+        Whether the run was stopped before that, shape [E].
+    slot, number
+        Slot of the observation, and number of its round, shape [E].
+    passed
+        How many slots have passed, shape [E].
+    started
+        Task that each cluster has started, -1 for none, shape [E, N].
+    stood
+        Whether what it has named was not lost to another cluster, shape [E, N].
+    refused
+        Whether its action was not allowed, shape [E, N].
     """
 
     observation: Observation
-    shared: float
-    local: NDArray[np.float64]
-    terminated: bool
-    truncated: bool
-    details: dict[str, Any]
+    shared: Floats
+    local: Floats
+    terminated: Flags
+    truncated: Flags
+    slot: Ints
+    number: Ints
+    passed: Ints
+    started: Ints
+    stood: Flags
+    refused: Flags
+
+    @property
+    def details(self) -> dict[str, NDArray[Any]]:
+        """What is neither observed nor earned, by name; that of the number is ``round``."""
+        return {
+            "slot": self.slot, "round": self.number, "passed": self.passed,
+            "started": self.started, "stood": self.stood, "refused": self.refused,
+        }  # fmt: skip
 
 
 class Session:
-    """Runs of the environment without preemption, one after the other.
+    """Runs of the environment without preemption, a number of them side by side.
 
     Parameters
     ----------
     truth
         The instance of all runs, or a function of a generator that draws one for each run; all of
         them have the same clusters, smallest and largest bundles and number of pending tasks.
+    count
+        Number of scenarios side by side.
     **options
         Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
     """
 
-    def __init__(self, truth: Truth, **options: Any) -> None:
+    def __init__(self, truth: Truth, count: int = 1, **options: Any) -> None:
         self._truth, self._options = truth, options
         self.instance = self._draw(np.random.default_rng(0))
-        self.environment = self._environment(self.instance)
-        self._episode: TapFingerEpisode | None = None
-        self._seen: Round | None = None
+        environment = TapFingerEnvironment(self.instance, preemption=False, **options)
+        self.environments = [environment] * count
+        self._batch = environment.batch(count)
+        self._observation, self._boxes = room_for(self.instance, count)
+        self._score = np.ones((count, self.instance.clusters))
+        self._begun = False
 
     @property
-    def seen(self) -> Round | None:
-        """The round to decide, None if the run is over or has not begun."""
-        return self._seen
+    def environment(self) -> TapFingerEnvironment:
+        """The environment of the first scenario."""
+        return self.environments[0]
 
     @property
     def episode(self) -> TapFingerEpisode:
-        """The run, with which the environment gathers a trajectory."""
-        if self._episode is None:
+        """The run of the first scenario, with which the environment gathers a trajectory."""
+        if not self._begun:
             raise OptionError("no run is open: reset the environment first")
-        return self._episode
+        return TapFingerEpisode(self._batch, 0, Tasks.of(self.environment.truth))
+
+    @property
+    def seen(self) -> Round | None:
+        """The round to decide in the first scenario, None if it is over or has not begun."""
+        return self.episode.observe() if self._begun else None
 
     def _draw(self, rng: np.random.Generator) -> TapFingerInstance:
-        if isinstance(self._truth, TapFingerInstance):
-            return self._truth
-        return self._truth(rng)
+        return self._truth if isinstance(self._truth, TapFingerInstance) else self._truth(rng)
 
-    def _environment(self, truth: TapFingerInstance) -> TapFingerEnvironment:
-        return TapFingerEnvironment(truth, preemption=False, **self._options)
-
-    def open(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
-        """Begin a new run: draw the instance, unless it is fixed, and then the scenario."""
-        truth = self._draw(rng)
-        for name in _SAME:
-            if not np.array_equal(getattr(self.instance, name), getattr(truth, name)):
-                raise OptionError(f"{name}: must be the same in every instance that is drawn")
-        self.environment = self._environment(truth)
-        self._tasks, self._complete = truth.tasks, 0
-        self._episode = self.environment.episode(int(self.environment.scenarios(rng, 1)[0]))
-        self._seen = self._episode.observe()
-        self._observation = self._encoded(self._seen)
-        none = np.full(truth.clusters, -1)
-        return self._observation, self._details(self._seen, False, none, none >= 0)
+    def open(self, streams: Mapping[int, np.random.Generator]) -> Step:
+        """Begin runs anew: each draws its instance, unless it is fixed, and then its scenario."""
+        for e, rng in streams.items():
+            truth = self._draw(rng)
+            if truth is not self.instance:
+                for name in _SAME:
+                    if not np.array_equal(getattr(self.instance, name), getattr(truth, name)):
+                        says = "must be the same in every instance that is drawn"
+                        raise OptionError(f"{name}: {says}")
+                self.environments[e] = replace(self.environments[e], truth=truth)
+            seed = int(self.environments[e].scenarios(rng, 1)[0])
+            self._batch.open(e, truth, seed)
+        self._begun = True
+        step = self._empty()
+        _pass(self._batch.state, step, self._boxes)
+        return step
 
     def step(self, action: ArrayLike, score: ArrayLike | None = None) -> Step:
-        """Carry out the actions of a round; see `decision_of`."""
-        seen = self._seen
-        if seen is None:
+        """Carry out the actions of a round, [E, N, 3], with scores, [E, N]; see `decision_of`."""
+        count, clusters = self._score.shape
+        chosen, wanted = as_actions(action, count, clusters), self._score
+        if score is not None:
+            wanted = np.array(score, dtype=np.float64)
+            if wanted.shape != self._score.shape or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+                raise OptionError(f"score: must have shape [{count}, {clusters}] and lie in [0, 1]")
+        step = self._empty()
+        e, n, lacking = _step(self._batch.state, chosen, wanted, step, self._boxes)
+        if n >= 0:
+            raise no_such(n, chosen[e])
+        if e >= 0 or not self._begun:
             raise OptionError("no run is open: reset the environment first")
-        decision, refused = decision_of(seen, self._observation.mask, action, score)
-        outcome = self.episode.act(decision)
-        shared, local = 0.0, np.zeros(refused.size)
-        if outcome.elapsed:
-            shared, local = self._earned(seen, outcome)
-            self._complete += outcome.completed.size
-        self._seen = self.episode.observe()
-        over, done = self._seen is None, self._complete == self._tasks
-        # A run that was stopped stands still where it was seen last.
-        self._observation = self._encoded(seen if over and not done else self._seen)
-        last = seen if over else self._seen
-        details = self._details(last, outcome.elapsed, outcome.started.copy(), refused)
-        return Step(self._observation, shared, local, over and done, over and not done, details)
+        if lacking >= 0:
+            self._batch.drive(lambda state: int(_pass(state, step, self._boxes)))
+        return step
 
-    def _encoded(self, seen: Round | None) -> Observation:
-        return idle(self.instance) if seen is None else features(self.instance, seen)
+    def _empty(self) -> Step:
+        """Return arrays for what a round comes to."""
+        one, each = self._score.shape[:1], self._score.shape
+        return Step(
+            self._observation, np.empty(one), np.empty(each),
+            np.empty(one, dtype=np.bool_), np.empty(one, dtype=np.bool_),
+            np.empty(one, dtype=np.int64), np.empty(one, dtype=np.int64),
+            np.empty(one, dtype=np.int64), np.empty(each, dtype=np.int64),
+            np.empty(each, dtype=np.bool_), np.empty(each, dtype=np.bool_),
+        )  # fmt: skip
 
-    def _earned(self, seen: Round, outcome: Outcome) -> tuple[float, NDArray[np.float64]]:
-        """Count the tasks of a slot that is over, those included that are complete now."""
-        new = outcome.started >= 0
-        serving = np.bincount(seen.running.cluster, minlength=new.size) + new
-        waiting = seen.waiting - seen.tasks.eligible[outcome.started[new]].sum(axis=0)
-        unfinished = seen.tasks.arrival.size - self._complete
-        return -float(unfinished), -(serving + waiting).astype(np.float64)
 
-    def _details(
-        self,
-        seen: Round | None,
-        elapsed: bool,
-        started: NDArray[np.int64],
-        refused: NDArray[np.bool_],
-    ) -> dict[str, Any]:
-        slot, number = (0, 0) if seen is None else (seen.slot, seen.number)
-        return {
-            "slot": slot,
-            "round": number,
-            "elapsed": elapsed,
-            "started": started,
-            "refused": refused,
-        }
+@compiled(writes="boxes")
+def _step(
+    state: State, action: Ints, score: Floats, step: Step, boxes: Ints
+) -> tuple[int, int, int]:
+    """Carry out actions, let slots pass, and return what stands in the way, -1 where nothing does.
+
+    That is a scenario and its cluster whose action is not in the table, or a scenario that is over
+    and -1; and the scenario that lacks something.
+    """
+    count, clusters = score.shape
+    mask = step.observation.mask
+    for e in range(count):
+        if state.scenario[e].over:
+            return e, -1, -1
+        n = outside(mask[e], action[e])
+        if n >= 0:
+            return e, n, -1
+    task, bundle = np.empty(clusters, dtype=np.int64), np.empty((clusters, 2), dtype=np.int64)
+    refused = np.empty(clusters, dtype=np.bool_)
+    for e in range(count):
+        decode(state.pending[e], mask[e], action[e], task, bundle, refused)
+        for n in range(clusters):
+            order = state.order[e, n]
+            order.task, order.score, order.place = task[n], score[e, n], False
+            order.refused = refused[n]
+            order.bundle[0], order.bundle[1] = bundle[n, 0], bundle[n, 1]
+        carry_out(state, e)
+    return -1, -1, _pass(state, step, boxes)
+
+
+@compiled(writes="boxes")
+def _pass(state: State, step: Step, boxes: Ints) -> int:
+    """Let slots pass that have ended, and write what came of it; or say which one lacks what."""
+    count, clusters = step.local.shape
+    lacking = pass_slots(state, 0, count)
+    if lacking >= 0:
+        return lacking
+    for e in range(count):
+        encode(state, e, step.observation, boxes)
+        scenario = state.scenario[e]
+        done = scenario.completed == scenario.tasks
+        step.terminated[e], step.truncated[e] = scenario.over and done, scenario.over and not done
+        step.slot[e], step.number[e] = scenario.slot, scenario.number
+        step.passed[e] = scenario.passed
+        step.shared[e] = -scenario.alive if scenario.passed > 0 else 0
+        for n in range(clusters):
+            order, around = state.order[e, n], state.cluster[e, n].around
+            step.local[e, n] = -around if scenario.passed > 0 else 0
+            step.started[e, n] = order.placed
+            step.stood[e, n], step.refused[e, n] = order.stood, order.refused
+    return -1

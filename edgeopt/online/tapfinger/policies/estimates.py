@@ -142,24 +142,50 @@ LIGHTEST: Final = 1e-280
 
 _DIGITS: Final = 40
 
+CLOSE: Final = 1.0 + 2.0**-36
+"""Costs that are further apart than by this factor have ranks in the same order."""
+
 
 @compiled
 def choices(pending: Ints, eligible: Flags) -> Ints:
     """Return on how many clusters each pending task may run, shape [N, P]; 0 for an empty place."""
     count = np.zeros(pending.shape, dtype=np.int64)
+    known = np.empty(eligible.shape[0], dtype=np.int64)
+    for j in pending.flat:
+        if j >= 0:
+            known[j] = 0
     for n in range(pending.shape[0]):
         for i in range(pending.shape[1]):
-            if pending[n, i] >= 0:
+            j = pending[n, i]
+            if j < 0:
+                continue
+            if known[j] == 0:
                 for m in range(eligible.shape[1]):
-                    count[n, i] += eligible[pending[n, i], m]
+                    known[j] += eligible[j, m]
+            count[n, i] = known[j]
     return count
 
 
 @compiled
-def crowding(crowd: Ints) -> float:
+def widths(crowd: Ints) -> Ints:
+    """Return the numbers m for which tasks wait that may run on m clusters, then 0, [N, N + 1]."""
+    found = np.zeros(crowd.shape, dtype=np.int64)
+    for n in range(crowd.shape[0]):
+        count = 0
+        for m in range(1, crowd.shape[1]):
+            if crowd[n, m] > 0:
+                found[n, count] = m
+                count += 1
+    return found
+
+
+@compiled
+def crowding(crowd: Ints, width: Ints) -> float:
     """Return how many tasks wait for a cluster, one that may run on m clusters as 1 / m."""
     total = 0.0
-    for m in range(1, crowd.size):
+    for m in width:
+        if m == 0:
+            break
         if crowd[m] > 0:
             total += crowd[m] / m
     return total

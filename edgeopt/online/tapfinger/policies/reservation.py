@@ -11,6 +11,8 @@ from edgeopt.kernels import compiled
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
+    CLOSE,
+    LIGHTEST,
     Estimates,
     Told,
     all_slots_left,
@@ -19,6 +21,7 @@ from edgeopt.online.tapfinger.policies.estimates import (
     estimates,
     freed,
     rank,
+    widths,
 )
 from edgeopt.options import check_real, check_whole
 
@@ -108,14 +111,14 @@ def _priced(
     clusters, places = pending.shape
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
-    crowds, waits = crowd.copy(), pending.copy()
+    crowds, waits, width = crowd.copy(), pending.copy(), widths(crowd)
     while True:
         best = (np.inf, 0, 0, 0, 0)  # the least, and so the first
         taken = -1
         for n in range(clusters):
             if task[n] >= 0 or barred[n]:
                 continue
-            waiting = crowding(crowds[n])
+            waiting = crowding(crowds[n], width[n])
             units = free[n, 0] + free[n, 1]
             for i in range(places):
                 j = waits[n, i]
@@ -227,41 +230,57 @@ def _reserved(
     """Write the task that each cluster starts, -1 for none, and its bundle.
 
     What is best on a cluster is kept until something about the cluster changes: what is free
-    there when something is reserved on it, and who waits when a task is that may run on it.
+    there when something is reserved on it, and who waits when a task is that may run on it. In the
+    latter case costs fall, by no more than the price does: a cluster that cannot be the best by
+    that is not asked.
     """
     clusters, places = pending.shape
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
-    crowds, waits = crowd.copy(), pending.copy()
+    crowds, waits, width = crowd.copy(), pending.copy(), widths(crowd)
     ahead = freed(free, run_cluster, run_bundle, left, look)
     barred = np.zeros((clusters, look), dtype=np.bool_)
     offset = np.empty(duration.size, dtype=np.int64)
     cost, best = np.empty(clusters, dtype=np.float64), np.empty(clusters, dtype=np.int64)
-    where = np.empty(clusters, dtype=np.int64)
+    where, leads = np.empty(clusters, dtype=np.int64), np.empty(kinds, dtype=np.int64)
     can_start = np.zeros(clusters, dtype=np.bool_)
     fitted, known = np.zeros(clusters, dtype=np.bool_), np.zeros(clusters, dtype=np.bool_)
+    bound, steep = np.full(clusters, -np.inf), np.zeros(clusters, dtype=np.float64)
+    lightest = np.inf
     for n in range(clusters):
         barred[n, 0] = single and started[n]
+        for b in range(first[n * kinds], first[(n + 1) * kinds]):
+            steep[n] = max(steep[n], pressure * duration[b] * share[b])
+        for j in pending[n]:
+            if j >= 0:
+                lightest = min(lightest, max(weight[j], LIGHTEST))
     while True:
         top = (np.inf, 0, 0, 0, 0)
         useful = False
-        for n in range(clusters):
-            if not fitted[n]:
-                begin, end = first[n * kinds], first[(n + 1) * kinds]
-                _fit(ahead[n], barred[n], begin, end, bundle, slots, offset)
-                fitted[n] = True
-            if not known[n]:
-                cost[n], where[n], best[n], can_start[n] = _cheapest(
-                    pressure, crowding(crowds[n]), waits[n], choice[n], n * kinds, kind, weight,
-                    first, duration, share, offset,
-                )  # fmt: skip
-                known[n] = True
-            useful |= can_start[n] and task[n] < 0
-            if best[n] >= 0:
-                i = where[n]
-                key = (cost[n], choice[n, i], -(ahead[n, 0, 0] + ahead[n, 0, 1]), waits[n, i], n)
-                if key < top:
-                    top = key
+        for asked in range(3):  # what is known, what may be the best, what may start something
+            for n in range(clusters):
+                if known[n] != (asked == 0):
+                    continue
+                if asked == 1 and bound[n] > top[0]:
+                    continue
+                if asked == 2 and (useful or not can_start[n] or task[n] >= 0):
+                    continue
+                if not fitted[n]:
+                    begin, end = first[n * kinds], first[(n + 1) * kinds]
+                    _fit(ahead[n], barred[n], begin, end, bundle, slots, offset)
+                    fitted[n] = True
+                if not known[n]:
+                    cost[n], where[n], best[n], can_start[n] = _cheapest(
+                        pressure, crowding(crowds[n], width[n]), waits[n], choice[n], n * kinds,
+                        kind, weight, first, duration, share, offset, leads,
+                    )  # fmt: skip
+                    known[n], bound[n] = True, cost[n] / CLOSE
+                useful |= can_start[n] and task[n] < 0
+                if best[n] >= 0:
+                    i, units = where[n], ahead[n, 0, 0] + ahead[n, 0, 1]
+                    key = (cost[n], choice[n, i], -units, waits[n, i], n)
+                    if key < top:
+                        top = key
         if not useful:
             # Reservations only take away: none that is still to come would start a task now.
             return
@@ -274,10 +293,11 @@ def _reserved(
         barred[n, begin] = single
         if begin == 0 and task[n] < 0:
             task[n], given[n, 0], given[n, 1] = j, bundle[b, 0], bundle[b, 1]
-        fitted[n] = False
+        fitted[n], bound[n] = False, -np.inf
         for other in range(clusters):
             if eligible[j, other]:
                 known[other] = False
+                bound[other] -= steep[other] / m / lightest * CLOSE
                 crowds[other, m] -= 1
                 for i in range(places):
                     if waits[other, i] == j:
@@ -302,24 +322,42 @@ def _fit(
                 break
 
 
-@compiled(writes="waits choice")
+@compiled(writes="waits choice leads")
 def _cheapest(
     pressure: float, waiting: float, waits: Ints, choice: Ints, row: int, kind: Ints,
-    weight: Floats, first: Ints, duration: Floats, share: Floats, offset: Ints,
+    weight: Floats, first: Ints, duration: Floats, share: Floats, offset: Ints, leads: Ints,
 ) -> tuple[float, int, int, bool]:  # fmt: skip
-    """Return the least cost on a cluster, of which place, which bundle; whether one could start."""
+    """Return the least cost on a cluster, of which place, which bundle; whether one could start.
+
+    Of tasks of one kind and weight, the first of those that may run on the fewest clusters costs
+    least: only these `leads` are looked at.
+    """
+    leads[:] = -1
     least = (np.inf, 0, 0)
     place, taken, can_start = -1, -1, False
     for i in range(waits.size):
         j = waits[i]
         if j < 0:
             continue
+        lead = leads[kind[j]]
+        if lead < 0 or (choice[i], j) < (choice[lead], waits[lead]):
+            leads[kind[j]] = i
+    for i in range(waits.size):
+        j = waits[i]
+        if j < 0:
+            continue
+        lead = leads[kind[j]]
+        if i != lead and weight[waits[lead]] == weight[j]:
+            continue
         price = pressure * max(0.0, waiting - 1.0 / choice[i])
+        heavy = max(weight[j], LIGHTEST) * CLOSE
         for b in range(first[row + kind[j]], first[row + kind[j] + 1]):
             if offset[b] < 0:
                 continue
             can_start |= offset[b] == 0
             priced = offset[b] + duration[b] * (1.0 + price * share[b])
+            if priced > least[0] * heavy:
+                continue
             key = (rank(priced, weight[j]), choice[i], j)
             if key < least:
                 least, place, taken = key, i, b

@@ -10,10 +10,10 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.online.simulate import IgnoresFeedback, Titled, run_policy
-from edgeopt.online.tapfinger.conflicts import Orders, carry_out
+from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.kernels import missing, over, pass_slot
+from edgeopt.online.tapfinger.kernels import pass_slot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.episode import TapFingerEpisode
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.policies.estimates import Told
-    from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
+    from edgeopt.online.tapfinger.state import State
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 
-@compiled
+@compiled(writes="task bundle")
 def name_tasks(
     coins: Floats, pending: Ints, free: Ints, kind: Ints, minimum: Ints, largest: tuple[int, int],
-    smallest: bool,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2]."""
+    smallest: bool, task: Ints, bundle: Ints,
+) -> None:  # fmt: skip
+    """Write the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2]."""
     clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    task[:] = -1
+    bundle[:] = 0
     chosen = np.full(clusters, -1)
     for n in range(clusters):
         count = 0
@@ -63,7 +64,6 @@ def name_tasks(
             task[n] = j
             bundle[n, 0] = least_cpu + pick // gpus
             bundle[n, 1] = least_gpu + pick % gpus
-    return task, bundle
 
 
 _ROUNDS: Final = 1024
@@ -96,43 +96,48 @@ def _simulate(
     largest: tuple[int, int],
     stream: np.random.Generator,
 ) -> None:
+    clusters = episode.batch.state.pending.shape[1]
     while not episode.over:
-        coins = stream.random((_ROUNDS, episode.state.waiting.size, 2))
+        coins = stream.random((_ROUNDS, clusters, 2))
         tossed = np.zeros(1, dtype=np.int64)
 
-        def advance(
-            rules: Rules, truth: Truth, state: State, log: Log,
-            coins: Floats = coins, tossed: Ints = tossed,
-        ) -> int:  # fmt: skip
-            return int(_rounds(rules, truth, state, log, coins, tossed, largest, policy.smallest))
+        def advance(state: State, coins: Floats = coins, tossed: Ints = tossed) -> int:
+            return int(_rounds(state, episode.row, coins, tossed, largest, policy.smallest))
 
         episode.drive(advance)
 
 
 @compiled(writes="tossed")
 def _rounds(
-    rules: Rules, truth: Truth, state: State, log: Log, coins: Floats, tossed: Ints,
-    largest: tuple[int, int], smallest: bool,
-) -> int:  # fmt: skip
-    """Simulate until the run is over, coins run out, or something is missing, which is returned."""
-    clusters = state.waiting.size
-    score, place = np.ones(clusters, dtype=np.float64), np.zeros(clusters, dtype=np.bool_)
-    changed, other = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
-    started = np.empty(clusters, dtype=np.int64)
-    while tossed[0] < coins.shape[0] and not over(rules, truth, state):
-        lacking = missing(rules, truth, state, log)
-        if lacking != 0:
-            return lacking
-        task, bundle = name_tasks(
-            coins[tossed[0]], state.pending, state.free, truth.kind, rules.minimum, largest,
-            smallest,
-        )  # fmt: skip
+    state: State, e: int, coins: Floats, tossed: Ints, largest: tuple[int, int], smallest: bool
+) -> int:
+    """Simulate until the run is over or coins run out, -1, or it lacks something, its number."""
+    scenario, orders = state.scenario[e], state.order[e]
+    free = np.empty((orders.shape[0], 2), dtype=np.int64)
+    task, bundle = np.empty(orders.shape[0], dtype=np.int64), np.empty_like(free)
+    minimum = np.empty((state.kind.shape[1], 2), dtype=np.int64)
+    kind = np.empty(scenario.tasks, dtype=np.int64)
+    for k in range(minimum.shape[0]):
+        for r in range(2):
+            minimum[k, r] = state.kind[e, k].minimum[r]
+    for j in range(kind.size):
+        kind[j] = state.task[e, j].kind
+    while True:
+        if scenario.ended and not pass_slot(state, e):
+            return e
+        if scenario.over or tossed[0] == coins.shape[0]:
+            return -1
+        for n in range(free.shape[0]):
+            for r in range(2):
+                free[n, r] = state.cluster[e, n].free[r]
+        name_tasks(
+            coins[tossed[0]], state.pending[e], free, kind, minimum, largest, smallest, task, bundle
+        )
+        for n in range(free.shape[0]):
+            orders[n].task, orders[n].score, orders[n].place = task[n], 1.0, False
+            orders[n].bundle[0], orders[n].bundle[1] = bundle[n, 0], bundle[n, 1]
         tossed[0] += 1
-        orders = Orders(task, bundle, score, place, changed, other)
-        goes_on = carry_out(rules, truth, state, orders, started)[3]
-        if not goes_on:
-            pass_slot(rules, truth, state, log)
-    return 0
+        carry_out(state, e)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +157,13 @@ class Uniform(Titled, IgnoresFeedback):
         self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, TapFingerInstance]:
         """Toss two coins for every cluster."""
-        task, bundle = name_tasks(
+        decision = Decision.void(observation.waiting.size)
+        name_tasks(
             rng.random((observation.waiting.size, 2)), observation.pending, observation.free,
             observation.tasks.kind, state.minimum, state.largest, self.smallest,
+            decision.task, decision.bundle,
         )  # fmt: skip
-        return Decision(task, bundle), state
+        return decision, state
 
     def compiled(self, environment: Any, state: TapFingerInstance) -> Kernel | None:
         """Return a compiled form of the loop over whole runs."""

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.errors import SolverError
-from edgeopt.models.edr.routing.kernels import cheapest_routes
-from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
+from edgeopt.models.edr.routing.kernels import cheapest_routes, lower_to_cheapest
+from edgeopt.models.edr.routing.problem import Prices, RoutingPlan
 from edgeopt.solvers.transport import TransportSimplex
 
 if TYPE_CHECKING:
@@ -61,13 +61,12 @@ def solve_by_network(
     guess = Prices(0.0, np.zeros(problem.capacity.shape), np.zeros(problem.sites))
     if start is not None and start.prices.site.shape == problem.capacity.shape:
         guess = start.prices
-    chosen = np.full(problem.routes, problem.routes <= SMALL)
-    _choose(problem, guess, chosen, 0.0)
+    known = _Shortlist(problem, penalties, guess)
     search: _Search | None = None
     while True:
-        routes = np.flatnonzero(chosen)
-        search = _Search(problem, penalties, routes, guess, search)
+        search = _Search(problem, penalties, known, guess, search)
         used, amount, unserved, guess = search.run()
+        bound, more = known.price(guess)
         plan = RoutingPlan(
             problem=problem,
             used=used,
@@ -75,26 +74,60 @@ def solve_by_network(
             unserved=unserved,
             penalties=penalties,
             prices=guess,
-            bound=dual_bound(problem, guess, penalties),
+            bound=bound,
             seconds=time.perf_counter() - began,
             method="network",
         )
-        if routes.size == problem.routes or plan.gap <= gap:
-            return plan
-        if not _choose(problem, guess, chosen, FLAT * problem.dearest):
+        if plan.gap <= gap or not more:
             return plan
 
 
-def _choose(
-    problem: RoutingProblem, prices: Prices, chosen: NDArray[np.bool_], tolerance: float
-) -> int:
-    """Choose cheap routes in place; return the number of rows that got some."""
-    return int(
-        cheapest_routes(
-            problem.first, problem.site, problem.cost,
-            problem.surcharge(prices.energy, prices.site + prices.room), FEW, chosen, tolerance,
+class _Shortlist:
+    """Some of the routes of each row, and how cheap the others can be.
+
+    Others cost at least so much at the first prices, and at later ones as much more as the site
+    that became cheapest: where that is more than a route of the list costs, none is looked at.
+    """
+
+    routes: NDArray[np.int64]
+    first: NDArray[np.int64]  # of each row, as in `RoutingProblem`
+    site: NDArray[np.int32]
+    cost: Floats
+
+    def __init__(self, problem: RoutingProblem, penalties: Penalties, prices: Prices) -> None:
+        self.problem, self.penalties = problem, penalties
+        self.surcharge = problem.surcharge(prices.energy, prices.site + prices.room)
+        self.others = np.full(problem.demand.shape, np.inf)
+        if problem.routes <= SMALL:
+            self._take(np.arange(problem.routes))
+            return
+        least = np.full(problem.demand.size, np.inf)
+        found, margin = cheapest_routes(
+            problem.first, problem.site, problem.cost, self.surcharge, FEW, -least, 0.0, least
         )
-    )  # fmt: skip
+        self.others = least.reshape(problem.demand.shape) + margin
+        self._take(found)
+
+    def _take(self, routes: NDArray[np.int64]) -> None:
+        self.routes, self.first = routes, np.searchsorted(routes, self.problem.first)
+        self.site, self.cost = self.problem.site[routes], self.problem.cost[routes]
+
+    def price(self, prices: Prices) -> tuple[float, bool]:
+        """Return the bound that prices prove, and whether cheaper routes have been added."""
+        problem, dearest = self.problem, self.problem.dearest
+        proof = problem.proving(prices, self.penalties)
+        surcharge = problem.surcharge(proof.energy, proof.site + proof.room)
+        rounding = FLAT * (dearest + float(surcharge.max() + self.surcharge.max()))
+        change = (surcharge - self.surcharge).min(axis=2) - rounding
+        others = (self.others + change[:, np.newaxis]).ravel()
+        least = np.full(others.size, self.penalties.unserved)
+        lower_to_cheapest(self.first, self.site, self.cost, surcharge, least)
+        found, _ = cheapest_routes(
+            problem.first, problem.site, problem.cost, surcharge, FEW, others, FLAT * dearest, least
+        )
+        if found.size:
+            self._take(np.union1d(self.routes, found))
+        return float(problem.demand.ravel() @ least) - problem.rent(proof), found.size > 0
 
 
 class _Search:
@@ -104,18 +137,18 @@ class _Search:
         self,
         whole: RoutingProblem,
         penalties: Penalties,
-        routes: NDArray[np.int64],
+        known: _Shortlist,
         guess: Prices,
         last: _Search | None,
     ) -> None:
-        self.whole, self.penalties, self.routes = whole, penalties, routes
+        self.whole, self.penalties, self.routes = whole, penalties, known.routes
         slots, sites = whole.capacity.shape
-        first = np.searchsorted(routes, whole.first)
-        row, site = np.repeat(np.arange(whole.demand.size), np.diff(first)), whole.site[routes]
+        first, site = known.first, known.site
+        row = np.repeat(np.arange(whole.demand.size), np.diff(first))
         kind = row % whole.types
         self.work = whole.work[kind]
         # of a GFLOP on each route
-        self.cost = whole.cost[routes] / self.work
+        self.cost = known.cost / self.work
         self.energy = whole.energy[site, kind] / self.work
         work = np.tile(whole.work, slots * sites)
         self.unserved = penalties.unserved / work
@@ -124,7 +157,7 @@ class _Search:
         sink = site if slots == 1 else site + (row // (sites * whole.types) * sites)
         self.simplex: TransportSimplex
         if last is not None:
-            position = np.searchsorted(routes, last.routes)
+            position = np.searchsorted(known.routes, last.routes)
             self.simplex = last.simplex.with_routes(first, sink, position)
             return
         coupled = whole.coupled

@@ -34,6 +34,8 @@ FEW = 4  # routes of a row to begin with, and to add at a time
 SMALL = 30_000  # problems with up to this many routes take all of them from the start
 FLAT = 1e-12  # two values within this share of their size are equal
 STRIDE = 1.05  # factor of the first step away from a price that is thought to be near
+BEYOND = 1.2  # further steps lead this much beyond where a straight line meets the budget
+CLOSE = 20  # lines up to this many pivots apart have few others between them
 MOST = 200  # prices to try; a handful is usual
 
 
@@ -217,7 +219,7 @@ class _Search:
         crossing = False
         for _ in range(MOST):
             # Where lines differ by rounding alone, one of them is returned.
-            known = (low.energy, high.energy)
+            known, pivots = (low.energy, high.energy), self.simplex.pivots
             if crossing:
                 price = (high.cost - low.cost) / (low.energy - high.energy)
             else:
@@ -232,7 +234,7 @@ class _Search:
                 proof = here.flow
                 flow = high.flow.priced_as(proof)
                 return low, high._replace(price=price, flow=flow)
-            crossing = not new
+            crossing = not new or self.simplex.pivots <= pivots + CLOSE
             if here.energy > budget:
                 low = here
             else:
@@ -250,8 +252,9 @@ class _Search:
             line = self._line(price)
             if line.energy <= self.whole.budget:
                 return low, line
-            low, factor = line, min(factor**3, 10.0)
-            price *= factor
+            factor = min(factor**3, 10.0)
+            price = min(price * factor, self._beyond(low, line))
+            low = line
         line = self._line(most)
         return low, line
 
@@ -263,7 +266,14 @@ class _Search:
             line = self._line(price)
             if line.energy > self.whole.budget:
                 return line, high
-            high, factor = line, min(factor**3, 10.0)
-            price /= factor
+            factor = min(factor**3, 10.0)
+            price = max(price / factor, self._beyond(high, line))
+            high = line
         line = self._line(0.0) if high.price > 0.0 else high
         return line, high
+
+    def _beyond(self, before: _Line, line: _Line) -> float:
+        """Return a price beyond that at which lines like the last two would meet the budget."""
+        gone, ahead = line.energy - before.energy, self.whole.budget - line.energy
+        steps = ahead / gone if ahead * gone > 0.0 else np.inf
+        return line.price + BEYOND * steps * (line.price - before.price)

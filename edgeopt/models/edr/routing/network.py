@@ -35,7 +35,6 @@ SMALL = 30_000  # problems with up to this many routes take all of them from the
 FLAT = 1e-12  # two values within this share of their size are equal
 STRIDE = 1.05  # factor of the first step away from a price that is thought to be near
 BEYOND = 1.2  # further steps lead this much beyond where a straight line meets the budget
-CLOSE = 20  # lines up to this many pivots apart have few others between them
 MOST = 200  # prices to try; a handful is usual
 
 
@@ -216,25 +215,17 @@ class _Search:
             low, high = self._cheaper(here)
             if low.energy <= budget:
                 return low, low
-        crossing = False
         for _ in range(MOST):
-            # Where lines differ by rounding alone, one of them is returned.
-            known, pivots = (low.energy, high.energy), self.simplex.pivots
-            if crossing:
-                price = (high.cost - low.cost) / (low.energy - high.energy)
-            else:
-                share = (low.energy - budget) / (low.energy - high.energy)
-                price = low.price + share * (high.price - low.price)
+            price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)
             here = self._line(price)
-            new = here.energy not in known
             size = abs(high.cost) + price * abs(high.energy)
-            if crossing and (here.at(price) >= high.at(price) - FLAT * size or not new):
+            # Where rounding alone tells lines apart, one of them comes back.
+            known = here.energy in (low.energy, high.energy)
+            if known or here.at(price) >= high.at(price) - FLAT * size:
                 # Nothing lies below the crossing: its prices prove the mixture.
-                proof = here.flow
-                flow = high.flow.priced_as(proof)
+                flow = high.flow.priced_as(here.flow)
                 return low, high._replace(price=price, flow=flow)
-            crossing = not new or self.simplex.pivots <= pivots + CLOSE
             if here.energy > budget:
                 low = here
             else:

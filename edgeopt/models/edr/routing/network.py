@@ -98,14 +98,11 @@ class _Shortlist:
     def __init__(self, problem: RoutingProblem, penalties: Penalties, prices: Prices) -> None:
         self.problem, self.penalties = problem, penalties
         self.surcharge = problem.surcharge(prices.energy, prices.site + prices.room)
-        self.others = np.full(problem.demand.shape, np.inf)
         if problem.routes <= SMALL:
             self._take(np.arange(problem.routes))
             return
         least = np.full(problem.demand.size, np.inf)
-        found, margin = cheapest_routes(
-            problem.first, problem.site, problem.cost, self.surcharge, FEW, -least, 0.0, least
-        )
+        found, margin = self._cheapest(self.surcharge, -least, 0.0, least)
         self.others = least.reshape(problem.demand.shape) + margin
         self._take(found)
 
@@ -115,20 +112,29 @@ class _Shortlist:
 
     def price(self, prices: Prices) -> tuple[float, bool]:
         """Return the bound that prices prove, and whether cheaper routes have been added."""
-        problem, dearest = self.problem, self.problem.dearest
+        problem = self.problem
         proof = problem.proving(prices, self.penalties)
         surcharge = problem.surcharge(proof.energy, proof.site + proof.room)
-        rounding = FLAT * (dearest + float(surcharge.max() + self.surcharge.max()))
-        change = (surcharge - self.surcharge).min(axis=2) - rounding
-        others = (self.others + change[:, np.newaxis]).ravel()
-        least = np.full(others.size, self.penalties.unserved)
+        least = np.full(problem.demand.size, self.penalties.unserved)
         lower_to_cheapest(self.first, self.site, self.cost, surcharge, least)
-        found, _ = cheapest_routes(
-            problem.first, problem.site, problem.cost, surcharge, FEW, others, FLAT * dearest, least
+        more = False
+        if self.routes.size < problem.routes:
+            largest = problem.dearest + float(surcharge.max() + self.surcharge.max())
+            change = (surcharge - self.surcharge).min(axis=2) - FLAT * largest
+            others = (self.others + change[:, np.newaxis]).ravel()
+            found, _ = self._cheapest(surcharge, others, FLAT * problem.dearest, least)
+            more = found.size > 0
+            if more:
+                self._take(np.union1d(self.routes, found))
+        return float(problem.demand.ravel() @ least) - problem.rent(proof), more
+
+    def _cheapest(
+        self, surcharge: Floats, others: Floats, tolerance: float, least: Floats
+    ) -> tuple[NDArray[np.int64], Floats]:
+        problem = self.problem
+        return cheapest_routes(
+            problem.first, problem.site, problem.cost, surcharge, FEW, others, tolerance, least
         )
-        if found.size:
-            self._take(np.union1d(self.routes, found))
-        return float(problem.demand.ravel() @ least) - problem.rent(proof), found.size > 0
 
 
 class _Search:

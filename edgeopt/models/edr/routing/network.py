@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEW = 4  # routes of a row to begin with, and to add at a time
-SMALL = 30_000  # problems with up to this many routes take all of them from the start
+SMALL = 15_000  # problems with up to this many routes take all of them from the start
 FLAT = 1e-12  # two values within this share of their size are equal
 STRIDE = 1.05  # factor of the first step away from a price that is thought to be near
 BEYOND = 1.2  # further steps lead this much beyond where a straight line meets the budget

@@ -145,6 +145,7 @@ def _refresh(
 
 
 BLOCK = 400  # arcs that are priced before the best of them enters the basis
+DRAIN = 8  # arcs that one draining arc counts as: the best of many of these is no better
 DRIFT = 50  # pivots whose rounding, each below 1 part in 10^15, cannot pass for a cheaper arc
 
 
@@ -169,7 +170,7 @@ def optimise(
                 priced += network.first[item + 1] - network.first[item] + 1
             else:
                 price, arc = _price_drain(network, cost, unserved, tree, item)
-                priced += 1
+                priced += DRAIN
             if price < worst and tree.arc[item] != arc:
                 worst, entering, tail = price, arc, item
             idle += 1

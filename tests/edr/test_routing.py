@@ -171,15 +171,14 @@ def test_a_start_changes_nothing(query, seed):
         assert plan.bound == pytest.approx(plan.objective, rel=0, abs=2 * limit)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["soft", "shed"]))
-def test_few_routes_at_a_time_lead_to_the_same_end(seed, elastic):
-    """Larger networks with ties: the bound of the prices proves what the flows cost."""
+def crowded(seed: int, elastic: str) -> Any:
+    """Draw a larger network with ties."""
     rng = np.random.default_rng(seed)
     instance = draw_sites(seed, frames=1, slots=2, sites=12, tasks=0, types=3)
     shown = [conditions(instance, 0, slot) for slot in range(instance.slots)]
     load = rng.choice([0.0, 0.3, 1.0], instance.sites) * instance.slots * instance.capacity
     used = solve_routing(routing_problem(instance, shown, price=1.0), elastic=elastic).energy
-    problem = routing_problem(
+    return routing_problem(
         instance,
         shown,
         price=float(rng.choice([-1.0, 0.0, 1.0])),
@@ -187,6 +186,51 @@ def test_few_routes_at_a_time_lead_to_the_same_end(seed, elastic):
         budget=float(rng.choice([INFINITY, used, 0.7 * used, 0.0])),
         split=str(rng.choice(["even", "free"])),  # type: ignore[arg-type]
     )
+
+
+SEEDS, ORDERS = st.integers(0, 2**32 - 1), st.sampled_from(["soft", "shed"])
+
+
+@given(SEEDS, ORDERS)
+def test_some_routes_prove_what_all_of_them_prove(seed, elastic):
+    """At any prices, after others: no route is left out that is cheaper than those of the list."""
+    problem, rng = crowded(seed, elastic), np.random.default_rng(seed)
+    assert problem.dearest == np.abs(problem.cost).max(initial=0.0)
+    penalties, dearest = problem.penalties(elastic), problem.dearest or 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "SMALL", 0)
+        patch.setattr(network, "FEW", 1 + seed % 3)
+        known = network._Shortlist(problem, penalties, random_prices(problem, rng, dearest))
+        for _ in range(4):
+            prices = random_prices(problem, rng, dearest)
+            bound, _ = known.price(prices)
+            proof = problem.proving(prices, penalties)
+            limit = 1e-12 * (abs(problem.rent(proof)) + dearest)
+            close = pytest.approx(dual_bound(problem, prices, penalties), rel=1e-12, abs=limit)
+            assert bound == close
+            surcharge = problem.surcharge(proof.energy, proof.site + proof.room)
+            value = problem.cost + surcharge[problem.slot, problem.type, problem.site]
+            least = np.full(problem.demand.size, penalties.unserved)
+            np.minimum.at(least, problem.row[known.routes], value[known.routes])
+            assert (value >= least[problem.row] - 1e-9 * dearest).all()
+
+
+def random_prices(problem: Any, rng: np.random.Generator, dearest: float) -> Prices:
+    """Draw prices of which many are 0, of the size of the costs."""
+    scale = dearest * rng.choice([0.0, 0.01, 1.0])
+    some = rng.random(problem.capacity.shape) * rng.integers(0, 2, problem.capacity.shape)
+    room = rng.random(problem.sites) * rng.integers(0, 2, problem.sites)
+    return Prices(
+        float(scale * rng.random() / max(problem.energy.max(), 1e-9)),
+        scale * some / problem.work.max(),
+        scale * room / problem.work.max(),
+    )
+
+
+@given(SEEDS, ORDERS)
+def test_few_routes_at_a_time_lead_to_the_same_end(seed, elastic):
+    """The bound of the prices proves what the flows cost."""
+    problem = crowded(seed, elastic)
     whole = solve_routing(problem, elastic=elastic)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "SMALL", 0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.edr.routing.kernels import cheapest_routes
+from edgeopt.models.edr.routing.kernels import cheapest_routes, lower_to_cheapest
 from edgeopt.models.edr.routing.problem import Prices, dual_bound
 from edgeopt.models.edr.routing.programs import Units, plan_of, routing_columns, routing_matrix
 from edgeopt.solvers import LabelBlock, Reusable, solve
@@ -73,12 +73,8 @@ class RoutingColumns:
         if start is not None and start.prices.site.shape == price.shape:
             price = start.prices.site + start.prices.room
             energy_price = start.prices.energy
-        chosen = np.zeros(problem.routes, dtype=np.bool_)
         surcharge = problem.surcharge(energy_price, price)
-        cheapest_routes(
-            problem.first, problem.site, problem.cost, surcharge, self.first, chosen, 0.0
-        )
-        return np.flatnonzero(chosen)
+        return _cheaper(problem, surcharge, self.first, np.empty(0, np.int64), 0.0)
 
 
 class _Master(ReusableMaster):
@@ -153,15 +149,10 @@ class _Master(ReusableMaster):
         """Return the bound that prices prove for all routes, and those that cost less by them."""
         problem, units = self.problem, self.units
         bound = dual_bound(problem, prices, self.penalties) / (units.request * units.cost)
-        return Priced(bound, self._cheaper(prices))
-
-    def _cheaper(self, prices: Prices) -> Integers | None:
-        problem, chosen = self.problem, self._known.copy()
         surcharge = problem.surcharge(prices.energy, prices.site + prices.room)
-        fine = FINE * self.units.cost
-        cheapest_routes(problem.first, problem.site, problem.cost, surcharge, MORE, chosen, fine)
-        routes = np.flatnonzero(chosen & ~self._known)
-        return routes if routes.size else None
+        known = np.flatnonzero(self._known)
+        routes = _cheaper(problem, surcharge, MORE, known, FINE * units.cost)
+        return Priced(bound, routes if routes.size else None)
 
     def add(self, columns: Integers) -> int:
         """Add routes."""
@@ -173,6 +164,20 @@ class _Master(ReusableMaster):
         self._key = np.concatenate([self._key, _keys(problem, columns)])
         self._known[columns] = True
         return int(columns.size)
+
+
+def _cheaper(
+    problem: RoutingProblem, surcharge: Floats, few: int, known: Integers, tolerance: float
+) -> Integers:
+    """Return a few of the cheapest routes of each row that has a cheaper one than known."""
+    least = np.full(problem.demand.size, np.inf)
+    first = np.searchsorted(known, problem.first)
+    lower_to_cheapest(first, problem.site[known], problem.cost[known], surcharge, least)
+    every = np.full(least.size, -np.inf)
+    found, _ = cheapest_routes(
+        problem.first, problem.site, problem.cost, surcharge, few, every, tolerance, least
+    )
+    return np.setdiff1d(found, known, assume_unique=True)
 
 
 def _keys(problem: RoutingProblem, routes: Integers) -> Integers:

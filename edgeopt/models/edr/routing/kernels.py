@@ -14,71 +14,68 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@compiled
-def cheapest_total(
-    demand: Floats,
+@compiled(writes="least")
+def lower_to_cheapest(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
     cost: Floats,
     surcharge: Floats,
-    unserved: float,
-) -> float:
-    """Return the cost of all requests, each on its cheapest route or unserved.
+    least: Floats,
+) -> None:
+    """Lower what a request of each row costs at least to the cost of the cheapest of its routes.
 
-    ``demand`` is flat; ``surcharge`` is what a request pays at each site on top of the cost of its
+    ``least`` is flat; ``surcharge`` is what a request pays at each site on top of the cost of its
     route, shape [S, N, J].
     """
     types, sites = surcharge.shape[1:]
-    total = 0.0
-    for row in range(demand.size):
-        if demand[row] > 0.0:
-            extra = surcharge[row // (sites * types), row % types]
-            best = unserved
-            for route in range(first[row], first[row + 1]):
-                best = min(best, cost[route] + extra[site[route]])
-            total += demand[row] * best
-    return total
+    for row in range(least.size):
+        extra, best = surcharge[row // (sites * types), row % types], least[row]
+        for route in range(first[row], first[row + 1]):
+            best = min(best, cost[route] + extra[site[route]])
+        least[row] = best
 
 
 SAMPLE = 32  # rows of each type that say how far from the cheapest the last of a few routes lies
 
 
-@compiled(writes="chosen")
+@compiled(writes="least")
 def cheapest_routes(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
     cost: Floats,
     surcharge: Floats,
     few: int,
-    chosen: NDArray[np.bool_],
+    others: Floats,
     tolerance: float,
-) -> int:
-    """Choose the cheapest routes of each row, where a better one than chosen exists.
+    least: Floats,
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the cheapest routes of the rows that have a cheaper one than known, and margins.
 
-    Of a row of each type about `few` are chosen on average: those within a margin of the cheapest.
-    ``surcharge`` as in `cheapest_total`; ``chosen`` is changed in place, shape [A].
+    Of a row of each type about `few` are returned on average: those within a margin of the
+    cheapest. What a request costs at least becomes ``least`` from what it costs on known routes;
+    rows are left out where no other route costs less than ``others``. Both are flat; ``surcharge``
+    as in `lower_to_cheapest`.
     """
     types, sites = surcharge.shape[1:]
     margin = _margins(first, site, cost, surcharge, few)
     value = np.empty(np.max(np.diff(first)), dtype=np.float64)
-    improved = 0
-    for row in range(first.size - 1):
-        kind, begin, end = row % types, first[row], first[row + 1]
-        extra = surcharge[row // (sites * types), kind]
-        least, known = np.inf, np.inf
-        for route in range(begin, end):
-            each = cost[route] + extra[site[route]]
-            value[route - begin] = each
-            least = min(least, each)
-            if chosen[route]:
-                known = min(known, each)
-        if least < known - tolerance:
-            improved += 1
-            most = least + margin[kind]
-            for i in range(end - begin):
-                if value[i] <= most:
-                    chosen[begin + i] = True
-    return improved
+    found = np.empty(site.size, dtype=np.int64)
+    count = 0
+    for row in range(least.size):
+        if others[row] < least[row]:
+            kind, here = row % types, slice(first[row], first[row + 1])
+            there, costs, extra = site[here], cost[here], surcharge[row // (sites * types), kind]
+            cheapest = np.inf
+            for i in range(costs.size):
+                value[i] = costs[i] + extra[there[i]]
+                cheapest = min(cheapest, value[i])
+            if cheapest < least[row] - tolerance:
+                for i in range(costs.size):
+                    if value[i] <= cheapest + margin[kind]:
+                        found[count] = first[row] + i
+                        count += 1
+            least[row] = min(least[row], cheapest)
+    return found[:count].copy(), margin
 
 
 @compiled

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.errors import SolverError
-from edgeopt.models.edr.routing.kernels import cheapest_routes
-from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
+from edgeopt.models.edr.routing.kernels import cheapest_routes, lower_to_cheapest
+from edgeopt.models.edr.routing.problem import Prices, RoutingPlan
 from edgeopt.solvers.transport import TransportSimplex
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEW = 4  # routes of a row to begin with, and to add at a time
-SMALL = 30_000  # problems with up to this many routes take all of them from the start
+SMALL = 15_000  # problems with up to this many routes take all of them from the start
 FLAT = 1e-12  # two values within this share of their size are equal
 STRIDE = 1.05  # factor of the first step away from a price that is thought to be near
+BEYOND = 1.2  # further steps lead this much beyond where a straight line meets the budget
 MOST = 200  # prices to try; a handful is usual
 
 
@@ -61,13 +62,12 @@ def solve_by_network(
     guess = Prices(0.0, np.zeros(problem.capacity.shape), np.zeros(problem.sites))
     if start is not None and start.prices.site.shape == problem.capacity.shape:
         guess = start.prices
-    chosen = np.full(problem.routes, problem.routes <= SMALL)
-    _choose(problem, guess, chosen, 0.0)
+    known = _Shortlist(problem, penalties, guess)
     search: _Search | None = None
     while True:
-        routes = np.flatnonzero(chosen)
-        search = _Search(problem, penalties, routes, guess, search)
+        search = _Search(problem, penalties, known, guess, search)
         used, amount, unserved, guess = search.run()
+        bound, more = known.price(guess)
         plan = RoutingPlan(
             problem=problem,
             used=used,
@@ -75,26 +75,66 @@ def solve_by_network(
             unserved=unserved,
             penalties=penalties,
             prices=guess,
-            bound=dual_bound(problem, guess, penalties),
+            bound=bound,
             seconds=time.perf_counter() - began,
             method="network",
         )
-        if routes.size == problem.routes or plan.gap <= gap:
-            return plan
-        if not _choose(problem, guess, chosen, FLAT * problem.dearest):
+        if plan.gap <= gap or not more:
             return plan
 
 
-def _choose(
-    problem: RoutingProblem, prices: Prices, chosen: NDArray[np.bool_], tolerance: float
-) -> int:
-    """Choose cheap routes in place; return the number of rows that got some."""
-    return int(
-        cheapest_routes(
-            problem.first, problem.site, problem.cost,
-            problem.surcharge(prices.energy, prices.site + prices.room), FEW, chosen, tolerance,
+class _Shortlist:
+    """Some of the routes of each row, and how cheap the others can be.
+
+    Others cost at least so much at the first prices, and at later ones as much more as the site
+    that became cheapest: where that is more than a route of the list costs, none is looked at.
+    """
+
+    routes: NDArray[np.int64]
+    first: NDArray[np.int64]  # of each row, as in `RoutingProblem`
+    site: NDArray[np.int32]
+    cost: Floats
+
+    def __init__(self, problem: RoutingProblem, penalties: Penalties, prices: Prices) -> None:
+        self.problem, self.penalties = problem, penalties
+        self.surcharge = problem.surcharge(prices.energy, prices.site + prices.room)
+        if problem.routes <= SMALL:
+            self._take(np.arange(problem.routes))
+            return
+        least = np.full(problem.demand.size, np.inf)
+        found, margin = self._cheapest(self.surcharge, -least, 0.0, least)
+        self.others = least.reshape(problem.demand.shape) + margin
+        self._take(found)
+
+    def _take(self, routes: NDArray[np.int64]) -> None:
+        self.routes, self.first = routes, np.searchsorted(routes, self.problem.first)
+        self.site, self.cost = self.problem.site[routes], self.problem.cost[routes]
+
+    def price(self, prices: Prices) -> tuple[float, bool]:
+        """Return the bound that prices prove, and whether cheaper routes have been added."""
+        problem = self.problem
+        proof = problem.proving(prices, self.penalties)
+        surcharge = problem.surcharge(proof.energy, proof.site + proof.room)
+        least = np.full(problem.demand.size, self.penalties.unserved)
+        lower_to_cheapest(self.first, self.site, self.cost, surcharge, least)
+        more = False
+        if self.routes.size < problem.routes:
+            largest = problem.dearest + float(surcharge.max() + self.surcharge.max())
+            change = (surcharge - self.surcharge).min(axis=2) - FLAT * largest
+            others = (self.others + change[:, np.newaxis]).ravel()
+            found, _ = self._cheapest(surcharge, others, FLAT * problem.dearest, least)
+            more = found.size > 0
+            if more:
+                self._take(np.union1d(self.routes, found))
+        return float(problem.demand.ravel() @ least) - problem.rent(proof), more
+
+    def _cheapest(
+        self, surcharge: Floats, others: Floats, tolerance: float, least: Floats
+    ) -> tuple[NDArray[np.int64], Floats]:
+        problem = self.problem
+        return cheapest_routes(
+            problem.first, problem.site, problem.cost, surcharge, FEW, others, tolerance, least
         )
-    )  # fmt: skip
 
 
 class _Search:
@@ -104,18 +144,18 @@ class _Search:
         self,
         whole: RoutingProblem,
         penalties: Penalties,
-        routes: NDArray[np.int64],
+        known: _Shortlist,
         guess: Prices,
         last: _Search | None,
     ) -> None:
-        self.whole, self.penalties, self.routes = whole, penalties, routes
+        self.whole, self.penalties, self.routes = whole, penalties, known.routes
         slots, sites = whole.capacity.shape
-        first = np.searchsorted(routes, whole.first)
-        row, site = np.repeat(np.arange(whole.demand.size), np.diff(first)), whole.site[routes]
+        first, site = known.first, known.site
+        row = np.repeat(np.arange(whole.demand.size), np.diff(first))
         kind = row % whole.types
         self.work = whole.work[kind]
         # of a GFLOP on each route
-        self.cost = whole.cost[routes] / self.work
+        self.cost = known.cost / self.work
         self.energy = whole.energy[site, kind] / self.work
         work = np.tile(whole.work, slots * sites)
         self.unserved = penalties.unserved / work
@@ -124,7 +164,7 @@ class _Search:
         sink = site if slots == 1 else site + (row // (sites * whole.types) * sites)
         self.simplex: TransportSimplex
         if last is not None:
-            position = np.searchsorted(routes, last.routes)
+            position = np.searchsorted(known.routes, last.routes)
             self.simplex = last.simplex.with_routes(first, sink, position)
             return
         coupled = whole.coupled
@@ -181,25 +221,17 @@ class _Search:
             low, high = self._cheaper(here)
             if low.energy <= budget:
                 return low, low
-        crossing = False
         for _ in range(MOST):
-            # Where lines differ by rounding alone, one of them is returned.
-            known = (low.energy, high.energy)
-            if crossing:
-                price = (high.cost - low.cost) / (low.energy - high.energy)
-            else:
-                share = (low.energy - budget) / (low.energy - high.energy)
-                price = low.price + share * (high.price - low.price)
+            price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)
             here = self._line(price)
-            new = here.energy not in known
             size = abs(high.cost) + price * abs(high.energy)
-            if crossing and (here.at(price) >= high.at(price) - FLAT * size or not new):
+            # Where rounding alone tells lines apart, one of them comes back.
+            known = here.energy in (low.energy, high.energy)
+            if known or here.at(price) >= high.at(price) - FLAT * size:
                 # Nothing lies below the crossing: its prices prove the mixture.
-                proof = here.flow
-                flow = high.flow.priced_as(proof)
+                flow = high.flow.priced_as(here.flow)
                 return low, high._replace(price=price, flow=flow)
-            crossing = not new
             if here.energy > budget:
                 low = here
             else:
@@ -217,8 +249,9 @@ class _Search:
             line = self._line(price)
             if line.energy <= self.whole.budget:
                 return low, line
-            low, factor = line, min(factor**3, 10.0)
-            price *= factor
+            factor = min(factor**3, 10.0)
+            price = min(price * factor, self._beyond(low, line))
+            low = line
         line = self._line(most)
         return low, line
 
@@ -230,7 +263,14 @@ class _Search:
             line = self._line(price)
             if line.energy > self.whole.budget:
                 return line, high
-            high, factor = line, min(factor**3, 10.0)
-            price /= factor
+            factor = min(factor**3, 10.0)
+            price = max(price / factor, self._beyond(high, line))
+            high = line
         line = self._line(0.0) if high.price > 0.0 else high
         return line, high
+
+    def _beyond(self, before: _Line, line: _Line) -> float:
+        """Return a price beyond that at which lines like the last two would meet the budget."""
+        gone, ahead = line.energy - before.energy, self.whole.budget - line.energy
+        steps = ahead / gone if ahead * gone > 0.0 else np.inf
+        return line.price + BEYOND * steps * (line.price - before.price)

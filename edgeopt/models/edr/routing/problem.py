@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.models.edr.routing.kernels import cheapest_total
+from edgeopt.models.edr.routing.kernels import lower_to_cheapest
 from edgeopt.options import check_choice
 from edgeopt.solvers.tolerance import relative_gap
 
@@ -168,6 +168,20 @@ class RoutingProblem:
         [S, J].
         """
         return energy_price * self.energy.T + self.work[:, None] * compute_price[:, None, :]
+
+    def proving(self, prices: Prices, penalties: Penalties) -> Prices:
+        """Return prices that prove a bound: within penalties, and 0 for what is unlimited."""
+        energy = 0.0
+        if not np.isposinf(self.budget):
+            energy = min(max(prices.energy, 0.0), penalties.excess)
+        room = np.where(np.isinf(self.room), 0.0, np.maximum(prices.room, 0.0))
+        return Prices(energy, np.maximum(prices.site, 0.0), room)
+
+    def rent(self, prices: Prices) -> float:
+        """Return what all capacities, rooms and the budget are worth at prices that prove."""
+        rent = float((self.capacity * prices.site).sum())
+        rent += float(np.where(prices.room > 0, self.room, 0.0) @ prices.room)
+        return rent + prices.energy * self.budget if prices.energy > 0.0 else rent
 
     def penalties(self, elastic: Elastic = "soft") -> Penalties:
         """Return penalties that rank unserved requests and energy above the budget.
@@ -339,17 +353,8 @@ def dual_bound(
         Order of what must not happen, or its prices.
     """
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
-    energy_price = min(max(prices.energy, 0.0), penalties.excess)
-    site, room = np.maximum(prices.site, 0.0), np.maximum(prices.room, 0.0)
-    if np.isposinf(problem.budget):
-        energy_price = 0.0
-    room = np.where(np.isinf(problem.room), 0.0, room)
-    total = cheapest_total(
-        problem.demand.ravel(), problem.first, problem.site, problem.cost,
-        problem.surcharge(energy_price, site + room), penalties.unserved,
-    )  # fmt: skip
-    spare = float((problem.capacity * site).sum())
-    spare += float(np.where(room > 0, problem.room, 0.0) @ room)
-    if energy_price > 0.0:
-        spare += energy_price * problem.budget
-    return float(total) - spare
+    proof = problem.proving(prices, penalties)
+    least = np.full(problem.demand.size, penalties.unserved)
+    surcharge = problem.surcharge(proof.energy, proof.site + proof.room)
+    lower_to_cheapest(problem.first, problem.site, problem.cost, surcharge, least)
+    return float(problem.demand.ravel() @ least) - problem.rent(proof)

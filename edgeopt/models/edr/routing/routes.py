@@ -111,12 +111,12 @@ def find_routes(instance: EdrInstance, slots: Sequence[Conditions]) -> Routes:
 
 def _priced(
     instance: EdrInstance, slots: Sequence[Conditions], charge: Floats, per_second: float
-) -> tuple[Routes, Floats]:
-    """Return the routes, and the cost of a request on each at a charge per site and type."""
+) -> tuple[Routes, Floats, float]:
+    """Return routes, costs of a request on each at a charge per site and type, and the largest."""
     pieces = [_routes_of_slot(instance, one, charge, per_second) for one in slots]
     if len(pieces) == 1:
         return pieces[0]
-    found, costs = zip(*pieces, strict=True)
+    found, costs, dearest = zip(*pieces, strict=True)
     ends = np.cumsum([0, *(one.site.size for one in found)])
     first = [one.first[:-1] + end for one, end in zip(found, ends, strict=False)]
     routes = Routes(
@@ -124,12 +124,12 @@ def _priced(
         np.concatenate([one.site for one in found]),
         np.concatenate([one.seconds for one in found]),
     )
-    return routes, np.concatenate(costs)
+    return routes, np.concatenate(costs), max(dearest)
 
 
 def _routes_of_slot(
     instance: EdrInstance, slot: Conditions, charge: Floats, per_second: float
-) -> tuple[Routes, Floats]:
+) -> tuple[Routes, Floats, float]:
     """Return the routes of a slot and their costs, see `_priced`."""
     kind, host = np.nonzero(instance.capable.T)
     begin = np.searchsorted(kind, np.arange(instance.types + 1))
@@ -137,28 +137,25 @@ def _routes_of_slot(
     most = instance.sites * host.size
     site, seconds, cost = np.empty(most, dtype=np.int32), np.empty(most), np.empty(most)
     serve = instance.request_work[kind] / instance.speed[host]
-    with np.errstate(divide="ignore"):
-        per_bit = np.reciprocal(slot.rate)
-    np.fill_diagonal(per_bit, 0.0)
-    count = _collect(
-        slot.requests, slot.propagation, slot.slo, per_bit, instance.request_size, begin,
-        host.astype(np.int32), serve, charge[host, kind], per_second, first, site, seconds, cost,
+    count, dearest = _collect(
+        slot.requests, slot.propagation, slot.slo, slot.rate, instance.request_size, begin,
+        host.astype(np.uint32), serve, charge[host, kind], per_second, first, site, seconds, cost,
     )  # fmt: skip
-    return Routes(first, site[:count], seconds[:count]), cost[:count]
+    return Routes(first, site[:count], seconds[:count]), cost[:count], dearest
 
 
 TOGETHER = 8  # origins whose delays back are read at once: they share a line of the cache
 
 
-@compiled(writes="first site seconds cost")
+@compiled(writes="first site seconds cost", error_model="numpy")
 def _collect(
     requests: Floats,
     propagation: Floats,
     slo: Floats,
-    per_bit: Floats,
+    rate: Floats,
     request_size: Floats,
     begin: NDArray[np.int64],
-    host: NDArray[np.int32],
+    host: NDArray[np.uint32],
     serve: Floats,
     charge: Floats,
     per_second: float,
@@ -166,42 +163,46 @@ def _collect(
     site: NDArray[np.int32],
     seconds: Floats,
     cost: Floats,
-) -> int:
-    """Fill in the routes of a slot and return their number.
+) -> tuple[np.int64, float]:
+    """Fill in the routes of a slot; return their number and the largest absolute cost.
 
     Sites that can serve type n are ``host[begin[n]:begin[n + 1]]``; ``serve`` and ``charge`` go
-    with them. Sending a bit takes ``per_bit`` seconds, shape [J, J].
+    with them.
     """
     sites, types = requests.shape
     travel = np.empty((TOGETHER, sites), dtype=np.float64)
-    count, row = 0, 0
+    per_bit = np.empty(sites, dtype=np.float64)
+    count, row, dearest = np.int64(0), 0, 0.0
     for origin in range(sites):
         here = origin % TOGETHER
         if here == 0:
             for near in range(min(TOGETHER, sites - origin)):
                 for k in range(sites):
                     travel[near, k] = propagation[k, origin + near]
-        way, sending, onward = travel[here], per_bit[origin], propagation[origin]
+        way, onward, speed = travel[here], propagation[origin], rate[origin]
         for k in range(sites):
             way[k] += onward[k]
+            per_bit[k] = 1.0 / speed[k]
+        per_bit[origin] = 0.0
         for n in range(types):
             if requests[origin, n] > 0.0:
                 size, longest = request_size[n], slo[n]
                 able = slice(begin[n], begin[n + 1])
                 there, serving, charged = host[able], serve[able], charge[able]
                 sites_on, seconds_on, cost_on = site[count:], seconds[count:], cost[count:]
-                found = 0
+                found = np.uint64(0)
                 for i in range(there.size):
                     k = there[i]
-                    delay = way[k] + serving[i] + size * sending[k]
+                    delay = way[k] + serving[i] + size * per_bit[k]
                     if delay <= longest:
-                        sites_on[found], seconds_on[found] = k, delay
-                        cost_on[found] = charged[i] + per_second * delay
-                        found += 1
-                count += found
+                        each = charged[i] + per_second * delay
+                        sites_on[found], seconds_on[found], cost_on[found] = k, delay, each
+                        dearest = max(dearest, abs(each))
+                        found += np.uint64(1)
+                count += np.int64(found)
             row += 1
             first[row] = count
-    return count
+    return count, dearest
 
 
 Split = Literal["even", "free"]
@@ -272,8 +273,8 @@ def routing_problem(
     weight = instance.energy_weight if energy_weight is None else energy_weight
     per_second = instance.delay_weight if delay_weight is None else delay_weight
     charge = (weight * price + energy_price) * energy
-    routes, cost = _priced(instance, shown, charge, per_second)
-    return RoutingProblem(
+    routes, cost, dearest = _priced(instance, shown, charge, per_second)
+    problem = RoutingProblem(
         demand=np.stack([one.requests for one in shown]),
         capacity=np.broadcast_to(each, (len(shown), instance.sites)),
         room=room,
@@ -286,6 +287,8 @@ def routing_problem(
         cost=cost,
         training_share=1.0 / instance.slots if split == "even" else 0.0,
     )
+    vars(problem)["dearest"] = dearest  # known already, at no further look at all costs
+    return problem
 
 
 def _training_room(

@@ -105,6 +105,23 @@ def test_ranges_and_switches_may_be_set(tmp_path: Path) -> None:
     )
 
 
+def test_a_study_draws_with_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    small = {"slots": 8, "jobs": 2, "sites": 3, "devices": 4}
+    settings = [part for one in small.items() for part in ("--set", "{}={}".format(*one))]
+    wanted = ["--policies", "greedy+density", "--seed", "3", "--json"]
+    assert run(["study", "oinc", *settings, *wanted, *RUNS]) == 0
+    found = document(capsys)["instance"]
+    assert found["fingerprint"] == generate(**small, rng=3).fingerprint()
+
+
+def test_what_is_not_drawn_takes_no_parameters(
+    instance_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for chosen in (["--instance", instance_file], ["--data", "nowhere"]):
+        assert run(["study", "rescue", *chosen, "--set", "servers=2"]) == 2
+        assert "is not drawn, so it takes no parameters" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("history", [False, True, "channel"])
 def test_a_switch_may_be_set_to_the_word_that_it_takes(tmp_path: Path, history: object) -> None:
     path, small = tmp_path / "day.nc", {"sites": 3, "tasks": 2, "frames": 4, "slots": 2}
@@ -231,6 +248,8 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "idn", "--out", "x.nc", "--set", "task=3"], "did you mean tasks?"),
         (["check", "idn.theorem9"], "claim 'idn.theorem9' is unknown"),
         (["study", "oincc"], "did you mean oinc?"),
+        (["study", "oinc", "--set", "slot=3"], "did you mean slots?"),
+        (["study", "idn", "--instance", "topology_1", "--set", "alpha"], "write it as name=value"),
         (
             ["study", "oinc", "--instance", "week"],
             "choose from drawn, calibrated, swinging, physical, tables",

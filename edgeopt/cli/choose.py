@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
+import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -10,6 +14,8 @@ import typer
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from edgeopt.studies import Source, System
 
 SystemArgument = Annotated[
@@ -47,6 +53,14 @@ JsonOption = Annotated[
 ]
 
 
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A parameter of the drawn instance; can be repeated."
+    ),
+]
+
+
 class Chosen(NamedTuple):
     """An instance, what to call it, where its data come from, and whether others can be drawn."""
 
@@ -63,9 +77,16 @@ def chosen_system(name: str) -> System:
     return find_system(name)
 
 
-def chosen_instance(record: System, wanted: str | None, data: Path | None, seed: int) -> Chosen:
+def chosen_instance(
+    record: System,
+    wanted: str | None,
+    data: Path | None,
+    seed: int,
+    settings: Sequence[str] = (),
+) -> Chosen:
     """Return the instance that the options choose."""
     if data is not None:
+        _refuse("--data", settings)
         if wanted is not None:
             raise OptionError("--instance and --data cannot be used together")
         return _from_raw(record, data, seed)
@@ -73,38 +94,54 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
     if wanted is None:
         wanted = next(iter(sources))
     if wanted in sources:
-        return _from_source(wanted, sources[wanted], seed)
+        return _from_source(wanted, sources[wanted], seed, settings)
     path = Path(wanted)
     if not path.is_file():
         raise OptionError(
             f"--instance {wanted}: neither a file nor a source of {record.name}; "
             f"choose from {', '.join(sources)}"
         )
+    _refuse(wanted, settings)
     return Chosen(path.name, record.instances.load(path), (f"{path.name}, an instance file",))
 
 
 def chosen_instances(
-    record: System, wanted: str | None, data: Path | None, seed: int, draws: int
+    record: System,
+    wanted: str | None,
+    data: Path | None,
+    seed: int,
+    draws: int,
+    settings: Sequence[str] = (),
 ) -> list[Chosen]:
     """Return the instances that the options choose, one per seed."""
     if draws == 1:
-        return [chosen_instance(record, wanted, data, seed)]
+        return [chosen_instance(record, wanted, data, seed, settings)]
     sources = record.instances.sources
     name = next(iter(sources)) if wanted is None else wanted
     if data is not None or name not in sources or not sources[name].seeded:
         raise OptionError(
             f"--draws {draws}: {name if data is None else 'raw data'} cannot be drawn repeatedly"
         )
-    drawn = (chosen_instance(record, name, None, seed + more) for more in range(draws))
+    drawn = (chosen_instance(record, name, None, seed + more, settings) for more in range(draws))
     return [
         Chosen(f"{name} {seed + more}", one.instance, one.provenance)
         for more, one in enumerate(drawn)
     ]
 
 
-def _from_source(name: str, source: Source, seed: int) -> Chosen:
-    instance = source.make(rng=seed) if source.seeded else source.make()
-    return Chosen(name, instance, (f"{name}: {source.title}", *source.provenance()), source.seeded)
+def _from_source(name: str, source: Source, seed: int, settings: Sequence[str]) -> Chosen:
+    if not source.seeded:
+        _refuse(name, settings)
+        return Chosen(name, source.make(), (f"{name}: {source.title}", *source.provenance()))
+    instance = source.make(rng=seed, **parsed_settings(settings, source.make))
+    title = f"{source.title}, with {', '.join(settings)}" if settings else source.title
+    return Chosen(name, instance, (f"{name}: {title}", *source.provenance()), True)
+
+
+def _refuse(name: str, settings: Sequence[str]) -> None:
+    """Refuse parameters of an instance that is not drawn."""
+    if settings:
+        raise OptionError(f"--set {settings[0]}: {name} is not drawn, so it takes no parameters")
 
 
 def _from_raw(record: System, data: Path, seed: int) -> Chosen:
@@ -114,3 +151,53 @@ def _from_raw(record: System, data: Path, seed: int) -> Chosen:
     if not data.is_dir():
         raise OptionError(f"--data {data}: no such folder")
     return Chosen("data", from_raw(data, rng=seed), (f"raw data from {data}",))
+
+
+def parsed_settings(given: Sequence[str], make: Callable[..., Any]) -> dict[str, Any]:
+    """Parse ``name=value``, parameters of a function, each as the kind of thing its default is."""
+    taken = inspect.signature(make)
+    known = {name: parameter for name, parameter in taken.parameters.items() if name != "rng"}
+    chosen: dict[str, Any] = {}
+    for setting in given:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise OptionError(f"--set {setting}: write it as name=value")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise OptionError(f"--set {setting}: no parameter {name}; {hint}")
+        chosen[name] = _value(setting, text, known[name])
+    try:
+        taken.bind(rng=0, **chosen)
+    except TypeError as error:
+        raise OptionError(f"--set: {error}") from None
+    return chosen
+
+
+def _value(setting: str, text: str, parameter: inspect.Parameter) -> Any:
+    default = parameter.default
+    if isinstance(default, str):
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        value = text
+    if isinstance(default, bool):
+        words = re.findall(r"[\"'](\w+)[\"']", str(parameter.annotation))
+        if not isinstance(value, bool) and value not in words:
+            *others, last = "True", "False", *words
+            raise OptionError(f"--set {setting}: must be {', '.join(others)} or {last}")
+        return value
+    if isinstance(default, tuple):
+        if not isinstance(value, tuple | list) or len(value) != len(default):
+            raise OptionError(f"--set {setting}: must be several numbers, such as {default}")
+        for one in value:
+            if not isinstance(one, int | float) or isinstance(one, bool):
+                raise OptionError(f"--set {setting}: {one!r} is no number; write {default}")
+        return tuple(value)
+    numeric = isinstance(default, int | float)
+    if numeric and (not isinstance(value, int | float) or isinstance(value, bool)):
+        raise OptionError(f"--set {setting}: must be a number, such as {default}")
+    if parameter.annotation in ("int", int) and isinstance(value, float):
+        raise OptionError(f"--set {setting}: must be a whole number, such as {default}")
+    return value

@@ -14,6 +14,7 @@ from edgeopt.cli.choose import (
     InstanceOption,
     JsonOption,
     SeedOption,
+    SettingsOption,
     SystemArgument,
     chosen_instances,
     chosen_system,
@@ -36,6 +37,7 @@ def study(
     ] = None,
     seed: SeedOption = 0,
     draws: DrawsOption = 1,
+    settings: SettingsOption = None,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     policies: Annotated[
         list[str] | None,
@@ -56,7 +58,7 @@ def study(
     record = chosen_system(system)
     if out is not None:
         Folder(out, "study", force=force)
-    chosen = chosen_instances(record, instance, data, seed, draws)
+    chosen = chosen_instances(record, instance, data, seed, draws, settings or ())
     names = [name for given in policies or () for name in given.split(",") if name]
     result = compare(
         {one.name: one.instance for one in chosen},

@@ -133,11 +133,6 @@ class Case:
         """Label of the reference bound."""
         return self.system.offline.bounds[self.system.offline.reference].label
 
-    def bound_label(self, name: str) -> str:
-        """Name a bound as tables do, with its scope: ``BOUND(fixed), scenario``."""
-        scope = self.benchmarks[name].scope
-        return ", ".join([self.system.offline.bounds[name].label, *([scope] if scope else [])])
-
     def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
         """Name the policy of a row of the table."""
         return self.entries[str(row["policy"])].title
@@ -244,7 +239,8 @@ class Case:
 
     def record(self) -> dict[str, Any]:
         """Return the JSON document: system, instance, benchmark, intervals, policies, claims."""
-        system, name = self.system, self.system.offline.reference
+        system, settings, name = self.system, self.settings, self.system.offline.reference
+        over = "runs on this instance"
         others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
         return {
             "system": system.name,
@@ -254,14 +250,8 @@ class Case:
                 **system.instances.describe(self.instance),
             },
             "benchmark": {"name": name, **self.benchmark.record(), "others": others},
-            "intervals": {
-                "over": "runs on this instance",
-                "runs": self.settings.runs,
-                "confidence": self.settings.confidence,
-            },
-            "policies": [
-                {**row, "seed": self.settings.seed} for row in self.table.to_dict("records")
-            ],
+            "intervals": {"over": over, "runs": settings.runs, "confidence": settings.confidence},
+            "policies": [{**row, "seed": settings.seed} for row in self.table.to_dict("records")],
             "claims": [verdict.as_dict() for verdict in self.verdicts],
         }
 

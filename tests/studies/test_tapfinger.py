@@ -26,7 +26,7 @@ from edgeopt.studies.tapfinger.log import (
     simulated,
 )
 from edgeopt.studies.tapfinger.means import distribution, gaps
-from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_of, export, solve
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, bound_of, export, solve
 from edgeopt.studies.tapfinger.three_clusters import RECORDED, setting
 from edgeopt.studies.wording import listed
 from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
@@ -187,8 +187,8 @@ def test_benchmark_plans_all_tasks_and_bounds_both_ways(both: Study) -> None:
 def test_noisy_runs_are_compared_with_their_scenarios(both: Study) -> None:
     calm, noisy = both.cases
     assert not calm.benchmarks[FIXED].each
-    assert calm.bound_label(FIXED) == "BOUND(fixed)"
-    assert noisy.bound_label(FIXED) == "BOUND(fixed), scenario"
+    assert bound_label(calm, FIXED) == "BOUND(fixed)"
+    assert bound_label(noisy, FIXED) == "BOUND(fixed), scenario"
     found = noisy.benchmarks[FIXED]
     least, table = np.array(found.each), noisy.table.set_index("policy")
     assert found.bound == pytest.approx(least.mean())

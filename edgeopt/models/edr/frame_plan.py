@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 PIVOT = 1e-11
 """Entries of the tableau up to this are 0, in units of what a task at its limit uses of a row."""
 
+NOTHING = 1e-9
+"""Costs up to this are 0, in terms of the largest."""
+
 
 def most_worth(worth: Floats, upper: Floats, use: Floats, room: Floats) -> Floats:
     """Return the fractional rounds of most worth, shape [A].
@@ -165,8 +168,11 @@ def two_stage(coming: Coming, cost_now: Floats, use: Floats, room: Floats) -> Fl
     costs = [np.append(coming.cost[task, frame, q], coming.late) / samples for q in range(samples)]
     due = np.concatenate([coming.remaining, np.full(frames, -np.inf)])
     most = np.concatenate([coming.remaining, coming.cap])
+    cost = np.concatenate([cost_now, *costs])
+    # What is nothing but rounding would only spoil the scale.
+    cost[np.abs(cost) < NOTHING * np.abs(cost).max()] = 0.0
     program = LinearProgram(
-        np.concatenate([cost_now, *costs]),
+        cost,
         sparse.hstack([rows, later]),
         np.concatenate([np.full(bounded.size, -np.inf), np.tile(due, samples)]),
         np.concatenate([room[bounded], np.tile(most, samples)]),

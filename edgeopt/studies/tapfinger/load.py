@@ -16,7 +16,7 @@ from edgeopt.studies.tapfinger.log import (
     lines,
     simulated,
 )
-from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
 from edgeopt.studies.wording import called, number, percent
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _bounds(axes: Axes, case: Case) -> list[Line2D]:
         if bound > 0 and np.unique(case.instance.weight).size == 1:
             mean = average(case.instance, bound)
             look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": style}
-            handles.append(axes.axhline(mean, label=case.bound_label(name), **look))
+            handles.append(axes.axhline(mean, label=bound_label(case, name), **look))
     return handles
 
 

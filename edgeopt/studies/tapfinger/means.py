@@ -18,7 +18,7 @@ from edgeopt.studies.tapfinger.log import (
     shortest_flow_times,
     simulated,
 )
-from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
 from edgeopt.studies.wording import listed, number, percent
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _means_draw(case: Case) -> Figure:
         canvas.line("bound that is valid for the policy", linewidth=1.8),
     ]
     handles += [
-        canvas.line(case.bound_label(name), MUTED, linewidth=1.1, linestyle=style)
+        canvas.line(bound_label(case, name), MUTED, linewidth=1.1, linestyle=style)
         for name, style in _LINES
     ]
     canvas.legend(figure, handles, columns=3)
@@ -196,7 +196,7 @@ def _flow_times_draw(case: Case) -> Figure:
         label = f"{case.entries[name].title}, {number(means[name], 3)}"
         handles.append(canvas.line(label, shades[name].colour, linestyle=shades[name].style))
     bounds = [
-        canvas.line(f"{case.bound_label(name)}, {mean}", linestyle="none")
+        canvas.line(f"{bound_label(case, name)}, {mean}", linestyle="none")
         for name, mean in _least_means(case).items()
     ]
     impossible = canvas.patch("impossible for all", facecolor=MUTED, alpha=0.3)

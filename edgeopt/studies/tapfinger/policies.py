@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger import FlowBound, ScenarioBound, Schedule, SchedulingProblem
+    from edgeopt.studies.result import Case
 
 CHANGING, FIXED = "changing", "fixed"
 """Names of the benchmarks: bundles may change while a task runs, or may not."""
@@ -36,6 +37,12 @@ FEW: Final = 12
 
 _SOLVING: Final = 15.0
 """Seconds for branch and bound, and for every search for the prices of a bound."""
+
+
+def bound_label(case: Case, name: str) -> str:
+    """Name a bound as tables do, with its scope: ``BOUND(fixed), scenario``."""
+    scope = case.benchmarks[name].scope
+    return ", ".join([case.system.offline.bounds[name].label, *([scope] if scope else [])])
 
 
 class Plan(NamedTuple):

@@ -32,6 +32,7 @@ from edgeopt.studies.tapfinger.policies import (
     FIXED,
     METHODS,
     PLANNING,
+    bound_label,
     bound_of,
     export,
     has_many_bundles,
@@ -100,7 +101,7 @@ def _mode(instance: TapFingerInstance) -> str:
 def _bounds(case: Case) -> str:
     """Say which bound is valid for which policy, and what it assumes."""
     instance: TapFingerInstance = case.instance
-    labels = {name: case.bound_label(name) for name in case.system.offline.bounds}
+    labels = {name: bound_label(case, name) for name in case.system.offline.bounds}
     said = (
         f"{labels[CHANGING]} is a proven bound for every policy, {labels[FIXED]} for policies that "
         "never change the bundle of a running task; each policy is compared with the tighter one. "

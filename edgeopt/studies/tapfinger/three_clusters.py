@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.studies.entries import Comparison
 from edgeopt.studies.over_instances import over_instances
 from edgeopt.studies.tapfinger.means import NO_BOUND
-from edgeopt.studies.tapfinger.policies import FIXED
+from edgeopt.studies.tapfinger.policies import FIXED, bound_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def _rows(study: Study) -> pd.DataFrame:
     )
     first = study.cases[0]
     bounds = {
-        name: first.bound_label(entry.bound) if entry.bound else ""
+        name: bound_label(first, entry.bound) if entry.bound else ""
         for name, entry in first.entries.items()
     }
     proven = found["gap"].notna()

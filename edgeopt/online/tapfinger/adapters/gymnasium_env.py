@@ -68,7 +68,7 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
     >>> env = TapFingerEnv(lambda rng: generate(rng=rng))
     >>> observation, info = env.reset(seed=0)
     >>> observation["pending"].shape
-    (3, 10, 5)
+    (3, 10, 7)
     """
 
     def __init__(

@@ -78,7 +78,7 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
     >>> env = TapFingerParallelEnv(generate(), reward="local")
     >>> observations, infos = env.reset(seed=0)
     >>> observations[env.agents[0]]["pending"].shape
-    (10, 5)
+    (10, 7)
     """
 
     metadata: ClassVar[dict[str, Any]] = {"name": "tapfinger_v0", "render_modes": []}

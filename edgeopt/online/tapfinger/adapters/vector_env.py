@@ -134,6 +134,10 @@ class TapFingerVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         observation, info = self._shown(begun)
         return observation, reward, step.terminated, step.truncated, info | final
 
+    def close(self, **kwargs: Any) -> None:
+        """End all scenarios; there is nothing to free."""
+        super().close(**kwargs)
+
     def _shown(self, step: Step) -> tuple[Any, dict[str, Any]]:
         info = step.details
         info |= {f"_{name}": self._everywhere for name in info}

@@ -14,6 +14,7 @@ from edgeopt.models.tapfinger import verify
 from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger import Decision, Held
 from edgeopt.studies import Case, Study, study
+from edgeopt.studies.pages.summary import lead, sentences
 from edgeopt.studies.pictures.canvas import draw
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.gantt import SHOWN, pieces, scene
@@ -189,6 +190,12 @@ def test_noisy_runs_are_compared_with_their_scenarios(both: Study) -> None:
     assert not calm.benchmarks[FIXED].each
     assert bound_label(calm, FIXED) == "BOUND(fixed)"
     assert bound_label(noisy, FIXED) == "BOUND(fixed), scenario"
+    best = noisy.best()
+    assert best is not None
+    assert "BOUND(fixed) of its scenarios" in sentences(noisy)[0]
+    assert f"{best['bound_ratio']:.3f}"[:4] in sentences(noisy)[0]
+    assert "BOUND(fixed) of its scenarios" in lead(noisy)
+    assert "of its scenarios" not in " ".join([lead(calm), *sentences(calm)])
     found = noisy.benchmarks[FIXED]
     least, table = np.array(found.each), noisy.table.set_index("policy")
     assert found.bound == pytest.approx(least.mean())

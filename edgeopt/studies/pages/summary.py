@@ -184,15 +184,29 @@ def _reach(case: Case, row: pd.Series) -> str:
     """Write a value and its ratio: a share of a profit's bound, a distance above a cost's."""
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = f"a {case.objective.name} of {case.objective.amount(row['value'])}{per_run}"
-    ratio = float(row["ratio"])
-    if not isfinite(ratio):
-        return said
+    reached = [
+        _distance(case, ratio, label)
+        for ratio, label in [(float(row["ratio"]), case.label), *_of_scenarios(case, row)]
+        if isfinite(ratio)
+    ]
+    return f"{said}, {' and '.join(reached)}" if reached else said
+
+
+def _distance(case: Case, ratio: float, label: str) -> str:
     if case.objective.sense == "max":
-        return f"{said}, {percent(ratio)} of {case.label}"
+        return f"{percent(ratio)} of {label}"
     if ratio >= _TIMES:
-        return f"{said}, {number(ratio, 3)} times {case.label}"
+        return f"{number(ratio, 3)} times {label}"
     side = "above" if ratio >= 1 else "below"
-    return f"{said}, {percent(abs(ratio - 1))} {side} {case.label}"
+    return f"{percent(abs(ratio - 1))} {side} {label}"
+
+
+def _of_scenarios(case: Case, row: pd.Series) -> list[tuple[float, str]]:
+    """Return ratio and label of the policy's bound where each run has one of its own scenario."""
+    if row["bound_scope"] != "scenario":
+        return []
+    label = case.system.offline.bounds[str(row["bound"])].label
+    return [(float(row["bound_ratio"]), f"{label} of its scenarios")]
 
 
 def _of_benchmark(case: Case) -> Finding:
@@ -258,8 +272,12 @@ def _measured(case: Case, row: pd.Series, which: str = "a") -> str:
         said += f" (standard error {number(row['value_se'], 2)})"
     if not isfinite(row["ratio"]):
         return said
-    ratio = case.objective.against(row["ratio"], case.label)
-    return f"{said}, which is {ratio} ({ends_said(case, row)})"
+    said += (
+        f", which is {case.objective.against(row['ratio'], case.label)} ({ends_said(case, row)})"
+    )
+    for ratio, label in _of_scenarios(case, row):
+        said += f" and {case.objective.against(ratio, label)}"
+    return said
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,8 @@ def _keep(
     own_band = np.zeros(trial.size, dtype=np.float64)
     own_cpu = np.zeros(trial.size, dtype=np.float64)
     share_out_all(
-        transmission, computation, slo, weight, room, trial, objectives, refuse,
-        np.inf if refuse else late, own_band, own_cpu,
+        transmission, computation, slo, weight, room, trial, objectives, refuse, late,
+        own_band, own_cpu,
     )  # fmt: skip
     met, total = 0, 0.0
     for i in range(trial.size):
@@ -181,11 +181,12 @@ def share_out_all(
     site: Ints,
     objectives: bool,
     refuse: bool,
-    limit: float,
+    late: float,
     band: Floats,
     cpu: Floats,
 ) -> None:
     """Fill in shares; requests that are refused get the site -1."""
+    limit = np.inf if refuse else late
     mine = np.empty(site.size, dtype=np.int64)
     A, E, S, w = (
         np.empty(site.size, dtype=np.float64),
@@ -203,17 +204,17 @@ def share_out_all(
                 count += 1
         if count == 0:
             continue
-        late = admit(A[:count], E[:count], S[:count], room[j], limit)
+        missed = admit(A[:count], E[:count], S[:count], room[j], limit)
         every, kept = True, 0
         for n in range(count):
-            every = every and late[n]
-            if refuse and late[n]:
+            every = every and missed[n]
+            if refuse and missed[n]:
                 site[mine[n]] = -1
             else:
                 mine[kept], w[kept], A[kept], E[kept], S[kept] = mine[n], w[n], A[n], E[n], S[n]
                 kept += 1
         for n in range(0 if refuse else count):
-            if late[n]:
+            if missed[n]:
                 S[n] = np.inf if every else max(S[n], limit)
         v, z = np.empty(kept, dtype=np.float64), np.empty(kept, dtype=np.float64)
         share_out(A[:kept], E[:kept], S[:kept], w[:kept], room[j], v, z)

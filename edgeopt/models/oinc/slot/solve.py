@@ -212,9 +212,8 @@ def evaluate(
     site = own_assignment(problem, site, refused=True)
     weight = problem.weight
     band, cpu = np.zeros(site.size), np.zeros(site.size)
-    limit = np.inf if unfit == "refuse" else late
     share_out_all(
         problem.transmission, problem.computation, problem.slo, weight, problem.room,
-        site, objectives, unfit == "refuse", limit, band, cpu,
+        site, objectives, unfit == "refuse", late, band, cpu,
     )  # fmt: skip
     return SlotPlan(problem, site, band, cpu)

@@ -364,8 +364,9 @@ def shown(
     observation: Observation, rows: int | slice = slice(None), *, copy: bool = True
 ) -> dict[str, NDArray[Any]]:
     """Return an observation, or some of its rows, as the packages want it."""
+    parts: tuple[NDArray[Any], ...] = observation
     named = {
         name: part[rows].view(np.int8) if part.dtype == np.bool_ else part[rows]
-        for name, part in zip(Observation._fields, observation, strict=True)
+        for name, part in zip(Observation._fields, parts, strict=True)
     }
     return {name: part.copy() for name, part in named.items()} if copy else named

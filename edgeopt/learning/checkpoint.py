@@ -1,0 +1,204 @@
+"""What is learnt: the weights of a policy, and how they came about."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import edgeopt
+from edgeopt.errors import InputError
+from edgeopt.learning.tensors import read_arrays, write_arrays
+from edgeopt.options import check_fields
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+FORMAT: Final = 1
+"""Version of the record."""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes, for the record of a checkpoint."""
+    return {
+        "edgeopt": edgeopt.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Checkpoint:
+    """Weights of a learnt policy, with the record of their training.
+
+    Parameters
+    ----------
+    weights
+        Arrays by name, finite.
+    system, learner
+        Whose policy it is, and which learner made it: ``"oinc"``, ``"insertion"``.
+    settings
+        Options of the learner, such as sizes of the network; JSON values.
+    features
+        Names of the inputs of the network, in order.
+    seeds
+        Seeds by use, such as ``training`` and ``validation``; a reported figure has others.
+    instances
+        Fingerprints of the training instances.
+    updates, planned
+        Updates done, and those that the schedule was made for; fewer were done if it was stopped.
+    curve
+        Rows of the evaluations: the number of updates, and figures.
+    versions
+        Of the packages that computed.
+
+    Raises
+    ------
+    InputError
+        If a weight is not finite.
+
+    Notes
+    -----
+    The file is in the safetensors format, which holds no code. It carries a hash over names, types,
+    shapes and bytes of all weights and over the record; whatever does not match is refused.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "policy.safetensors"
+    >>> made = Checkpoint(system="oinc", learner="insertion", weights={"bias": np.zeros(3)})
+    >>> Checkpoint.load(made.save(path), system="oinc").weights["bias"]
+    array([0., 0., 0.])
+    """
+
+    weights: Mapping[str, NDArray[Any]]
+    system: str
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    features: Sequence[str] = ()
+    seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    instances: Sequence[str] = ()
+    updates: int = 0
+    planned: int = 0
+    curve: Sequence[Mapping[str, float | None]] = ()
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, array in self.weights.items():
+            if not np.isfinite(array).all():
+                place = np.argwhere(~np.isfinite(array))[0]
+                index = tuple(int(step) for step in place)
+                raise InputError(name, "a weight must be finite", index=index)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether training ended before its schedule."""
+        return self.updates < self.planned
+
+    @property
+    def count(self) -> int:
+        """Number of weights."""
+        return sum(array.size for array in self.weights.values())
+
+    def __repr__(self) -> str:
+        done = f"{self.updates} of {self.planned} updates"
+        return f"Checkpoint({self.system} {self.learner}, {self.count:,} weights, {done})"
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the file; it is replaced whole or not at all.
+
+        Parameters
+        ----------
+        path
+            By custom with the ending ``.safetensors``.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        record = {name: value for name, value in self._record().items() if name != "weights"}
+        shapes = {name: list(array.shape) for name, array in sorted(self.weights.items())}
+        return write_arrays(path, self.weights, {"format": FORMAT, "shapes": shapes, **record})
+
+    def _record(self) -> dict[str, Any]:
+        return asdict(self) | {
+            "features": list(self.features),
+            "instances": list(self.instances),
+            "curve": [dict(row) for row in self.curve],
+            "seeds": {name: [int(seed) for seed in seeds] for name, seeds in self.seeds.items()},
+        }
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, system: str | None = None, learner: str | None = None
+    ) -> Self:
+        """Read a file, and refuse it with a reason if anything is wrong with it.
+
+        Parameters
+        ----------
+        path
+            The file.
+        system, learner
+            What it must be for, if given.
+
+        Returns
+        -------
+        Checkpoint
+            Weights and record.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, is no checkpoint, is damaged, has an unknown version, or is for
+            something else.
+        """
+        weights, record = read_arrays(path, "a checkpoint")
+        name, version = str(path), record.pop("format", None)
+        if version != FORMAT:
+            raise InputError(name, f"has format {version!r}; this edgeopt reads {FORMAT}")
+        for part, wanted in (("system", system), ("learner", learner)):
+            if wanted is not None and record.get(part) != wanted:
+                found = record.get(part)
+                raise InputError(name, f"is a checkpoint for the {part} {found!r}, not {wanted!r}")
+        record.pop("shapes", None)
+        try:
+            return cls(weights=weights, **record)
+        except TypeError:
+            raise InputError(name, "is not a checkpoint of edgeopt") from None
+
+    def require(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Check that the weights are those that a network needs.
+
+        Parameters
+        ----------
+        shapes
+            Shapes by name.
+
+        Raises
+        ------
+        InputError
+            Named after the first weight that is missing, unknown, or of another shape.
+        """
+        for name, shape in shapes.items():
+            if name not in self.weights:
+                raise InputError(name, f"is missing in the checkpoint; its shape is {shape}")
+            found = self.weights[name].shape
+            if found != tuple(shape):
+                raise InputError(name, f"has shape {found} in the checkpoint, not {tuple(shape)}")
+        for name in self.weights:
+            if name not in shapes:
+                raise InputError(name, "is a weight that this network does not have")

@@ -19,7 +19,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test fuzz variations mutants lint format bench bench-large kills verdicts tuned docs clean
+.PHONY: help demo test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
 
 test: $(DEV) ## run all tests and the examples in the docstrings
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
+
+test-rl: $(DEV) ## install PyTorch, and run the tests that train
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[rl]'
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
 
 fuzz: $(DEV) ## 5,000 malformed inputs: named errors or correct answers (about 10 minutes)
 	@EDGEOPT_FUZZ_CASES=$${EDGEOPT_FUZZ_CASES:-5000} $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(PYTEST_ARGS)

@@ -4,8 +4,8 @@ A mask says which entries count; a mean over none is 0. Values of actions have s
 of a policy [B, I], rewards and discounts [B]; a discount is 0 at the end of an episode.
 
 Sources: proximal policy optimisation, Schulman et al. (2017), equation 7; soft actor-critic with
-discrete actions, Christodoulou (2019), equations 10 to 12; double deep Q-learning, van Hasselt, Guez
-and Silver (2016); deep deterministic policy gradients, Lillicrap et al. (2016).
+discrete actions, Christodoulou (2019), equations 10 to 12; double deep Q-learning, van Hasselt,
+Guez and Silver (2016); deep deterministic policy gradients, Lillicrap et al. (2016).
 """
 
 from __future__ import annotations

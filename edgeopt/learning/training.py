@@ -75,12 +75,15 @@ class Training:
         The weights of the best evaluation, with the whole curve.
     rows
         The evaluations, each with ``updates``, ``seconds`` of processor time, and figures.
+    figure
+        Name of the figure by which evaluations are judged.
     path
         The file of the checkpoint.
     """
 
     checkpoint: Checkpoint
     rows: Sequence[Row]
+    figure: str
     path: Path
 
     @property
@@ -182,7 +185,8 @@ def train(
         weights=progress.weights, system=learner.system, learner=learner.learner,
         updates=progress.done, planned=updates, curve=curve, **learner.about(),
     )  # fmt: skip
-    return Training(checkpoint, progress.rows, checkpoint.save(folder / POLICY))
+    path = checkpoint.save(folder / POLICY)
+    return Training(checkpoint, progress.rows, learner.figure, path)
 
 
 def _evaluate(learner: Learner, progress: _Progress, report: Callable[[Row], None] | None) -> None:

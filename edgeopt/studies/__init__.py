@@ -14,6 +14,7 @@ from edgeopt.studies.entries import (
     PolicyEntry,
     Source,
 )
+from edgeopt.studies.learners import LearnerEntry
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.result import Case, Settings, Study
@@ -38,6 +39,7 @@ __all__ = [
     "Comparison",
     "Constraint",
     "Instances",
+    "LearnerEntry",
     "Log",
     "Metric",
     "Objective",

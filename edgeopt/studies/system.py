@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.figures.paper_figure import PaperFigure
+    from edgeopt.studies.learners import LearnerEntry
     from edgeopt.studies.result import Case
     from edgeopt.studies.tuning import Tuning
 
@@ -243,6 +244,8 @@ class System:
         built-in systems are loaded on first use.
     tuning
         Which parameters of policies can be tuned, and on what.
+    learners
+        What can be trained, the recommended one first.
 
     Raises
     ------
@@ -264,6 +267,7 @@ class System:
     reporting: Reporting = field(default_factory=Reporting)
     paper: Paper | None = None
     tuning: Tuning | None = None
+    learners: Sequence[LearnerEntry] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -20,6 +20,7 @@ from edgeopt.studies import (
     Comparison,
     Constraint,
     Instances,
+    LearnerEntry,
     Log,
     Metric,
     Objective,
@@ -156,6 +157,44 @@ def _over_instances(study: Study) -> pd.DataFrame:
     return over_instances(study, ["value", "violated_share"], paired=["value"])
 
 
+class LevelLearner:
+    """Learns the least offer to take of ten, by trying a nearby one at each update."""
+
+    system, learner, figure, sense = "stopping", "threshold", "reward", "max"
+
+    def __init__(self, seed: int, updates: int, start: str = "low") -> None:
+        self.seed, self.updates, self.start = seed, updates, start
+        self.rng = np.random.default_rng(seed)
+        self.level = {"low": 0.1, "high": 0.95}[start]
+
+    def _mean(self, level: float, rng: np.random.Generator) -> float:
+        offers = rng.random((2000, 10))
+        taken = np.where((offers >= level).any(1), (offers >= level).argmax(1), 9)
+        return float(offers[np.arange(2000), taken].mean())
+
+    def update(self) -> None:
+        other = float(np.clip(self.level + self.rng.normal(0.0, 0.1), 0.0, 1.0))
+        if self._mean(other, self.rng) > self._mean(self.level, self.rng):
+            self.level = other
+
+    def evaluate(self) -> dict[str, float]:
+        return {"reward": self._mean(self.level, np.random.default_rng(99)), "level": self.level}
+
+    def weights(self) -> dict[str, np.ndarray]:
+        return {"level": np.array([self.level])}
+
+    def about(self) -> dict[str, Any]:
+        settings = {"start": self.start, "updates": self.updates}
+        return {"settings": settings, "seeds": {"training": [self.seed], "validation": [99]}}
+
+    def state(self) -> dict[str, Any]:
+        return {"generator": self.rng.bit_generator.state, "level": self.level}
+
+    def restore(self, state: Any) -> None:
+        self.rng.bit_generator.state = state["generator"]
+        self.level = state["level"]
+
+
 SYSTEM = System(
     name="stopping",
     title="Stop once, on the best offer",
@@ -177,6 +216,18 @@ SYSTEM = System(
         ),
         environment=Offering,
         bound_of=lambda policy: "prophet",
+    ),
+    learners=(
+        LearnerEntry(
+            "threshold",
+            "Learned level",
+            LevelLearner,
+            updates=60,
+            every=10,
+            heading="Mean reward",
+            options={"start": ("low", "high")},
+            references=lambda _: {"Level one half": 0.75, "E[max]": 10 / 11},
+        ),
     ),
     reporting=Reporting(
         metrics=(Metric("patience", "Slots waited", _patience),),

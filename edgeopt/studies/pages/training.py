@@ -1,0 +1,128 @@
+"""The page of a training: the curve over the updates, beside other policies and bounds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.studies.files import csv_text, plain
+from edgeopt.studies.over_instances import mean_columns
+from edgeopt.studies.pages.rendering import render
+from edgeopt.studies.pictures.canvas import (
+    BAND,
+    blank,
+    colours,
+    in_style,
+    inline_svg,
+    standalone_svg,
+)
+from edgeopt.studies.wording import beside, duration, listed, number, plural, uncapitalised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from edgeopt.learning import Training
+    from edgeopt.studies.learners import LearnerEntry
+    from edgeopt.studies.system import System
+    from edgeopt.writing import Folder
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """Trainings of one learner from several seeds.
+
+    Parameters
+    ----------
+    system, entry
+        What was trained.
+    by_seed
+        What came out, by seed.
+    references
+        Figures of other policies and of bounds on the same validation seeds, by title.
+    """
+
+    system: System
+    entry: LearnerEntry
+    by_seed: Mapping[int, Training]
+    references: Mapping[str, float]
+
+    def curve(self) -> pd.DataFrame:
+        """Return the figure with its interval or range, over the updates that all seeds did."""
+        import pandas as pd
+
+        tables = [
+            {int(row["updates"] or 0): row[one.figure] for row in one.rows}
+            for one in self.by_seed.values()
+        ]
+        shared = sorted(set.intersection(*(set(table) for table in tables)))
+        rows = []
+        for updates in shared:
+            values = np.array([table[updates] for table in tables], dtype=float)
+            columns = mean_columns("figure", values, signed=self.entry.signed)
+            rows.append({"updates": updates, "instances": len(values), **columns})
+        return pd.DataFrame(rows)
+
+    def sentence(self) -> str:
+        """Say what was learnt, in terms of the other policies and bounds."""
+        last = self.curve().iloc[-1].to_dict()
+        spread = beside(last, "figure", digits=4)
+        seconds = max(one.seconds for one in self.by_seed.values())
+        said = (
+            f"After {plural(int(last['updates']), 'update')} and at most {duration(seconds)} of "
+            f"processor time for each of {plural(len(self.by_seed), 'seed')}, {self.entry.title} "
+            f"has on the validation seeds: {uncapitalised(self.entry.heading)} "
+            f"{number(last['figure'], 4)}" + (f" ({spread})" if spread else "")
+        )
+        others = [f"{title} {number(value, 4)}" for title, value in self.references.items()]
+        stopped = [seed for seed, one in self.by_seed.items() if one.checkpoint.stopped]
+        early = f" Seeds {listed([str(one) for one in stopped])} stopped early." if stopped else ""
+        return said + (f"; {listed(others)}" if others else "") + "." + early
+
+
+def write(result: Trainings, folder: Folder) -> None:
+    """Write the page, the curve and its picture."""
+    curve = result.curve()
+    drawing = in_style(lambda: _drawn(result, curve))
+    sentence = result.sentence()
+    svg = inline_svg(drawing, prefix="curve-", label=sentence)
+    folder.write("curve.svg", standalone_svg(drawing))
+    folder.write("curve.csv", csv_text(curve.drop(columns=["figure_each"], errors="ignore")))
+    record = {
+        "system": result.system.name, "learner": result.entry.name, "sentence": sentence,
+        "references": dict(result.references), "curve": curve.to_dict("records"),
+        "seeds": {
+            str(seed): {
+                "updates": one.checkpoint.updates, "planned": one.checkpoint.planned,
+                "seconds": one.seconds, "rows": list(one.rows),
+            }
+            for seed, one in result.by_seed.items()
+        },
+    }  # fmt: skip
+    folder.write("training.json", json.dumps(plain(record), indent=2, allow_nan=False) + "\n")
+    folder.write("index.html", render("training.html.j2", found=result, sentence=sentence, svg=svg))
+
+
+def _drawn(result: Trainings, curve: pd.DataFrame) -> Figure:
+    """Draw the band over the seeds, and a line for every other policy and bound."""
+    figure = blank(height=3.6)
+    axes = figure.subplots()
+    names = [result.entry.title, *result.references]
+    colour = colours(names)
+    x = curve["updates"]
+    axes.plot(x, curve["figure"], color=colour[names[0]], label=names[0])
+    axes.fill_between(
+        x, curve["figure_low"], curve["figure_high"], color=colour[names[0]], alpha=BAND,
+        linewidth=0,
+    )  # fmt: skip
+    for name in names[1:]:
+        axes.axhline(result.references[name], color=colour[name], linestyle="--", label=name)
+    axes.set_xlabel("updates")
+    axes.set_ylabel(uncapitalised(result.entry.heading))
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure

@@ -1,0 +1,95 @@
+"""Training from several seeds: its page, its curve, and options that are refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.cli.main import run
+from edgeopt.cli.train import course
+from edgeopt.errors import OptionError
+from edgeopt.learning import Checkpoint
+from edgeopt.studies import LearnerEntry, find_system
+from edgeopt.studies.learners import trained
+from tests.studies.stopping import SYSTEM, LevelLearner
+
+
+def test_a_training_writes_weights_curve_and_page(tmp_path):
+    rows = []
+    found = trained(
+        SYSTEM, seeds=(3, 4), updates=40, out=tmp_path / "out",
+        report=lambda seed, row: rows.append((seed, row["updates"])),
+    )  # fmt: skip
+    assert rows == [(seed, done) for seed in (3, 4) for done in (0, 10, 20, 30, 40)]
+    curve = pd.read_csv(tmp_path / "out" / "curve.csv")
+    assert list(curve["updates"]) == [0, 10, 20, 30, 40]
+    last = [found.by_seed[seed].rows[-1]["reward"] for seed in (3, 4)]
+    assert curve["figure_low"].iloc[-1] == pytest.approx(min(last))
+    assert curve["figure_high"].iloc[-1] == pytest.approx(max(last))
+    assert curve["figure"].iloc[-1] > curve["figure"].iloc[0] + 0.1
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert found.sentence() in page
+    assert "Level one half 0.75" in found.sentence()
+    assert "2 seeds" in found.sentence()
+    for seed in (3, 4):
+        read = Checkpoint.load(tmp_path / "out" / f"seed-{seed}" / "policy.safetensors")
+        assert read.seeds["training"] == [seed]
+    document = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert document["seeds"]["3"]["updates"] == 40
+
+
+def test_a_training_that_stopped_says_so(tmp_path):
+    found = trained(SYSTEM, seeds=(5,), minutes=1e-9, out=tmp_path / "out")
+    assert "Seeds 5 stopped early." in found.sentence()
+    assert "After 1 update and" in found.sentence()
+    again = trained(SYSTEM, seeds=(5,), out=tmp_path / "out")
+    whole = trained(SYSTEM, seeds=(5,), out=tmp_path / "whole")
+    assert again.by_seed[5].path.read_bytes() == whole.by_seed[5].path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"learner": "deep"}, "has no learner 'deep'; choose from threshold"),
+        ({"options": {"preset": "small"}}, "takes no --preset; it takes: start"),
+        ({"options": {"start": "middle"}}, "must be one of 'low', 'high'"),
+        ({"seeds": (1, 1)}, "name at least one, each once"),
+        ({"seeds": ()}, "name at least one, each once"),
+        ({"updates": 0}, "--updates = 0: must be at least 1"),
+    ],
+)
+def test_options_are_checked_before_any_work(tmp_path, options, words):
+    with pytest.raises(OptionError, match=words):
+        trained(SYSTEM, out=tmp_path / "out", **options)
+    with pytest.raises(OptionError, match="start has no choice"):
+        LearnerEntry("a", "A", LevelLearner, 1, 1, "a", {"start": ()})
+
+
+@pytest.mark.parametrize("name", ["rescue", "idn"])
+def test_systems_without_learner_say_so(capsys, name):
+    assert find_system(name).learners == ()
+    assert run(["train", name]) == 2
+    assert f"{name} has no learner" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("offering")
+def test_the_command_trains(tmp_path, capsys):
+    out = str(tmp_path / "out")
+    command = ["train", "stopping", "--seeds", "1,2", "--updates", "20", "--out", out]
+    assert run(command) == 0
+    printed = capsys.readouterr()
+    assert "Learned level has on the validation seeds: mean reward" in printed.out
+    assert f"page: {out}/index.html" in printed.out
+    assert printed.err == ""
+    assert run([*command, "--preset", "small"]) == 2
+    assert run(["train", "stopping", "--seeds", "one", "--out", out]) == 2
+    assert "must be whole numbers, such as 0,1,2" in capsys.readouterr().err
+
+
+def test_the_course_is_drawn_from_least_to_largest():
+    assert course([0.0, np.nan, 7.0, 3.0]) == "▁ █▄"
+    assert course([2.0, 2.0]) == "▁▁"
+    assert course([np.nan]) == ""

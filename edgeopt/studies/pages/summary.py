@@ -84,18 +84,14 @@ def headlines(case: Case) -> list[Headline]:
         )
     ]
     best, kept, failed = case.best(), case.best(kept=True), case.constraint.verb[1]
+    tiles = []
     if kept is not None:
         safely = f", no {case.constraint.name} {failed}" if case.constraints else ""
-        found.append(_of_policy(case, kept, f"best policy{safely}"))
+        tiles.append(_of_policy(case, kept, f"best policy{safely}"))
     if best is not None and best["violated"] > 0:
-        found.append(
-            _of_policy(
-                case,
-                best,
-                f"best {case.objective.name}, but {portion(best['violated_share'], 0)} of "
-                f"{case.constraint.name}s {failed}",
-            )
-        )
+        lost = f"{portion(best['violated_share'], 0)} of {case.constraint.name}s {failed}"
+        tiles.append(_of_policy(case, best, f"best {case.objective.name}, but {lost}"))
+    found += tiles[::-1] if case.constraint.soft else tiles
     if case.verdicts:
         count = verdict_count(case)
         rest = f"{count['vacuous']} more do not apply"
@@ -165,6 +161,11 @@ def lead(case: Case) -> str:
         f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
         f"{plural(case.constraints, case.constraint.name)} per run"
     )
+    if case.constraint.soft:
+        said = f"{case.title(best)} is best with {_reach(case, best)}; {price}."
+        if kept is None:
+            return f"{said} Every policy {case.constraint.verb[0]} some."
+        return f"{said} {case.title(kept)} is the best that {_keeps(case)}: {_reach(case, kept)}."
     if kept is None:
         return (
             f"{case.title(best)} has the best {case.objective.name}: {_reach(case, best)}, but "
@@ -239,7 +240,7 @@ def _of_best(case: Case) -> list[Finding]:
             f"per run ({portion(best['violated_share'])})."
         )
         said.append(Finding(f"Best {case.objective.name}", text))
-    return said
+    return said[::-1] if case.constraint.soft else said
 
 
 def _of_hindsight(case: Case) -> list[Finding]:

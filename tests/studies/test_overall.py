@@ -114,7 +114,7 @@ def test_the_page_shows_one_instance_in_detail_and_names_all(six: Study) -> None
     assert " ".join(overall.lead(six).split()) in text
     for case in six.cases:
         assert case.instance.fingerprint() in text
-    assert "have all 6; of 6 is shown in detail below" in text
+    assert "have all 6. of 6 is shown in detail below" in text
     assert six.cases[0].verdicts == () or not six.cases[1].verdicts
 
 
@@ -124,3 +124,22 @@ def test_all_instances_are_shown_unless_the_record_says_otherwise() -> None:
     first = replace(SYSTEM, reporting=replace(SYSTEM.reporting, detailed=1))
     assert len(study(instances, system=first, runs=2).detailed) == 1
     assert len(study(instances, system=first, runs=2, detailed=2).detailed) == 2
+
+
+def test_instances_without_a_constraint_have_no_violated_share() -> None:
+    counted = replace(SYSTEM.constraint, count=lambda offers: int(offers.slots > 6), soft=True)
+    result = over(replace(COST, constraint=counted), floor=0.6)
+    lost = means(result, "violated_share")["first"]
+    assert np.isnan(lost[0])
+    share = f"it fails {100 * np.nanmean(lost):.2f}\N{NO-BREAK SPACE}% of floors ("
+    assert share in overall.lead(result)
+    without = over(replace(SYSTEM, constraint=replace(counted, count=lambda _: 0)), count=2)
+    assert "floor" not in overall.lead(without)
+    assert not overall.draw(without).axes[0].texts
+
+
+def test_one_policy_alone_has_no_runner_up() -> None:
+    instances = {str(slots): Offers(slots) for slots in (4, 9)}
+    said = overall.lead(study(instances, ["never"], system=SYSTEM, runs=2))
+    assert said.startswith("Never is best over 2 instances with a reward of 0, ")
+    assert said.endswith("; it fails no floor on any instance.")

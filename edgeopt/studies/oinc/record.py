@@ -161,12 +161,12 @@ SYSTEM = System(
         sense="min",
         adds="mean",
         total=lambda trajectory: trajectory.scaled_sum(),
-        definition="Mean latency of requests over the scale of latencies, plus mean completion "
-        "time of jobs since the start over the scale of completion times; means are over all "
-        "requests with the weights of their slots, and over all jobs with their weights. Less is "
-        "better. Refused requests count with the refusal latency, jobs that are never complete "
-        "with the end of the run. Both parts weigh the same, however many requests and jobs there "
-        "are; rankings depend on this choice.",
+        definition="The weighted scaled sum is the mean latency of requests over the scale of "
+        "latencies, plus the mean completion time of jobs since the start over the scale of "
+        "completion times; means are over all requests with the weights of their slots, and over "
+        "all jobs with their weights. Less is better. Refused requests count with the refusal "
+        "latency, jobs that are never complete with the end of the run. Both parts weigh the same, "
+        "however many requests and jobs there are; rankings depend on this choice.",
     ),
     constraint=Constraint(
         "objective", count=constraint_count, verb=("misses", "missed"), soft=True

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds import Spread
+    from edgeopt.bounds.intervals import Nature
     from edgeopt.studies.result import Study
 
 NAME: Final = "overall"
@@ -61,11 +62,10 @@ class Standing:
 
     @property
     def violated(self) -> Spread:
-        """Violated share of the service constraints."""
-        share = not self.violated_each.max() > 1.0
-        return spread(
-            self.violated_each, "share" if share else "signed", confidence=self.confidence
-        )
+        """Violated share of the service constraints, over the instances that have any."""
+        each = self.violated_each[~np.isnan(self.violated_each)]
+        nature: Nature = "signed" if each.max() > 1.0 else "share"
+        return spread(each, nature, confidence=self.confidence)
 
     @property
     def keeps(self) -> bool:
@@ -121,10 +121,12 @@ def lead(study: Study) -> str:
     """Return the summary in a few sentences: best policy, its bound, violations, its lead."""
     best, other = standings(study)
     if best is None:
-        return f"{ONLY_HINDSIGHT}, or no policy has a value on every instance."
+        if study.cases[0].causal:
+            return f"No policy has a {study.system.objective.name} on every instance."
+        return f"{ONLY_HINDSIGHT}: they know the future, and none is called best."
     said = (
         f"{best.title} is best over {plural(len(study.cases), 'instance')} with "
-        f"{_reach(study, best)}{_violations(study, best, '; it ')}. {_ahead(study, best)}"
+        f"{_reach(study, best)}{_violations(study, best, '; it ')}.{_ahead(study, best)}"
     )
     if other is not None:
         which = "the best of all" if best.keeps else "the best of those without violations"
@@ -177,23 +179,13 @@ def headlines(study: Study) -> list[Headline]:
 
 
 def findings(study: Study) -> list[Finding]:
-    """Return what is beaten, what bound and measure are, and what is shown of the instances."""
-    said, objective, best = [], study.system.objective, standings(study)[0]
-    said += [] if best is None else _others(study, best)
+    """Return what is beaten, and what bound and measure are."""
+    objective, best = study.system.objective, standings(study)[0]
+    said = [] if best is None else _others(study, best)
     bound = study.system.offline.bounds[study.system.offline.reference]
-    said.append(Finding(bound.label, f"It bounds {bound.scope}."))
+    said.append(Finding("Bound", f"{bound.label} bounds {bound.scope}."))
     if objective.definition:
-        said.append(Finding(objective.name.capitalize(), objective.definition))
-    if len(study.detailed) < len(study.cases):
-        shown = listed([case.name for case in study.detailed])
-        said.append(
-            Finding(
-                "Instances",
-                f"Tables over instances and the files beside this page have all "
-                f"{len(study.cases)}; {shown} is shown in detail below, and claims are checked "
-                "there.",
-            )
-        )
+        said.append(Finding("Measure", objective.definition))
     return said
 
 
@@ -267,6 +259,10 @@ def _compared(study: Study, best: Standing) -> list[tuple[Standing, Spread, bool
     ]
 
 
+_NAMED: Final = 3
+"""Most policies that are named in a sentence."""
+
+
 def _others(study: Study, best: Standing) -> list[Finding]:
     """Say of which other policies the difference to the best one is resolved."""
     compared = _compared(study, best)
@@ -276,14 +272,13 @@ def _others(study: Study, best: Standing) -> list[Finding]:
     others = f"{len(compared)} other policies"
     if not open_:
         text = f"The difference to each of the {others} is resolved."
-    elif len(open_) == len(compared):
-        text = f"The difference to none of the {others} is resolved."
+    elif len(open_) <= _NAMED:
+        text = f"The difference to {listed(open_)} is {UNRESOLVED}, to all other policies it is."
     else:
-        text = (
-            f"Of the {others} on the same instances, all are worse by a resolved "
-            f"difference except {listed(open_)}, to which the difference is {UNRESOLVED}."
-        )
-    return [Finding(best.title, text)]
+        text = f"The difference to {len(open_)} of the {others} is {UNRESOLVED}, to the rest it is."
+    if len(open_) == len(compared):
+        text = f"The difference to none of the {others} is resolved."
+    return [Finding("Other policies", text)]
 
 
 def _ahead(study: Study, best: Standing) -> str:
@@ -293,12 +288,12 @@ def _ahead(study: Study, best: Standing) -> str:
         return ""
     second, ratio, resolved = compared[0]
     if not resolved:
-        return f"Its lead over {second.title}, the runner-up, is {UNRESOLVED}."
+        return f" Its lead over {second.title}, the runner-up, is {UNRESOLVED}."
     if not isfinite(ratio.centre):
-        return f"It is better than {second.title}, the runner-up, on the same instances."
+        return f" It is better than {second.title}, the runner-up, on the same instances."
     ends = _ends(study, ratio)
     return (
-        f"{second.title}, the runner-up, has {number(ratio.centre, 3)} times its "
+        f" {second.title}, the runner-up, has {number(ratio.centre, 3)} times its "
         f"{study.system.objective.name} on the same instances{f' ({ends})' if ends else ''}."
     )
 

@@ -84,14 +84,17 @@ def headlines(case: Case) -> list[Headline]:
         )
     ]
     best, kept, failed = case.best(), case.best(kept=True), case.constraint.verb[1]
-    tiles = []
+    tiles, lost = [], best is not None and best["violated"] > 0
+    soft = case.constraint.soft and lost
     if kept is not None:
-        safely = f", no {case.constraint.name} {failed}" if case.constraints else ""
-        tiles.append(_of_policy(case, kept, f"best policy{safely}"))
-    if best is not None and best["violated"] > 0:
-        lost = f"{portion(best['violated_share'], 0)} of {case.constraint.name}s {failed}"
-        tiles.append(_of_policy(case, best, f"best {case.objective.name}, but {lost}"))
-    found += tiles[::-1] if case.constraint.soft else tiles
+        safely = f"no {case.constraint.name} {failed}" if case.constraints else ""
+        which = "best with " if soft else "best policy, " if safely else "best policy"
+        tiles.append(_of_policy(case, kept, which + safely))
+    if best is not None and lost:
+        which = "policy" if soft else case.objective.name
+        price = f"{portion(best['violated_share'], 0)} of {case.constraint.name}s {failed}"
+        tiles.append(_of_policy(case, best, f"best {which}, but {price}"))
+    found += tiles[::-1] if soft else tiles
     if case.verdicts:
         count = verdict_count(case)
         rest = f"{count['vacuous']} more do not apply"
@@ -232,6 +235,7 @@ def _of_best(case: Case) -> list[Finding]:
         among = f"Of the policies that {failed} no {case.constraint.name} in any run, "
         text = f"{_measured(case, kept, 'the best')}{_ahead(case, kept)}"
         said.append(Finding("Best policy", f"{among if case.constraints else ''}{text}"))
+    soft = case.constraint.soft
     if kept is None or kept["policy"] != best["policy"]:
         text = (
             f"The policy with the best {case.objective.name} of all {fails} some "
@@ -239,8 +243,10 @@ def _of_best(case: Case) -> list[Finding]:
             f"{number(best['violated'], 3)} of {plural(case.constraints, case.constraint.name)} "
             f"per run ({portion(best['violated_share'])})."
         )
-        said.append(Finding(f"Best {case.objective.name}", text))
-    return said[::-1] if case.constraint.soft else said
+        said.append(Finding("Best policy" if soft else f"Best {case.objective.name}", text))
+        if soft and kept is not None:
+            said = [said[1], Finding(f"No {case.constraint.name} {failed}", said[0].text)]
+    return said
 
 
 def _of_hindsight(case: Case) -> list[Finding]:

@@ -87,7 +87,7 @@ def test_a_cost_is_told_by_its_distance_above_the_bound() -> None:
     best = overall.standings(result)[0]
     assert best is not None
     assert best.value.centre == min(
-        one.value.centre for one in overall.every(result) if one.causal and one.keeps
+        one.value.centre for one in overall.ranked(result) if one.causal and one.keeps
     )
     side = "above" if best.ratio.centre > 1 else "below"
     far = f"{100 * abs(best.ratio.centre - 1):.1f}\N{NO-BREAK SPACE}% {side} "

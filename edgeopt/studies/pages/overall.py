@@ -10,8 +10,8 @@ import numpy as np
 
 from edgeopt.bounds import holm, paired_ratio
 from edgeopt.bounds.intervals import spread
-from edgeopt.studies.over_instances import UNRESOLVED
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, Finding, Headline, portion
+from edgeopt.studies.over_instances import UNRESOLVED, series_of
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, TIMES, Finding, Headline, portion
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank
 from edgeopt.studies.wording import interval, listed, number, percent, plural, power
@@ -73,21 +73,17 @@ class Standing:
         return not np.nansum(self.violated_each) > 0
 
 
-def every(study: Study) -> list[Standing]:
+def ranked(study: Study) -> list[Standing]:
     """Return all policies of a study, the best value first, those with hindsight last."""
-    table, names = study.table.set_index(["policy", "instance"]), [c.name for c in study.cases]
-
-    def column(policy: str, name: str) -> NDArray[np.float64]:
-        return np.array([table.loc[(policy, case), name] for case in names], dtype=float)
-
+    table, cases = study.table.set_index(["policy", "instance"]), [c.name for c in study.cases]
     found = [
         Standing(
             policy,
             entry.title,
             entry.causal,
-            column(policy, "value"),
-            column(policy, "ratio"),
-            column(policy, "violated_share"),
+            series_of(table, policy, cases, "value"),
+            series_of(table, policy, cases, "ratio"),
+            series_of(table, policy, cases, "violated_share"),
             study.settings.confidence,
         )
         for policy, entry in study.cases[0].entries.items()
@@ -102,12 +98,12 @@ def every(study: Study) -> list[Standing]:
 
 
 def standings(study: Study) -> tuple[Standing | None, Standing | None]:
-    """Return the policy to call best, and the best of the others that tell something else.
+    """Return the policy to call best, and another one where violations decide which is best.
 
-    The second is the best without violations if the first has some, and the best whatever it
-    violates if the first has none because the service constraint is hard.
+    Where the service constraint is soft, the first is the best whatever it violates, and the
+    second the best without violations; where it is hard, the other way round.
     """
-    causal = [one for one in every(study) if one.causal and isfinite(one.value.centre)]
+    causal = [one for one in ranked(study) if one.causal and isfinite(one.value.centre)]
     best = causal[0] if causal else None
     kept = next((one for one in causal if one.keeps), None)
     if best is kept:
@@ -203,16 +199,12 @@ def _ends(study: Study, found: Spread, *, share: bool = False) -> str:
     return f"{kind if found.kind == 'interval' else 'range'} {ends}"
 
 
-_TIMES: Final = 2.0
-"""Least ratio at which a cost is written as a multiple of the bound."""
-
-
 def _distance(study: Study, ratio: Spread) -> tuple[str, str]:
     """Write a ratio to the bound as in the summary of one instance, and its interval."""
     label, centre = study.cases[0].label, ratio.centre
     if study.system.objective.sense == "max":
         return f"{percent(centre)} of {label}", _ends(study, ratio, share=True)
-    if centre >= _TIMES:
+    if centre >= TIMES:
         return f"{number(centre, 3)} times {label}", _ends(study, ratio)
     apart = type(ratio)(centre - 1.0, ratio.low - 1.0, ratio.high - 1.0, ratio.kind, ratio.count)
     side = "above" if centre >= 1 else "below"
@@ -247,7 +239,7 @@ def _compared(study: Study, best: Standing) -> list[tuple[Standing, Spread, bool
 
     It was chosen after the fact, so it is tested against all of them together.
     """
-    others = [one for one in every(study) if one.causal and one.policy != best.policy]
+    others = [one for one in ranked(study) if one.causal and one.policy != best.policy]
     if best.keeps and not study.system.constraint.soft:
         others = [one for one in others if one.keeps]
     confidence = study.settings.confidence
@@ -307,7 +299,7 @@ _BEST, _DOT = "#0072b2", 3.2
 
 
 def _draw(study: Study) -> Figure:
-    rows, best = every(study), standings(study)[0]
+    rows, best = ranked(study), standings(study)[0]
     bounded = all(np.isfinite(one.ratios).all() for one in rows)
     objective = study.system.objective
     scale = 100.0 if bounded and objective.sense == "max" else 1.0

@@ -118,7 +118,7 @@ def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     )
 
 
-_TIMES = 2.0
+TIMES = 2.0
 """Least ratio at which a cost is written as a multiple of the bound."""
 
 
@@ -199,7 +199,7 @@ def _reach(case: Case, row: pd.Series) -> str:
 def _distance(case: Case, ratio: float, label: str) -> str:
     if case.objective.sense == "max":
         return f"{percent(ratio)} of {label}"
-    if ratio >= _TIMES:
+    if ratio >= TIMES:
         return f"{number(ratio, 3)} times {label}"
     side = "above" if ratio >= 1 else "below"
     return f"{percent(abs(ratio - 1))} {side} {label}"

@@ -109,9 +109,12 @@ def test_a_study_draws_with_parameters(capsys: pytest.CaptureFixture[str]) -> No
     small = {"slots": 8, "jobs": 2, "sites": 3, "devices": 4}
     settings = [part for one in small.items() for part in ("--set", "{}={}".format(*one))]
     wanted = ["--policies", "greedy+density", "--seed", "3", "--json"]
-    assert run(["study", "oinc", *settings, *wanted, *RUNS]) == 0
+    assert run(["study", "oinc", *settings, *wanted, *RUNS, "--draws", "1"]) == 0
     found = document(capsys)["instance"]
     assert found["fingerprint"] == generate(**small, rng=3).fingerprint()
+    assert run(["study", "oinc", *settings, *wanted, *RUNS]) == 0
+    drawn = [generate(**small, rng=3 + more).fingerprint() for more in range(5)]
+    assert [one["instance"]["fingerprint"] for one in document(capsys)] == drawn
 
 
 def test_what_is_not_drawn_takes_no_parameters(

@@ -67,7 +67,7 @@ def compute(
     comparison: str | None = None,
 ) -> dict[str, Any]:
     from edgeopt.studies import find_system, study
-    from edgeopt.studies.pages.summary import sentences
+    from edgeopt.studies.pages import overall, summary
     from edgeopt.studies.pictures.canvas import draw, inline_svg
 
     record = find_system(system)
@@ -102,7 +102,7 @@ def compute(
         f"{bound.scope}. Computed when this page was built."
     )
     return {
-        "sentences": sentences(case) if draws == 1 else [],
+        "sentences": summary.sentences(case) if draws == 1 else overall.sentences(ran),
         "headings": headings,
         "rows": rows,
         "caption": caption,

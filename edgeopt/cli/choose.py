@@ -39,8 +39,12 @@ SeedOption = Annotated[
     int, typer.Option(min=0, help="Seed of the instance, if it is drawn, and of the scenarios.")
 ]
 DrawsOption = Annotated[
-    int,
-    typer.Option(min=1, help="Number of instances to draw, with consecutive seeds from --seed."),
+    int | None,
+    typer.Option(
+        min=1,
+        help="Number of instances to draw, with consecutive seeds from --seed; the default depends "
+        "on the system.",
+    ),
 ]
 ForceOption = Annotated[
     bool,
@@ -110,22 +114,28 @@ def chosen_instances(
     wanted: str | None,
     data: Path | None,
     seed: int,
-    draws: int,
+    draws: int | None,
     settings: Sequence[str] = (),
 ) -> list[Chosen]:
-    """Return the instances that the options choose, one per seed."""
-    if draws == 1:
-        return [chosen_instance(record, wanted, data, seed, settings)]
+    """Return the instances that the options choose, one per seed.
+
+    Without `draws` there are as many as the record says, or one where none can be drawn.
+    """
     sources = record.instances.sources
     name = next(iter(sources)) if wanted is None else wanted
-    if data is not None or name not in sources or not sources[name].seeded:
+    drawn = data is None and name in sources and sources[name].seeded
+    if draws is None:
+        draws = record.instances.draws if drawn else 1
+    if draws == 1:
+        return [chosen_instance(record, wanted, data, seed, settings)]
+    if not drawn:
         raise OptionError(
             f"--draws {draws}: {name if data is None else 'raw data'} cannot be drawn repeatedly"
         )
-    drawn = (chosen_instance(record, name, None, seed + more, settings) for more in range(draws))
+    every = (chosen_instance(record, name, None, seed + more, settings) for more in range(draws))
     return [
         Chosen(f"{name} {seed + more}", one.instance, one.provenance)
-        for more, one in enumerate(drawn)
+        for more, one in enumerate(every)
     ]
 
 

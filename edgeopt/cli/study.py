@@ -36,7 +36,7 @@ def study(
         typer.Option(min=2, help="Simulated runs per policy; the default depends on the system."),
     ] = None,
     seed: SeedOption = 0,
-    draws: DrawsOption = 1,
+    draws: DrawsOption = None,
     settings: SettingsOption = None,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     policies: Annotated[
@@ -54,6 +54,7 @@ def study(
 ) -> None:
     """Compare the policies of a system on one instance, or on several drawn instances."""
     from edgeopt.studies import study as compare
+    from edgeopt.studies.pages import overall
 
     record = chosen_system(system)
     if out is not None:
@@ -74,11 +75,14 @@ def study(
     if as_json:
         print(result.to_json())
         return
-    for case in result.cases:
+    if len(result.cases) > 1:
+        for sentence in overall.sentences(result):
+            show.note(sentence)
+        _print_comparisons(result)
+    for case in result.detailed:
         _print(case)
-    for comparison in result.comparisons:
-        _print_comparison(result, comparison)
-    if draws == 1:
+    if len(result.cases) == 1:
+        _print_comparisons(result)
         more = "; --draws N compares policies over N of them" if chosen[0].drawn else ""
         show.note(
             "Intervals, better and worse are over the runs on one instance and say nothing about "
@@ -131,6 +135,11 @@ def _print(case: "Case") -> None:
     )
     for sentence in sentences(case):
         show.note(sentence)
+
+
+def _print_comparisons(result: "Study") -> None:
+    for comparison in result.comparisons:
+        _print_comparison(result, comparison)
 
 
 def _print_comparison(result: "Study", comparison: "Comparison") -> None:

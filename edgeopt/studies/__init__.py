@@ -17,8 +17,9 @@ from edgeopt.studies.entries import (
 from edgeopt.studies.learners import LearnerEntry
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.registry import find_system, systems
-from edgeopt.studies.result import Case, Settings, Study
+from edgeopt.studies.result import Case, Study
 from edgeopt.studies.run import study
+from edgeopt.studies.settings import Settings
 from edgeopt.studies.system import (
     Claims,
     Instances,

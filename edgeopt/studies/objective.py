@@ -40,6 +40,8 @@ class Objective:
         infinite if a run has none.
     period
         Name of a slot of a trajectory, in the singular.
+    definition
+        What exactly it is where its name does not say it, in whole sentences for pages.
     """
 
     name: str = "profit"
@@ -48,6 +50,7 @@ class Objective:
     adds: Literal["sum", "mean"] = "sum"
     total: Callable[[Any], NDArray[np.float64]] | None = None
     period: str = "slot"
+    definition: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -107,11 +110,15 @@ class Constraint:
         Maps an instance to how many of them there are in a run.
     verb
         Verb for violating one, in the present and in the past: ``("fails", "failed")``.
+    soft
+        Whether a violation is a matter of degree: the policy with the best value is then called
+        best whatever it violates, and its violations are told.
     """
 
     name: str = "service constraint"
     count: Callable[[Any], int] = lambda _: 0
     verb: tuple[str, str] = ("violates", "violated")
+    soft: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self)

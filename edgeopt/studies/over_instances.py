@@ -124,7 +124,7 @@ def over_instances(
             "instances": len(cases),
         }
         for name in columns:
-            series = _series(table, policy, cases, name)
+            series = series_of(table, policy, cases, name)
             row |= mean_columns(
                 name,
                 series,
@@ -139,8 +139,8 @@ def over_instances(
             None
             if references[policy] == policy
             else (
-                _series(table, policy, cases, name),
-                _series(table, references[policy], cases, name),
+                series_of(table, policy, cases, name),
+                series_of(table, references[policy], cases, name),
             )
             for policy in entries
         ]
@@ -149,9 +149,10 @@ def over_instances(
     return pd.DataFrame(rows)
 
 
-def _series(
+def series_of(
     table: pd.DataFrame, policy: str, cases: Sequence[str], name: str
 ) -> NDArray[np.float64]:
+    """Return a column of a policy over instances, from a table by policy and instance."""
     return np.array([table.loc[(policy, case), name] for case in cases], dtype=float)
 
 

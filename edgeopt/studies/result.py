@@ -25,41 +25,8 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
     from edgeopt.studies.objective import Constraint, Objective
+    from edgeopt.studies.settings import Settings
     from edgeopt.studies.system import System
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings from which a study can be repeated, with its instances.
-
-    Parameters
-    ----------
-    runs
-        Simulated runs per policy.
-    seed
-        Seed of the scenarios, the same for every policy and instance.
-    workers
-        Processes; they affect the time only.
-    confidence
-        Probability that an interval covers the true value.
-    seconds
-        Wall-clock time of the whole study.
-    version
-        Version of edgeopt.
-    platform
-        Interpreter and machine.
-    provenance
-        Origin of the data of the instances, one line per data set.
-    """
-
-    runs: int
-    seed: int
-    workers: int
-    confidence: float
-    seconds: float
-    version: str
-    platform: str
-    provenance: tuple[str, ...] = ()
 
 
 ValueT = TypeVar("ValueT")
@@ -219,6 +186,11 @@ class Case:
         place = values.argmax() if self.objective.sense == "max" else values.argmin()
         return rows.iloc[int(place)]
 
+    @property
+    def winner(self) -> pd.Series | None:
+        """Row of the best policy, without violations unless the service constraint is soft."""
+        return self.best(kept=not self.constraint.soft)
+
     def figure(self, name: str) -> Figure:
         """Draw one picture of the system, with its title.
 
@@ -318,6 +290,11 @@ class Study:
         from edgeopt.bounds import stored_verdicts
 
         return None if self.system.claims is None else stored_verdicts(self.system.claims.pattern)
+
+    @property
+    def detailed(self) -> tuple[Case, ...]:
+        """The cases that are shown in detail, and on which claims were checked."""
+        return self.cases[: self.settings.detailed]
 
     def case(self, name: str) -> Case:
         """Return the case of an instance.

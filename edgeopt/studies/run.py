@@ -21,7 +21,8 @@ from edgeopt.options import (
 )
 from edgeopt.studies import registry
 from edgeopt.studies.progress import Step, progress_bar
-from edgeopt.studies.result import Case, Settings, Study
+from edgeopt.studies.result import Case, Study
+from edgeopt.studies.settings import Settings
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def study(
     workers: int = 1,
     reference: str | None = None,
     confidence: float = 0.95,
+    detailed: int | None = None,
     progress: bool | None = None,
     provenance: Iterable[str] = (),
 ) -> Study:
@@ -74,6 +76,9 @@ def study(
         in the variant of the policy compared.
     confidence
         Of the intervals.
+    detailed
+        Number of instances, from the first, that the page shows in detail and on which claims are
+        checked; the default depends on the system.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
     provenance
@@ -101,6 +106,7 @@ def study(
     check_whole("runs", runs, 2, MOST_RUNS, none=True)  # an interval needs two
     check_workers(workers)
     check_real("confidence", confidence, "(0, 1)")
+    check_whole("detailed", detailed, 1, none=True)
     if reference is not None:
         check_text("reference", reference)
     if progress is not None:
@@ -121,10 +127,15 @@ def study(
     references = _references(record, entries, reference)
     seed = int(stream.integers(2**63)) if stream is rng else int(rng)  # type: ignore[arg-type]
 
-    each = len(entries) + (record.claims is not None)
+    detailed = min(detailed or record.reporting.detailed or len(named), len(named))
+    each = len(entries)
     total = sum(len(record.offline.offered(instance)) + each for instance in named.values())
+    total += detailed * (record.claims is not None)
     with progress_bar(total, show=progress) as step:
-        parts = _compute(record, named, entries, runs=runs, seed=seed, workers=workers, step=step)
+        parts = _compute(
+            record, named, entries, runs=runs, seed=seed, detailed=detailed, workers=workers,
+            step=step,
+        )  # fmt: skip
     settings = Settings(
         runs=runs,
         seed=seed,
@@ -134,6 +145,7 @@ def study(
         version=edgeopt.__version__,
         platform=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         provenance=tuple(provenance),
+        detailed=detailed,
     )
     table = {entry.name: entry for entry in entries}
     cases = tuple(
@@ -207,6 +219,7 @@ def _compute(
     *,
     runs: int,
     seed: int,
+    detailed: int,
     workers: int,
     step: Step,
 ) -> dict[str, dict[str, Any]]:
@@ -267,16 +280,17 @@ def _compute(
         )
         results = dict(zip(cells, ran, strict=True))
 
-        checked: Iterable[Any] = ((),) * len(named)
+        verdicts: dict[str, Any] = dict.fromkeys(named, ())
         if record.claims is not None:
-            options = {name: record.claims.given(benchmarks[name]) for name in named}
+            shown = list(named)[:detailed]
+            options = {name: record.claims.given(benchmarks[name]) for name in shown}
             checked = _stage(
                 pool,
                 step,
                 "checking claims",
-                ((_check, (record.claims.pattern, named[i], options[i])) for i in named),
+                ((_check, (record.claims.pattern, named[i], options[i])) for i in shown),
             )
-        verdicts = dict(zip(named, checked, strict=True))
+            verdicts |= dict(zip(shown, checked, strict=True))
 
     return {
         name: {

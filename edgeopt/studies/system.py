@@ -69,6 +69,9 @@ class Instances:
         system has such data.
     describe
         Maps an instance to its sizes and main figures, name to number.
+    draws
+        How many instances ``edgeopt study`` draws by default, where the source is drawn; at least
+        five give intervals over instances.
     """
 
     kind: type
@@ -78,10 +81,12 @@ class Instances:
     random_small: Callable[[int], Any] | None = None
     from_raw: Callable[..., Any] | None = None
     describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
+    draws: int = 1
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_kind("Instances.kind", self.kind, type)
+        check_whole("draws", self.draws, 1)
         if not self.sources:
             raise OptionError("Instances.sources: must not be empty")
 
@@ -207,6 +212,9 @@ class Reporting:
         Tables of all policies over all instances of a study, on the page and as files.
     notes
         ``notes(case)`` returns paragraphs that a reader needs to interpret the numbers.
+    detailed
+        How many instances of a study, from the first, are shown in detail and have their claims
+        checked by default; None for all. Tables over instances and files have all of them.
 
     Raises
     ------
@@ -219,9 +227,11 @@ class Reporting:
     logs: Sequence[Log] = ()
     comparisons: Sequence[Comparison] = ()
     notes: Callable[[Case], Sequence[str]] = lambda _: ()
+    detailed: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_whole("detailed", self.detailed, 1, none=True)
         written: Iterable[Any] = (*self.pictures, *self.logs, *self.comparisons)
         for one in written:
             checked_name(one.name)

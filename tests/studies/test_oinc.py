@@ -13,7 +13,7 @@ from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.oinc import SYSTEM
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
-from edgeopt.studies.oinc.log import average_parts, constraint_count, parts, simulated
+from edgeopt.studies.oinc.log import constraint_count, simulated
 from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
 from edgeopt.studies.oinc.service import EDGES, changes, quotients
 from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
@@ -60,33 +60,46 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline"}
 
 
-def test_parts_of_the_weighted_sum_are_those_of_the_trajectory(case: Case) -> None:
+def test_the_weighted_scaled_sum_is_what_it_is_said_to_be(case: Case) -> None:
     usual = case.instance
     rng = np.random.default_rng(5)
     weighty = usual.replace(
         weight=rng.uniform(0.5, 3, usual.jobs), request_weight=rng.uniform(0.5, 3, usual.slots)
     )
     for instance in (usual, weighty):
-        for trajectory in simulated(
-            study({"w": instance}, FEW, system=NO_CLAIMS).cases[0]
-        ).values():
-            found = parts(instance, trajectory)
-            latency = 0.0
+        whole = study({"w": instance}, FEW, system=NO_CLAIMS).cases[0]
+        for name, trajectory in simulated(whole).items():
+            latency = weights = 0.0
             for i, slot in enumerate(trajectory.slot.tolist()):
-                one = trajectory.latency[0, i]
-                counted = instance.refusal_latency if np.isnan(one) else one
-                latency += instance.request_weight[slot] * counted / instance.latency_scale
-            jobs = 0.0
-            for k, completion in enumerate(trajectory.completion[0].tolist()):
-                jobs += instance.weight[k] * completion / instance.completion_scale
-            assert found.inference == pytest.approx([latency] * 2)
-            assert found.retraining == pytest.approx([jobs] * 2)
-            assert found.total == pytest.approx(trajectory.total)
-            mean = average_parts(instance, found)
-            if instance is usual:
-                assert mean.total == pytest.approx(trajectory.scaled_sum())
-            else:
-                assert mean.retraining[0] == pytest.approx(jobs / instance.weight.sum())
+                one, weight = trajectory.latency[0, i], instance.request_weight[slot]
+                latency += weight * (instance.refusal_latency if np.isnan(one) else one)
+                weights += weight
+            jobs = sum(
+                float(b) * float(w)
+                for b, w in zip(trajectory.completion[0], instance.weight, strict=True)
+            )
+            expected = (
+                latency / weights / instance.latency_scale,
+                jobs / sum(instance.weight.tolist()) / instance.completion_scale,
+            )
+            for part, figure in zip(trajectory.scaled_parts(), expected, strict=True):
+                assert part == pytest.approx([figure] * 2)
+            assert whole.values(name) == pytest.approx([sum(expected)] * 2)
+            row = whole.table.set_index("policy").loc[name]
+            assert row["value"] == pytest.approx(sum(expected))
+            assert row["ratio"] == pytest.approx(sum(expected) / whole.benchmark.bound)
+            assert row["ratio"] >= 1
+            total = latency / instance.latency_scale + jobs / instance.completion_scale
+            assert row["total"] == pytest.approx(total)
+
+
+def test_requests_and_jobs_without_weight_count_nothing() -> None:
+    usual = generate(**SIZES, rng=1)
+    weightless = usual.replace(weight=np.zeros(usual.jobs), request_weight=np.zeros(usual.slots))
+    for instance in (weightless, generate(**SIZES | {"jobs": 0}).replace(active=0 * usual.active)):
+        found = study({"nothing": instance}, ["oinc"], system=NO_CLAIMS).cases[0]
+        assert (found.values("oinc") == 0).all()
+        assert found.benchmark.bound == 0
 
 
 def test_metrics_count_requests_and_jobs(case: Case) -> None:
@@ -115,12 +128,12 @@ def test_benchmark_is_below_every_policy_part_by_part(case: Case) -> None:
     assert found.gap < 0.5
     least = apart(case)
     for trajectory in simulated(case).values():
-        each = parts(case.instance, trajectory)
-        assert float(least.inference) <= each.inference[0] * (1 + 1e-9)
-        assert float(least.retraining) <= each.retraining[0] * (1 + 1e-9)
+        inference, retraining = trajectory.scaled_parts()
+        assert float(least.inference) <= inference[0] * (1 + 1e-9)
+        assert float(least.retraining) <= retraining[0] * (1 + 1e-9)
     value = found.plan.value
-    latency = sum(plan.latency.sum() for plan in found.plan.plans)
-    assert float(value.inference) == pytest.approx(latency / case.instance.latency_scale)
+    mean = np.concatenate([plan.latency for plan in found.plan.plans]).mean()
+    assert float(value.inference) == pytest.approx(mean / case.instance.latency_scale)
     assert len(found.plan.plans) == case.instance.slots
 
 
@@ -128,7 +141,7 @@ def test_benchmark_bounds_plans_that_refuse_what_is_dear() -> None:
     usual = generate(**SIZES | {"jobs": 0}, rng=2)
     heavy = usual.request_size * np.where(np.arange(usual.devices) < 3, 60.0, 1.0)
     instance = usual.replace(request_size=heavy)
-    refused_all = instance.active.sum() * instance.refusal_latency / instance.latency_scale
+    refused_all = instance.refusal_latency / instance.latency_scale
     found = study({"dear": instance}, ["oinc", "oinc+refuse"], system=NO_CLAIMS).cases[0]
     served, refusing = (found.values(name)[0] for name in ("oinc", "oinc+refuse"))
     assert found.benchmark.bound <= refusing < served
@@ -311,9 +324,11 @@ def test_pictures_can_be_read(name: str) -> None:
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
-    best = table["scaled"].idxmin()
-    assert case.entries[best].title in titles["weighted"]
-    assert f"{table.loc[best, 'scaled']:.3f}" in titles["weighted"]
+    best = table["value"].idxmin()
+    assert titles["weighted"].startswith(
+        f"{case.entries[best].title} has the least weighted scaled sum, "
+        f"{table.loc[best, 'value']:.3f}, {100 * (table.loc[best, 'ratio'] - 1):.1f}"
+    )
     met = f"{100 * table.loc['oinc', 'requests_met']:.1f}"
     assert f"OINC answers {met}" in titles["latency"]
     assert f"OINC is in time with {met}" in titles["success"]
@@ -358,11 +373,12 @@ def test_table_one_averages_over_drawn_instances() -> None:
             (both.min(), both.max())
         )
         scaled = [simulated(one)[policy].scaled_sum()[0] for one in each]
+        assert row["value"] == pytest.approx(np.median(scaled))
         lead = np.array(scaled) / [simulated(one)["oinc"].scaled_sum()[0] for one in each]
         if policy != "oinc":
-            assert row["scaled_relative"] == pytest.approx(np.median(lead))
-            assert row["scaled_relative_finding"] == "not resolved"
-    assert np.isnan(found.loc["oinc", "scaled_relative"])
+            assert row["value_relative"] == pytest.approx(np.median(lead))
+            assert row["value_relative_finding"] == "not resolved"
+    assert np.isnan(found.loc["oinc", "value_relative"])
     assert found.loc["kalmia", "both_times_published"] == 98.634
     assert np.isnan(found.loc["liu+dedas", "latency_published"])
     for latency, completion, both in PUBLISHED.values():

@@ -95,6 +95,7 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
     stopped.page(tmp_path)
     pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
     assert pictures == [
+        "overall.svg",
         "ratios-1.svg",
         "ratios-2.svg",
         "value_over_time-1.svg",

@@ -42,7 +42,7 @@ GIVEN = {
         | {"channel": "physical", "bandwidth": (20, 30)},
         ("jobs", 5),
         ["oinc", "near+dedas"],
-        ("weighted sum per run", "missed objectives", "Table I; 1 instance"),
+        ("weighted scaled sum", "missed objectives", "Table I; 1 instance"),
     ),
     "edr": Given(
         {"sites": 5, "tasks": 4, "frames": 24, "slots": 2, "types": 2, "reuse": "none"},

@@ -151,6 +151,19 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
         """Time to compute a request with the whole CPU, E = c / f, s, shape [T, I, J]."""
         return frozen(self.request_work[:, :, None] / self.speed)
 
+    @cached_property
+    def scaled_units(self) -> tuple[float, float]:
+        """What counts as 1 in the weighted scaled sum, s: of weighted latencies, of completions.
+
+        Each is a scale times the weights of all requests or jobs, infinite where nothing has any.
+        """
+        requests = float(self.request_weight @ self.active.sum(axis=1))
+        jobs = float(self.weight.sum())
+        return (
+            self.latency_scale * requests if requests > 0 else np.inf,
+            self.completion_scale * jobs if jobs > 0 else np.inf,
+        )
+
     def job_seconds(self, share: ArrayLike = 1.0) -> NDArray[np.float64]:
         """Return h = w / (p f), the time of each job on each site, s, shape [K, J].
 

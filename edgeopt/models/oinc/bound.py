@@ -64,6 +64,17 @@ class WeightedSumBound:
         """Bound on the weighted sum."""
         return self.inference + self.retraining
 
+    @property
+    def scaled_parts(self) -> tuple[float, float]:
+        """Bounds on both parts of the weighted scaled sum, of inference and of retraining.
+
+        Each is the bound on the weighted sum of latencies, or of completion times, over a constant
+        of the instance; so no policy falls below either of them, nor below their sum.
+        """
+        per_request, per_job = self.instance.scaled_units
+        latency = float(self.instance.request_weight @ self.latency)
+        return latency / per_request, self.completion / per_job
+
 
 @checked()
 def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> WeightedSumBound:

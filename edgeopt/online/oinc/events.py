@@ -280,13 +280,25 @@ class OincTrajectory(Trajectory):
         """Return the mean time from arrival to completion, s, shape [runs]; 0 without jobs."""
         return _mean(self.counted_completion - self.instance.arrival)
 
-    def scaled_sum(self) -> Floats:
-        """Return mean latency and mean completion time, each over its scale, summed, [runs].
+    def scaled_parts(self) -> tuple[Floats, Floats]:
+        """Return both parts of the weighted scaled sum, of inference and of retraining, [runs].
 
-        Weights of slots and jobs are left out; `total` is the sum with weights over everything.
+        They are the means of latency and of completion time with the weights of slots and jobs,
+        each over its scale; 0 where nothing has a weight.
         """
-        latency = self.mean_latency() / self.instance.latency_scale
-        return np.asarray(latency + self.mean_completion() / self.instance.completion_scale)
+        per_request, per_job = self.instance.scaled_units
+        latency = self.counted_latency @ self.instance.request_weight[self.slot]
+        completion = self.counted_completion @ self.instance.weight
+        return np.asarray(latency / per_request), np.asarray(completion / per_job)
+
+    def scaled_sum(self) -> Floats:
+        """Return the weighted scaled sum, see `scaled_parts`, shape [runs]; less is better.
+
+        Requests and jobs have the same weight, however many there are. `total` is the objective of
+        the program instead, which adds up all requests and all jobs.
+        """
+        latency, completion = self.scaled_parts()
+        return latency + completion
 
     def gap(self) -> Floats:
         """Return how much longer the latencies of each slot are than their bound, [runs, T].

@@ -36,8 +36,8 @@ GAP: Final = 1e-3
 class Apart(NamedTuple):
     """Inference as if there were no jobs, and retraining as if there were no requests.
 
-    The weighted sum of the two plans, which cannot both be carried out, and a lower bound on that
-    of any two plans; the plan of every slot with all CPUs; and site and completion time (s) of
+    The weighted scaled sum of the two plans, which cannot both be carried out, and a lower bound on
+    that of any two plans; the plan of every slot with all CPUs; and site and completion time (s) of
     every job, shape [K].
     """
 
@@ -49,13 +49,13 @@ class Apart(NamedTuple):
 
 
 def apart(case: Case) -> Parts:
-    """Return the bounds on the two parts of the weighted sum of a study."""
+    """Return the bounds on the two parts of the weighted scaled sum of a study."""
     plan: Apart = case.benchmarks[APART].plan
     return plan.bound
 
 
 def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
-    """Bound the weighted sum of every policy that completes all jobs, each at one site."""
+    """Bound the weighted scaled sum of every policy that completes all jobs, each at one site."""
     from edgeopt.models.oinc import weighted_sum_bound
     from edgeopt.models.oinc.retraining import retraining_problem
     from edgeopt.models.oinc.slot import slot_problem, solve_slot
@@ -69,11 +69,12 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
     latency = np.array([plan.objective for plan in plans])
     run = run_density(retraining_problem(instance))
     heavy = instance.weight > 0  # the others may never be complete
+    per_request, per_job = instance.scaled_units
     value = Parts(
-        np.asarray(instance.request_weight @ latency / instance.latency_scale),
-        np.asarray(instance.weight[heavy] @ run.completion[heavy] / instance.completion_scale),
+        np.asarray(instance.request_weight @ latency / per_request),
+        np.asarray(instance.weight[heavy] @ run.completion[heavy] / per_job),
     )
-    bound = Parts(np.asarray(least.inference), np.asarray(least.retraining))
+    bound = Parts(*(np.asarray(part) for part in least.scaled_parts))
     found, proven = float(value.total), float(bound.total)
     return Benchmark(
         value=found,

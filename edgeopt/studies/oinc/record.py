@@ -19,16 +19,14 @@ from edgeopt.studies.oinc.log import (
     METRICS,
     SITES_LOG,
     SLOTS_LOG,
+    TOTAL,
     constraint_count,
-    parts,
     request_count,
-    simulated,
 )
 from edgeopt.studies.oinc.policies import BENCHMARKS, export, solve
 from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
 from edgeopt.studies.oinc.sums import GAPS, WEIGHTED
 from edgeopt.studies.oinc.table_one import CALIBRATED, TABLE_ONE
-from edgeopt.studies.pictures.canvas import lead
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -38,7 +36,7 @@ from edgeopt.studies.system import (
     Reporting,
     System,
 )
-from edgeopt.studies.wording import number, percent, plural
+from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,19 +59,20 @@ def _random_small(seed: int) -> OincInstance:
 
 
 def _notes(case: Case) -> list[str]:
-    """Explain the data, the weighted sum, the bound, and what each policy knows."""
+    """Explain the data, what is counted, the bound, and what each policy knows."""
     instance: OincInstance = case.instance
     return [
         origin(instance),
-        _weighing(case),
+        f"Total cost is the {TOTAL}. Policies are not ranked by it.",
         "Policies may miss the objectives of requests and the deadlines of jobs; every miss is "
         "counted. A refused request counts with a latency of "
         f"{number(instance.refusal_latency, 3)} s, a job that is never complete with the end of "
         "the run. No requests arrive after the last slot; jobs are served until all are complete, "
         "or until a policy has served none for as long as the instance lasts.",
-        f"{case.label} is a proven lower bound on the weighted sum of every policy that serves "
-        "each job at one site: it gives all CPUs to the requests and, at the same time, all CPUs "
-        "to the jobs, whose arrivals it knows in advance. No policy reaches it. The picture of the "
+        f"{case.label} is a proven lower bound on the {case.objective.name} of every policy that "
+        "serves each job at one site: it gives all CPUs to the requests and, at the same time, all "
+        "CPUs to the jobs, whose arrivals it knows in advance. It bounds both parts, so that their "
+        "sum bounds the sum. No policy reaches it. The picture of the "
         "gaps shows how much of the distance is the proven cost of sharing CPUs, and how much "
         "could still be gained.",
         "In each slot, policies see its requests, its channel and the jobs that have arrived, with "
@@ -83,30 +82,8 @@ def _notes(case: Case) -> list[str]:
         "give its deadlines, objectives, weights or number of jobs. The figures of its Table I are "
         "shown next to ours but cannot be expected to agree with them.",
         "Nothing is random once an instance is drawn: all runs of a policy are the same and have "
-        "no standard error. The option --draws compares policies over several instances.",
+        "no standard error. Intervals are over drawn instances.",
     ]
-
-
-def _weighing(case: Case) -> str:
-    """Define the weighted sum, and say how much of it is retraining."""
-    instance: OincInstance = case.instance
-    said = (
-        f"The weighted sum adds the latencies of {plural(request_count(instance), 'request')}, in "
-        f"units of {number(instance.latency_scale, 3)} s, and the completion times of "
-        f"{plural(instance.jobs, 'job')}, in units of {number(instance.completion_scale, 3)} s, "
-        "each times its weight."
-    )
-    name = lead(case)
-    found = parts(instance, simulated(case)[name])
-    total = float(found.total.mean())
-    if not (total > 0 and instance.jobs and request_count(instance)):
-        return said
-    share = percent(float(found.retraining.mean()) / total)
-    return (
-        f"{said} With {case.entries[name].title}, jobs are {share} of it, so that it ranks "
-        "policies nearly by latency. The scaled sum, of the two means in these units, gives both "
-        "the same weight. Rankings depend on this choice."
-    )
 
 
 def _describe(instance: OincInstance) -> Mapping[str, float | int | str]:
@@ -177,9 +154,23 @@ SYSTEM = System(
         random_small=_random_small,
         from_raw=from_raw,
         describe=_describe,
+        draws=5,
     ),
-    objective=Objective("weighted sum", sense="min"),
-    constraint=Constraint("objective", count=constraint_count, verb=("misses", "missed")),
+    objective=Objective(
+        "weighted scaled sum",
+        sense="min",
+        adds="mean",
+        total=lambda trajectory: trajectory.scaled_sum(),
+        definition="The weighted scaled sum is the mean latency of requests over the scale of "
+        "latencies, plus the mean completion time of jobs since the start over the scale of "
+        "completion times; means are over all requests with the weights of their slots, and over "
+        "all jobs with their weights. Less is better. Refused requests count with the refusal "
+        "latency, jobs that are never complete with the end of the run. Both parts weigh the same, "
+        "however many requests and jobs there are; rankings depend on this choice.",
+    ),
+    constraint=Constraint(
+        "objective", count=constraint_count, verb=("misses", "missed"), soft=True
+    ),
     offline=Offline(BENCHMARKS, solve=solve, export=export, suffixes=SUFFIXES),
     policies=Policies(
         Named(registry.POLICIES, "oinc"),
@@ -195,5 +186,6 @@ SYSTEM = System(
         logs=(SITES_LOG, JOBS_LOG, SLOTS_LOG),
         comparisons=(TABLE_ONE,),
         notes=_notes,
+        detailed=1,
     ),
 )

@@ -1,4 +1,4 @@
-"""The weighted sum of an OINC study: its parts, and the bounds on them."""
+"""The weighted scaled sum of an OINC study: its parts, and the bounds on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.log import Parts, average_parts, parts, simulated
+from edgeopt.studies.oinc.log import Parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
 from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """The weighted sum of the first run of a policy, and bounds on it.
+    """The weighted scaled sum of the first run of a policy, and bounds on it.
 
     One with the shares that the run kept for jobs, and one with all CPUs for either kind. `slots`
     has the relative gap of the latencies of each slot to their bound with the shares kept,
@@ -86,8 +86,8 @@ def proof(case: Case) -> Proof:
     """Return what is proven about the policy that a study shows in detail."""
     instance: OincInstance = case.instance
     trajectory = simulated(case)[lead(case)]
-    value = parts(instance, trajectory)
-    value = Parts(value.inference[:1], value.retraining[:1])
+    value = Parts(*(part[:1] for part in trajectory.scaled_parts()))
+    per_request, per_job = instance.scaled_units
     alone = apart(case)
     bounds = slot_bounds(instance, trajectory)
     latency = np.bincount(trajectory.slot, trajectory.counted_latency[0], instance.slots)
@@ -95,12 +95,12 @@ def proof(case: Case) -> Proof:
     # Refused requests count as in the run.
     bounds = bounds + refused * instance.refusal_latency
     gaps = np.divide(latency, bounds, out=np.full(instance.slots, np.nan), where=bounds > 0)
-    inference = float(bounds @ instance.request_weight) / instance.latency_scale
+    inference = float(bounds @ instance.request_weight) / per_request
     retraining = 0.0
     # Jobs that are never complete count with the end of the run, which has no bound.
     if instance.jobs and trajectory.complete[0].all():
         largest = trajectory.reserved[0].max(axis=0)
-        retraining = retraining_at(instance, largest) / instance.completion_scale
+        retraining = retraining_at(instance, largest) / per_job
     else:
         alone = Parts(alone.inference, np.zeros(()))
     shared = Parts(np.maximum(inference, alone.inference), np.maximum(retraining, alone.retraining))
@@ -207,33 +207,24 @@ _INFERENCE, _RETRAINING = "#0072b2", "#e69f00"
 _DASHED = (0, (2, 2))
 
 
-def scaled(case: Case) -> dict[str, Parts]:
-    """Return mean latency and mean completion time over their scales, by policy, each [runs]."""
-    instance = case.instance
-    return {
-        name: average_parts(instance, parts(instance, t)) for name, t in simulated(case).items()
-    }
-
-
 def _weighted_title(case: Case) -> str:
-    sums = scaled(case)
-    found = {name: float(sums[name].total.mean()) for name in case.causal}
-    if not found:
+    best, kept = case.best(), case.best(kept=True)
+    if best is None:
         return ONLY_HINDSIGHT
-    best = min(found, key=lambda name: found[name])
-    said = f"{case.entries[best].title} has the least sum of scaled means, {number(found[best])}"
-    least = float(average_parts(case.instance, apart(case)).total)
-    if least > 0:
-        said += f", {percent(found[best] / least - 1, 0)} above the bound"
-    name = lead(case)
-    if name in found and name != best and found[best] > 0:
-        said += f"; {case.entries[name].title} is {percent(found[name] / found[best] - 1)} above it"
+    said = f"{case.title(best)} has the least {case.objective.name}, {number(best['value'])}"
+    if case.benchmark.bound > 0:
+        said += f", {percent(best['ratio'] - 1)} above the bound"
+    if kept is not None and kept["policy"] != best["policy"]:
+        said += (
+            f"; {case.title(kept)} has the least without a missed {case.constraint.name}, "
+            f"{number(kept['value'])}"
+        )
     return said
 
 
 def _weighted_draw(case: Case) -> Figure:
-    found = scaled(case)
-    least = average_parts(case.instance, apart(case))
+    found = {name: Parts(*runs.scaled_parts()) for name, runs in simulated(case).items()}
+    least = apart(case)
     figure = blank(height=1.25 + 0.25 * (len(found) + 1))
     axes = figure.subplots()
     rows = [least, *found.values()]
@@ -260,8 +251,8 @@ def _weighted_draw(case: Case) -> Figure:
     axes.spines["left"].set_color(MUTED)
     instance = case.instance
     axes.set_xlabel(
-        f"sum of mean latency / {instance.latency_scale:g} s and mean completion time / "
-        f"{instance.completion_scale:g} s"
+        f"{case.objective.name}: mean latency / {instance.latency_scale:g} s + "
+        f"mean completion time / {instance.completion_scale:g} s"
     )
     handles = [
         canvas.patch("mean latency", color=_INFERENCE, alpha=0.9),
@@ -277,8 +268,7 @@ WEIGHTED = Picture(
     "weighted",
     _weighted_title,
     _weighted_draw,
-    "Weighted means over the requests and over the jobs, each divided by its scale so that both "
-    "have the same weight; the weighted sum in the table adds up all requests and all jobs "
-    "instead. The top row is a proven bound: latencies and completion times if each kind had all "
-    "CPUs to itself, which no policy can give to both.",
+    "The measure by which policies are compared, and its two parts: weighted means over the "
+    "requests and over the jobs, each over its scale. The top row is a proven bound: latencies "
+    "and completion times if each kind had all CPUs to itself, which no policy can give to both.",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies.claims.checked import with_claims
 from edgeopt.studies.files import csv_text
-from edgeopt.studies.pages import rendering
+from edgeopt.studies.pages import overall, rendering
 from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
 from edgeopt.writing import Folder
@@ -31,8 +31,12 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     folder = Folder(out, "study", force=force)
     figures = _figures(study)
     page = folder.write("index.html", _render(study, figures))
+    if len(study.cases) > 1:
+        figure = overall.draw(study)
+        entitle(figure, overall.title(study))
+        folder.write(f"pictures/{overall.NAME}.svg", standalone_svg(figure))
     for (number, picture), figure in figures.items():
-        suffix = f"-{number + 1}" if len(study.cases) > 1 else ""
+        suffix = f"-{number + 1}" if len(study.detailed) > 1 else ""
         entitle(figure, picture.title(study.cases[number]))
         folder.write(f"pictures/{picture.name}{suffix}.svg", standalone_svg(figure))
     folder.write("table.csv", csv_text(study.table))
@@ -68,7 +72,7 @@ def _figures(study: Study) -> dict[tuple[int, Picture], Figure]:
     """Draw every picture once, for the page and for its own file."""
     return {
         (number, picture): draw(picture, case)
-        for number, case in enumerate(study.cases)
+        for number, case in enumerate(study.detailed)
         for picture in study.system.reporting.pictures
     }
 
@@ -79,7 +83,8 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
         study=study,
         system=study.system,
         settings=study.settings,
-        cases=[_shown(case, number, figures) for number, case in enumerate(study.cases)],
+        overall=_overall(study) if len(study.cases) > 1 else None,
+        cases=[_shown(case, number, figures) for number, case in enumerate(study.detailed)],
         comparisons=[
             (comparison, study.comparison(comparison.name).to_dict("records"))
             for comparison in study.comparisons
@@ -89,12 +94,26 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
     )
 
 
+def _overall(study: Study) -> dict[str, Any]:
+    """Gather what the template shows of several instances together."""
+    title = overall.title(study)
+    svg = inline_svg(overall.draw(study), prefix=f"{overall.NAME}-", label=title)
+    best = overall.standings(study)[0]
+    return {
+        "lead": overall.lead(study),
+        "headlines": overall.headlines(study),
+        "findings": overall.findings(study),
+        "best": None if best is None else best.policy,
+        "picture": {"title": title, "svg": svg, "caption": overall.CAPTION},
+    }
+
+
 def _shown(
     case: Case, number: int, figures: Mapping[tuple[int, Picture], Figure]
 ) -> dict[str, Any]:
     """Gather what the template shows of one case."""
     key = f"case{number}"
-    best = case.best(kept=True)
+    best = case.winner
     return {
         "key": key,
         "case": case,
@@ -110,7 +129,6 @@ def _shown(
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
         "claims": with_claims(case.verdicts),
         "notes": case.system.reporting.notes(case),
-        "sizes": case.system.instances.describe(case.instance),
         "rows": [{**row, "title": case.title(row)} for row in case.table.to_dict("records")],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [

@@ -84,18 +84,17 @@ def headlines(case: Case) -> list[Headline]:
         )
     ]
     best, kept, failed = case.best(), case.best(kept=True), case.constraint.verb[1]
+    tiles, lost = [], best is not None and best["violated"] > 0
+    soft = case.constraint.soft and lost
     if kept is not None:
-        safely = f", no {case.constraint.name} {failed}" if case.constraints else ""
-        found.append(_of_policy(case, kept, f"best policy{safely}"))
-    if best is not None and best["violated"] > 0:
-        found.append(
-            _of_policy(
-                case,
-                best,
-                f"best {case.objective.name}, but {portion(best['violated_share'], 0)} of "
-                f"{case.constraint.name}s {failed}",
-            )
-        )
+        safely = f"no {case.constraint.name} {failed}" if case.constraints else ""
+        which = "best with " if soft else "best policy, " if safely else "best policy"
+        tiles.append(_of_policy(case, kept, which + safely))
+    if best is not None and lost:
+        which = "policy" if soft else case.objective.name
+        price = f"{portion(best['violated_share'], 0)} of {case.constraint.name}s {failed}"
+        tiles.append(_of_policy(case, best, f"best {which}, but {price}"))
+    found += tiles[::-1] if soft else tiles
     if case.verdicts:
         count = verdict_count(case)
         rest = f"{count['vacuous']} more do not apply"
@@ -119,7 +118,7 @@ def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     )
 
 
-_TIMES = 2.0
+TIMES = 2.0
 """Least ratio at which a cost is written as a multiple of the bound."""
 
 
@@ -165,6 +164,11 @@ def lead(case: Case) -> str:
         f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
         f"{plural(case.constraints, case.constraint.name)} per run"
     )
+    if case.constraint.soft:
+        said = f"{case.title(best)} is best with {_reach(case, best)}; {price}."
+        if kept is None:
+            return f"{said} Every policy {case.constraint.verb[0]} some."
+        return f"{said} {case.title(kept)} is the best that {_keeps(case)}: {_reach(case, kept)}."
     if kept is None:
         return (
             f"{case.title(best)} has the best {case.objective.name}: {_reach(case, best)}, but "
@@ -195,7 +199,7 @@ def _reach(case: Case, row: pd.Series) -> str:
 def _distance(case: Case, ratio: float, label: str) -> str:
     if case.objective.sense == "max":
         return f"{percent(ratio)} of {label}"
-    if ratio >= _TIMES:
+    if ratio >= TIMES:
         return f"{number(ratio, 3)} times {label}"
     side = "above" if ratio >= 1 else "below"
     return f"{percent(abs(ratio - 1))} {side} {label}"
@@ -231,6 +235,7 @@ def _of_best(case: Case) -> list[Finding]:
         among = f"Of the policies that {failed} no {case.constraint.name} in any run, "
         text = f"{_measured(case, kept, 'the best')}{_ahead(case, kept)}"
         said.append(Finding("Best policy", f"{among if case.constraints else ''}{text}"))
+    soft = case.constraint.soft
     if kept is None or kept["policy"] != best["policy"]:
         text = (
             f"The policy with the best {case.objective.name} of all {fails} some "
@@ -238,7 +243,9 @@ def _of_best(case: Case) -> list[Finding]:
             f"{number(best['violated'], 3)} of {plural(case.constraints, case.constraint.name)} "
             f"per run ({portion(best['violated_share'])})."
         )
-        said.append(Finding(f"Best {case.objective.name}", text))
+        said.append(Finding("Best policy" if soft else f"Best {case.objective.name}", text))
+        if soft and kept is not None:
+            said = [said[1], Finding(f"No {case.constraint.name} {failed}", said[0].text)]
     return said
 
 

@@ -16,7 +16,7 @@ from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.oinc.test_joint import drawn
+from tests.models.oinc.test_joint import brute_force, drawn
 from tests.strategies import oinc_instances, slot_problems
 
 
@@ -63,6 +63,22 @@ def test_the_optimum_of_the_whole_problem_is_not_below_the_bound(seed):
     bound = weighted_sum_bound(instance)
     assert bound.value <= best.bound * (1.0 + 1e-6)
     assert bound.value >= 0.5 * best.objective
+
+
+@pytest.mark.parametrize(("seed", "jobs"), [(0, 1), (1, 1), (2, 2)])
+def test_no_plan_has_a_weighted_scaled_sum_below_the_bound(seed, jobs):
+    instance = drawn(seed, jobs=jobs, empty=0.2 if jobs == 1 else 0.5)
+    bound = weighted_sum_bound(instance).scaled_parts
+    # With weights that sum to 1 over all requests, and over all jobs, the program adds up means.
+    requests = instance.request_weight @ instance.active.sum(axis=1)
+    means = instance.replace(
+        weight=instance.weight / instance.weight.sum(),
+        request_weight=instance.request_weight / requests,
+    )
+    best = brute_force(means, 3)
+    assert 0.5 * best <= sum(bound) <= best * (1.0 + 1e-9)
+    assert means.scaled_units == pytest.approx((instance.latency_scale, instance.completion_scale))
+    assert weighted_sum_bound(means).value == pytest.approx(sum(bound))
 
 
 @given(oinc_instances())

@@ -60,7 +60,7 @@ PAPER_FIGURE = PaperFigure(
     published=(
         Published(what="twice 1 (s)", value=2.5, computed=found("value", policy="twice", x=1)),
         Published(
-            what="thrice above twice", value=0.4, percent=True,
+            what="thrice above twice", value=0.4, percent=True, rule=0.2,
             computed=lead("value", "thrice", "twice", x=1),
         ),
         Published(what="learned (s)", value=1.0, computed=None),

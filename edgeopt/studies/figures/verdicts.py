@@ -14,7 +14,7 @@ from edgeopt.studies.figures.paper_figure import (
     NOT_JUDGED,
 )
 from edgeopt.studies.over_instances import UNRESOLVED
-from edgeopt.studies.wording import capitalised, listed, plural
+from edgeopt.studies.wording import capitalised, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,10 +42,13 @@ def statements(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Mapping[str
 
 
 def in_a_sentence(lines: Sequence[Mapping[str, Any]], *, quick: bool) -> str:
-    """Say how many published statements agree, differ and are not judged, in every setting."""
+    """Say how many published statements agree, differ and are not judged, in every setting.
+
+    A line without a setting counts in all of them.
+    """
     settings = settings_of(lines)
     counts = {
-        setting: Counter(line["verdict"] for line in lines if line["setting"] == setting)
+        setting: Counter(line["verdict"] for line in lines if line["setting"] in ("", setting))
         for setting in settings
     }
     said = [
@@ -70,7 +73,11 @@ def _judged(counts: Mapping[str, int]) -> str:
     """Say how many statements of those that are judged agree, differ or are not resolved."""
     of = sum(counts[verdict] for verdict in JUDGED)
     more = f", {counts[UNRESOLVED]} not resolved" if counts[UNRESOLVED] else ""
+    agree, differ = (
+        word + "s" * (counts[verdict] == 1)
+        for word, verdict in (("agree", AGREES), ("differ", DIFFERS))
+    )
     return (
-        f"{counts[AGREES]} of {plural(of, 'published statement')} agree with what is computed, "
-        f"{counts[DIFFERS]} differ{more}"
+        f"{counts[AGREES]} of {of} published statements {agree} with what is computed, "
+        f"{counts[DIFFERS]} {differ}{more}"
     )

@@ -38,9 +38,8 @@ def test_a_number_agrees_near_the_published_one() -> None:
 
 
 def test_a_number_agrees_inside_the_interval_but_not_inside_a_range() -> None:
-    ends = {"low": 1.5, "high": 3.5}
-    assert judged(Estimate(3.0, **ends, spread="interval"), rule=0.1) == "agrees"
-    assert judged(Estimate(3.0, **ends, spread="range"), rule=0.1) == "differs"
+    assert judged(Estimate(3.0, 1.5, 3.5, "interval"), rule=0.1) == "agrees"
+    assert judged(Estimate(3.0, 1.5, 3.5, "range"), rule=0.1) == "differs"
     assert judged(Estimate(3.0, 2.1, 3.5, "interval"), rule=0.1) == "differs"
 
 
@@ -66,7 +65,7 @@ def line(what: str, verdict: str, setting: str = "", where: str = "figure-1") ->
 def test_a_sentence_counts_every_line_once() -> None:
     lines = [line(f"{place}", verdict) for place, verdict in enumerate((*VERDICTS, "agrees"))]
     assert in_a_sentence(lines, quick=False) == (
-        "2 of 4 published statements agree with what is computed, 1 differ, 1 not resolved. "
+        "2 of 4 published statements agree with what is computed, 1 differs, 1 not resolved. "
         "The others: 1 not comparable with what is computed, 1 not computed and 1 shown, not "
         "judged."
     )
@@ -78,17 +77,17 @@ def test_settings_are_counted_apart_and_stand_side_by_side() -> None:
     both = [
         line("a", "agrees", "default"), line("a", "differs", "fitted"),
         line("b", "differs", "default"), line("b", "agrees", "fitted"),
-        line("c", "not computed"),
+        line("c", "not computed"), line("d", "agrees"),
         line("a", "agrees", "default", "figure-2"), line("a", "agrees", "fitted", "figure-2"),
     ]  # fmt: skip
     assert settings_of(both) == ["default", "fitted"]
     assert [list(one) for one in statements(both)] == [
-        ["default", "fitted"], ["default", "fitted"], [""], ["default", "fitted"]
+        ["default", "fitted"], ["default", "fitted"], [""], [""], ["default", "fitted"]
     ]  # fmt: skip
     assert in_a_sentence(both, quick=False) == (
-        "In the default setting 2 of 3 published statements agree with what is computed, 1 differ. "
-        "In the fitted setting 2 of 3 published statements agree with what is computed, 1 differ. "
-        "No single setting gives all of them. The others: 1 not computed."
+        "In the default setting 3 of 4 published statements agree with what is computed, "
+        "1 differs. In the fitted setting 3 of 4 published statements agree with what is computed, "
+        "1 differs. No single setting gives all of them. The others: 1 not computed."
     )
     alone = [one for one in both if one["what"] != "b"]
     assert "No single setting" not in in_a_sentence(alone, quick=False)

@@ -246,8 +246,8 @@ FIGURE_3 = PaperFigure(
         use=_use, failed=overall("max", "failed", policy="rescue"),
     ),
     published=[
-        Published(f"utilisation gained, {which}", 0.40, partial(_gained, policy), percent=True,
-                  rule=NOT_COMPARABLE)
+        Published("utilisation gained", 0.40, partial(_gained, policy), percent=True,
+                  rule=NOT_COMPARABLE, setting=which)
         for which, policy in (("unguarded", "rescue"), ("guarded", "rescue+guard"))
     ],
     caveats=[

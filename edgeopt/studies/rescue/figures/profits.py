@@ -120,8 +120,8 @@ def _both(
     """Compare a published value of RESCUE with the computed ones of both variants."""
     own = [{"policy": f"rescue{ending}", **at} for ending in VARIANTS.values()]
     return [
-        Published(f"{what}, {variant}", value, computed(**one), True, why,
-                  rule=rule(**one) if rule else CLOSE)
+        Published(what, value, computed(**one), True, why,
+                  rule=rule(**one) if rule else CLOSE, setting=variant)
         for variant, one in zip(VARIANTS, own, strict=True)
     ]  # fmt: skip
 

@@ -47,14 +47,14 @@ def in_a_sentence(lines: Sequence[Mapping[str, Any]], *, quick: bool) -> str:
     A line without a setting counts in all of them.
     """
     settings = settings_of(lines)
-    counts = {
-        setting: Counter(line["verdict"] for line in lines if line["setting"] in ("", setting))
-        for setting in settings
-    }
+    under = {name: [line for line in lines if line["setting"] in ("", name)] for name in settings}
+    counts = {name: Counter(line["verdict"] for line in own) for name, own in under.items()}
     said = [
-        capitalised(f"{f'in the {name} setting ' if name else ''}{_judged(own)}")
-        for name, own in counts.items()
-        if any(own[verdict] for verdict in JUDGED)
+        capitalised(f"in the {name} setting {_judged(counts[name])}{_by_kind(own)}")
+        if name
+        else _judged(counts[name])
+        for name, own in under.items()
+        if any(counts[name][verdict] for verdict in JUDGED)
     ] or ["No published statement is judged"]
     if len(settings) > 1 and all(own[DIFFERS] for own in counts.values()):
         said.append("No single setting gives all of them")
@@ -81,3 +81,17 @@ def _judged(counts: Mapping[str, int]) -> str:
         f"{counts[AGREES]} of {of} published statements {agree} with what is computed, "
         f"{counts[DIFFERS]} {differ}{more}"
     )
+
+
+def _by_kind(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many statements about tables and about figures agree, where there are both."""
+    judged = {
+        kind: [
+            line["verdict"] == AGREES
+            for line in lines
+            if line["verdict"] in JUDGED and line["paper_figure"].startswith(kind)
+        ]
+        for kind in ("table", "figure")
+    }
+    parts = [f"{sum(own)} of {len(own)} about {kind}s" for kind, own in judged.items()]
+    return f" ({', '.join(parts)})" if all(judged.values()) else ""

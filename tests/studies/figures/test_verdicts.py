@@ -89,6 +89,10 @@ def test_settings_are_counted_apart_and_stand_side_by_side() -> None:
         "1 differs. In the fitted setting 3 of 4 published statements agree with what is computed, "
         "1 differs. No single setting gives all of them. The others: 1 not computed."
     )
+    tables = [*both, line("e", "agrees", "fitted", "table-i")]
+    assert "1 differs (1 of 1 about tables, 3 of 4 about figures). No" in in_a_sentence(
+        tables, quick=False
+    )
     alone = [one for one in both if one["what"] != "b"]
     assert "No single setting" not in in_a_sentence(alone, quick=False)
 

@@ -23,8 +23,7 @@ class FigureDirective(SphinxDirective):
         made = kept(["paper_figure", system, kind, number], lambda: compute(system, kind, number))
         result = [paragraph(nodes.strong(made["heading"], made["heading"]))]
         if made["lines"]:
-            headings = ["what", "published", "computed", *(["why"] if made["reasons"] else [])]
-            result.append(table(headings, made["lines"], left=1, classes=["made"]))
+            result.append(table(made["headings"], made["lines"], left=1, classes=["made"]))
         caveats = nodes.bullet_list()
         for sentence in made["caveats"]:
             caveats += nodes.list_item("", paragraph(sentence))
@@ -41,13 +40,13 @@ def compute(system: str, kind: str, number: str) -> dict[str, Any]:
     [outcome] = reproduce(system, **{kind: number}, quick=True, progress=False).outcomes
     paper_figure, takeaway = outcome.paper_figure, outcome.paper_figure.takeaway(outcome.rows)
     lines = outcome.lines
-    reasons = any(line["why"] for line in lines)
+    more = [name for name in ("setting", "verdict", "why") if any(line[name] for line in lines)]
     return {
         "heading": f"{paper_figure.heading}: {paper_figure.title}.",
+        "headings": ["what", "published", "computed", *more],
         "lines": [
-            [line["what"], *in_words(line), *([line["why"]] if reasons else [])] for line in lines
+            [line["what"], *in_words(line), *(line[name] for name in more)] for line in lines
         ],
-        "reasons": reasons,
         "caveats": list(outcome.caveats),
         "takeaway": takeaway,
         "svg": inline_svg(figure(outcome), prefix=f"{system}-{paper_figure.name}-", label=takeaway),

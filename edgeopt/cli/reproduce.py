@@ -59,16 +59,20 @@ def reproduce(
         paper_figure = outcome.paper_figure
         lines = outcome.lines
         if lines:
+            more = ["setting"] if any(line["setting"] for line in lines) else []
             show.table(
                 f"{paper_figure.heading}: {paper_figure.title}",
-                ["what", "published", "computed"],
-                ([line["what"], *in_words(line)] for line in lines),
-                left=3,
+                ["what", *more, "published", "computed", "verdict"],
+                (
+                    [line["what"], *(line[name] for name in more), *in_words(line), line["verdict"]]
+                    for line in lines
+                ),
+                left=4 + len(more),
             )
         else:
             show.note(f"{paper_figure.heading}: {paper_figure.title}")
         show.note(outcome.takeaway)
-        own = (f"{line['what']}: {line['why']}" for line in lines if line["why"])
+        own = dict.fromkeys(f"{line['what']}: {line['why']}" for line in lines if line["why"])
         for sentence in (*own, *(one for one in outcome.caveats if one not in found.shared)):
             show.note(f"- may differ: {sentence}")
         show.note("")
@@ -76,4 +80,6 @@ def reproduce(
         show.note(f"- may differ in {meant}: {sentence}")
     cells = plural(sum(outcome.cells for outcome in found.outcomes), "cell")
     where = f"page: {out / 'index.html'}" if out else "add --out FOLDER for pictures and tables"
+    if len(found.lines):
+        show.note(found.verdict)
     show.note(f"{cells}; {where}")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from edgeopt.studies.figures.cells import InstanceSpec, simulated, swept
-from edgeopt.studies.figures.paper_figure import NOT_BUILT, Estimate, PaperFigure, Published
+from edgeopt.studies.figures.paper_figure import (
+    CLOSE,
+    NOT_BUILT,
+    NOT_COMPARABLE,
+    Estimate,
+    PaperFigure,
+    Published,
+)
 from edgeopt.studies.figures.reading import found, lead, means, said
 from edgeopt.studies.figures.reproduce import Outcome, Reproduction, reproduce
 
 __all__ = [
+    "CLOSE",
     "NOT_BUILT",
+    "NOT_COMPARABLE",
     "Estimate",
     "InstanceSpec",
     "Outcome",

@@ -10,7 +10,7 @@ from edgeopt.studies.over_instances import UNRESOLVED, relative_columns
 from edgeopt.studies.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -72,6 +72,19 @@ def saving(metric: str, other: str, **at: Any) -> Callable[[pd.DataFrame], Estim
         return Estimate(value, low, high, row[f"{name}_spread"], resolved)
 
     return read
+
+
+def resolved(
+    metric: str, names: Collection[str], way: str = LESS, **at: Any
+) -> Callable[[pd.DataFrame], bool | None]:
+    """Return a predicate: a policy has less, or more, than all others; None if not resolved."""
+
+    def holds(rows: pd.DataFrame) -> bool | None:
+        chosen = where(rows, **at)
+        found = set(chosen.loc[chosen["policy"].isin(names), f"{metric}_relative_finding"])
+        return False if found - {way, UNRESOLVED} else None if UNRESOLVED in found else True
+
+    return holds
 
 
 def against(

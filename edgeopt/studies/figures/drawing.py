@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -48,19 +49,21 @@ def curves(
     logy: bool = False,
     handles: Iterable[Any] = (),
 ) -> Figure:
-    """Draw a panel per metric, or per value of a column, with a curve and a band per series.
+    """Draw a panel per metric and value of a column, with a curve and a band per series.
 
     A curve joins its points in the order of the column `along`; by default this is `x`, and only
     then there are bands. The legend ends with further `handles`.
     """
     shown = _panels(rows, metrics, panels)
-    count = len(shown)
-    figure = blank(height=(3.5 if count == 1 else 3.2) + 0.18 * ((len(titles) + 2) // 3))
+    lines, count = len(shown), len(shown[0])
+    height = 3.5 if lines == count == 1 else 3.2 if lines == 1 else 2.5 * lines
+    figure = blank(height=height + 0.18 * ((len(titles) + 2) // 3))
     shades = colours(titles)
     many = rows[along or x].nunique() >= _MANY
     marks = {name: "" if many else _MARKS[place % len(_MARKS)] for place, name in enumerate(titles)}
-    grid = figure.subplots(1, count, squeeze=False, sharey=bool(panels), sharex=bool(panels))[0]
-    for axes, (chosen, title, metric, label) in zip(grid, shown, strict=True):
+    shared: Any = {"sharex": bool(panels), "sharey": "row" if panels else False}
+    grid = figure.subplots(lines, count, squeeze=False, **shared)
+    for axes, (chosen, title, metric, label) in zip(grid.flat, chain(*shown), strict=True):
         for name in titles:
             own = chosen[chosen[series] == name].sort_values(along or x)
             curve(axes, own, x, metric, shades[name], marks[name], scale=scale, band=not along,
@@ -71,8 +74,9 @@ def curves(
             axes.set_xticks(ticks or np.unique(rows[x].to_numpy()))
         if logy:
             logarithmic(axes.yaxis)
-        axes.set_xlabel(xlabel)
-        if axes is grid[0] or not panels:
+        if axes in grid[-1]:
+            axes.set_xlabel(xlabel)
+        if axes in grid[:, 0] or not panels:
             axes.set_ylabel(label)
         axes.set_title(title, fontsize=9)
         if zero:
@@ -81,7 +85,7 @@ def curves(
             least = min(axes.get_ylim()[0], 0.95 * top)
             axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
     longest = max(map(len, titles.values()), default=0)
-    figure.legend(handles=[*grid[0].lines, *handles], loc="outside lower center",
+    figure.legend(handles=[*grid[0, 0].lines, *handles], loc="outside lower center",
                   ncols=3 if longest <= _SHORT else 2)  # fmt: skip
     return figure
 
@@ -90,13 +94,21 @@ def _panels(
     rows: pd.DataFrame,
     metrics: Mapping[str, str],
     panels: tuple[str, Mapping[Any, str]] | None,
-) -> list[tuple[pd.DataFrame, str, str, str]]:
-    """Return rows, title, metric and label of each panel."""
+) -> list[list[tuple[pd.DataFrame, str, str, str]]]:
+    """Return rows, title, metric and label of each panel, by line of the picture.
+
+    Metrics are side by side or, if there are panels for the values of a column, these are.
+    """
     if panels is None:
-        return [(rows, "", metric, label) for metric, label in metrics.items()]
+        return [[(rows, "", metric, label) for metric, label in metrics.items()]]
     column, places = panels
-    only = next(iter(metrics.items()))
-    return [(rows[rows[column] == place], title, *only) for place, title in places.items()]
+    return [
+        [
+            (rows[rows[column] == place], "" if line else title, metric, label)
+            for place, title in places.items()
+        ]
+        for line, (metric, label) in enumerate(metrics.items())
+    ]
 
 
 def curve(
@@ -132,14 +144,15 @@ def bars(
     panels: tuple[str, Mapping[Any, str]] | None = None,
     scale: float = 1.0,
 ) -> Figure:
-    """Draw a panel per metric, or per value of a column, with a horizontal bar per series."""
+    """Draw a panel per metric and value of a column, with a horizontal bar per series."""
     from matplotlib.lines import Line2D
 
-    figure = blank(height=1.2 + 0.3 * len(titles))
     shown = _panels(rows, metrics, panels)
-    places = figure.subplots(1, len(shown), sharey=True, sharex=bool(panels), squeeze=False)[0]
+    figure = blank(height=0.4 + len(shown) * (0.8 + 0.3 * len(titles)))
+    shared: Any = {"sharey": True, "sharex": "row" if panels else False, "squeeze": False}
+    grid = figure.subplots(len(shown), len(shown[0]), **shared)
     shades = colours(titles)
-    for axes, (chosen, head, metric, label) in zip(places, shown, strict=True):
+    for axes, (chosen, head, metric, label) in zip(grid.flat, chain(*shown), strict=True):
         known = {row[series]: row for row in chosen.to_dict("records")}
         axes.set_title(head, fontsize=9)
         for place, name in enumerate(titles):
@@ -181,7 +194,7 @@ def groups(
     from matplotlib.patches import Patch
 
     figure = blank(height=1.5 + 0.17 * len(places) * (len(titles) + 1))
-    shown = _panels(rows, {metric: label}, panels)
+    [shown] = _panels(rows, {metric: label}, panels)
     grid = figure.subplots(1, len(shown), sharey=True, sharex=True, squeeze=False)[0]
     shades = colours(titles)
     thick = 0.86 / len(titles)

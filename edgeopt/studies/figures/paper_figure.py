@@ -8,6 +8,8 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
+from edgeopt.studies.over_instances import UNRESOLVED
+from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +21,20 @@ if TYPE_CHECKING:
 
 NOT_BUILT: Final = "not built yet: needs a learned policy"
 """Stands for the computed value where the published one is that of a learned policy."""
+
+AGREES: Final = "agrees"
+DIFFERS: Final = "differs"
+NOT_COMPARABLE: Final = "not comparable"
+NOT_COMPUTED: Final = "not computed"
+NOT_JUDGED: Final = "not judged"
+VERDICTS: Final = (AGREES, DIFFERS, UNRESOLVED, NOT_COMPARABLE, NOT_COMPUTED, NOT_JUDGED)
+"""What may be said of a published value beside the computed one."""
+
+JUDGED: Final = VERDICTS[:3]
+"""Those of values with a rule that applies."""
+
+CLOSE: Final = 0.1
+"""Relative distance within which most figures count a number as agreeing."""
 
 
 class Estimate(NamedTuple):
@@ -51,6 +67,25 @@ class Published:
         Whether the value is a share, shown as a percentage.
     why
         Why both may differ, beyond the caveats of the whole figure.
+    rule
+        When both agree. A number says how far from the published one the computed one may be, as a
+        share of it; a published number inside the interval of the computed one agrees too. A
+        predicate of the rows tells whether a statement is met, or None where the draws do not
+        resolve it. ``NOT_COMPARABLE`` says that the computed value is one of something else. By
+        default both are shown, and not judged.
+    met
+        What counts as met, in a few words, where the statement does not say it.
+    setting
+        The setting of the computed value, where a figure has several; the same statement has a
+        line for each.
+    sized
+        Whether the value depends on the size of the instances, so that a quick run, whose
+        instances are small, does not judge it.
+
+    Raises
+    ------
+    OptionError
+        If a statement has the rule of a number.
     """
 
     what: str
@@ -58,6 +93,39 @@ class Published:
     computed: Callable[[pd.DataFrame], Estimate | float | str] | None
     percent: bool = False
     why: str = ""
+    rule: float | str | Callable[[pd.DataFrame], bool | None] | None = None
+    met: str = ""
+    setting: str = ""
+    sized: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rule, int | float) and isinstance(self.value, str):
+            raise OptionError(f"{self.what}: a statement needs a predicate as its rule")
+
+    @property
+    def counts(self) -> str:
+        """What counts as agreement, in words."""
+        if isinstance(self.rule, int | float):
+            return f"within {percent(self.rule, 0)}, or in the interval"
+        return self.met
+
+    def verdict(self, rows: pd.DataFrame, found: Estimate | float | str, *, quick: bool) -> str:
+        """Return the verdict on the value computed from the rows, one of `VERDICTS`."""
+        if self.computed is None:
+            return NOT_COMPUTED
+        if self.rule is None:
+            return NOT_JUDGED
+        if isinstance(self.rule, str) or (quick and self.sized):
+            return NOT_COMPARABLE
+        met = self.rule(rows) if callable(self.rule) else self._near(found)
+        return UNRESOLVED if met is None else AGREES if met else DIFFERS
+
+    def _near(self, found: Estimate | float | str) -> bool:
+        """Tell whether a number is near the published one, or its interval holds that."""
+        estimate = found if isinstance(found, Estimate) else Estimate(float(found))
+        value, tolerance = float(self.value), float(self.rule)  # type: ignore[arg-type]
+        inside = estimate.spread == "interval" and estimate.low <= value <= estimate.high
+        return inside or abs(estimate.value - value) <= tolerance * abs(value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -272,11 +272,17 @@ def ahead(
     return read
 
 
-def largest(column: str, metric: str, sense: Sense, own: str) -> Callable[[pd.DataFrame], float]:
-    """Return a reader of the largest gain of a policy over any other, as a share of the other's."""
-    return lambda rows: float(
-        _gains(rows, column, metric, sense, own, relative=True).to_numpy(dtype=float).max()
-    )
+def largest(
+    column: str, metric: str, sense: Sense, own: str, titles: Mapping[str, str]
+) -> Callable[[pd.DataFrame], Estimate]:
+    """Return a reader of the largest gain of a policy, as a share of the other's, and over whom."""
+
+    def read(rows: pd.DataFrame) -> Estimate:
+        gains = _gains(rows, column, metric, sense, own, relative=True).max()
+        other = str(gains.idxmax())
+        return Estimate(float(gains[other]), finding=f"over {titles[other]}")
+
+    return read
 
 
 def trend(column: str, metric: str, titles: Mapping[str, str]) -> Callable[[pd.DataFrame], str]:
@@ -324,6 +330,11 @@ def needed(
         return f"as {titles[own]} with {table.index[0]}: {listed(words)}"
 
     return read
+
+
+def says(reader: Callable[[pd.DataFrame], str], words: str) -> Callable[[pd.DataFrame], bool]:
+    """Return a predicate: a reader finds just these words."""
+    return lambda rows: reader(rows) == words
 
 
 class _Pattern(Formatter):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.studies.figures.paper_figure import AGREES, DIFFERS, JUDGED
+from edgeopt.studies.figures.verdicts import settings_of, statements
 from edgeopt.studies.files import csv_text, plain
+from edgeopt.studies.over_instances import UNRESOLVED
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
 from edgeopt.studies.wording import beside, number, percent
@@ -34,7 +37,17 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
     folder.write("caveats.csv", csv_text(found.caveats))
     document = json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False)
     folder.write("reproduction.json", document + "\n")
-    page = render("reproduction.html.j2", found=found, shown=shown, in_words=in_words)
+    page = render(
+        "reproduction.html.j2",
+        found=found,
+        shown=shown,
+        settings=settings_of(line for one in found.outcomes for line in one.lines),
+        settings_of=settings_of,
+        statements=statements,
+        in_words=in_words,
+        judged=JUDGED,
+        tones={AGREES: "good", DIFFERS: "bad", UNRESOLVED: "expected"},
+    )
     return folder.write("index.html", page)
 
 
@@ -63,6 +76,7 @@ def record(found: Reproduction) -> dict[str, Any]:
         "system": found.system.name,
         "version": found.version,
         "quick": found.quick,
+        "verdict": found.verdict,
         "paper_figures": [
             {
                 "kind": outcome.paper_figure.kind,

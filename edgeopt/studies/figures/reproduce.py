@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import edgeopt
 from edgeopt.errors import OptionError
 from edgeopt.studies.figures.paper_figure import NOT_BUILT, Estimate
+from edgeopt.studies.figures.verdicts import in_a_sentence
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.sweeps import Store, compute_cells, tabulate
 from edgeopt.studies.wording import listed, spreads_said
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
 
 _LINE = (
-    "paper_figure", "what", "published", "computed", "low", "high", "spread", "finding", "percent",
-    "why",
+    "paper_figure", "what", "setting", "published", "computed", "low", "high", "spread", "finding",
+    "percent", "verdict", "met", "why",
 )  # fmt: skip
 
 
@@ -72,15 +73,20 @@ class Outcome:
     def lines(self) -> list[dict[str, Any]]:
         """One mapping per published value, with its computed counterpart.
 
-        Keys ``paper_figure, what, published, computed, low, high, spread, finding, percent, why``;
-        `computed` is a number, a statement, or that it is not built yet; `spread` says what the
-        ends are, `finding` whether a comparison is resolved; `why` is particular to the line.
+        Keys ``paper_figure, what, setting, published, computed, low, high, spread, finding,
+        percent, verdict, met, why``; `computed` is a number, a statement, or that it is not built
+        yet; `spread` says what the ends are, `finding` whether a comparison is resolved; `met` is
+        what counts as agreement; `why` is particular to the line.
         """
         lines = []
         for one in self.paper_figure.published:
             found: Any = NOT_BUILT if one.computed is None else one.computed(self.rows)
             estimate = found if isinstance(found, Estimate) else (found, nan, nan, "", "")
-            line = (self.paper_figure.name, one.what, one.value, *estimate, one.percent, one.why)
+            verdict = one.verdict(self.rows, found, quick=self.quick)
+            line = (
+                self.paper_figure.name, one.what, one.setting, one.value, *estimate, one.percent,
+                verdict, one.counts, one.why,
+            )  # fmt: skip
             lines.append(dict(zip(_LINE, line, strict=True)))
         return lines
 
@@ -128,6 +134,12 @@ class Reproduction:
             for caveat in outcome.caveats
         ]
         return pd.DataFrame(rows, columns=["paper_figure", "caveat"])
+
+    @cached_property
+    def verdict(self) -> str:
+        """How many published values and statements agree with the computed ones, in a sentence."""
+        lines = [line for outcome in self.outcomes for line in outcome.lines]
+        return in_a_sentence(lines, quick=self.quick)
 
     @cached_property
     def shared(self) -> dict[str, str]:

@@ -60,7 +60,7 @@ PAPER_FIGURE = PaperFigure(
     published=(
         Published(what="twice 1 (s)", value=2.5, computed=found("value", policy="twice", x=1)),
         Published(
-            what="thrice above twice", value=0.4, percent=True,
+            what="thrice above twice", value=0.4, percent=True, rule=0.3,
             computed=lead("value", "thrice", "twice", x=1),
         ),
         Published(what="learned (s)", value=1.0, computed=None),
@@ -94,6 +94,14 @@ def test_lines_set_published_beside_computed() -> None:
 def test_page_and_files(tmp_path: Path) -> None:
     result = reproduce(RECORD, out=tmp_path, quick=True)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    said = "1 of 1 published statements agrees with what is computed, 0 differ. The others: 1 "
+    assert result.verdict.startswith(said)
+    # The card comes first, and links to the figures.
+    assert page.index(said) < page.index('<a href="#figure-3b">', page.index(said))
+    assert page.index('<a href="#figure-3b">', page.index(said)) < page.index("At most 4.5 s")
+    assert page.index("within 30\N{NO-BREAK SPACE}%, or in the interval") < page.index(
+        "At most 4.5 s"
+    )
     for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "Quick run"):
         assert text in page
     assert "http" not in page.replace("http://www.w3.org", "")
@@ -107,6 +115,9 @@ def test_page_and_files(tmp_path: Path) -> None:
     [one] = document["paper_figures"]
     assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
     assert one["published"][2]["computed"] == NOT_BUILT
+    verdicts = [line["verdict"] for line in one["published"]]
+    assert verdicts == ["not judged", "agrees", "not computed", "not judged"]
+    assert document["verdict"] == result.verdict
     for name in ("published", "caveats"):
         table = pd.read_csv(tmp_path / f"{name}.csv")
         assert table["paper_figure"].unique().tolist() == ["figure-3b"]

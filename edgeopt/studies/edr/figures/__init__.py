@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.edr.figures import varied, weekly
+from edgeopt.studies.edr.figures import alone, varied, weekly
 
 __all__ = ["PAPER_FIGURES"]
 
-PAPER_FIGURES = tuple(sorted((*weekly.FIGURES, *varied.FIGURES), key=lambda one: one.number))
+PAPER_FIGURES = tuple(
+    sorted((*weekly.FIGURES, *alone.FIGURES, *varied.FIGURES), key=lambda one: one.number)
+)
 """In the order of the paper."""

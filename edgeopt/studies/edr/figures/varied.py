@@ -23,10 +23,10 @@ from edgeopt.studies.edr.figures.weeks import (
 )
 from edgeopt.studies.edr.growth import exponent
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
-from edgeopt.studies.figures import PaperFigure, Published, found, means, said
-from edgeopt.studies.figures.comparing import against, compared, with_comparison
+from edgeopt.studies.figures import CLOSE, PaperFigure, Published, found, means, said
+from edgeopt.studies.figures.comparing import against, compared, resolved, with_comparison
 from edgeopt.studies.figures.drawing import curves
-from edgeopt.studies.figures.reading import overall, span, where
+from edgeopt.studies.figures.reading import by, overall, span, where
 from edgeopt.studies.wording import interval, number
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from edgeopt.bounds import Growth
     from edgeopt.studies.sweeps import Cell
 
 
@@ -58,14 +59,29 @@ def _regrets(table: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def _exponent(metric: str, rows: pd.DataFrame) -> Growth | None:
+    """Fit a power of the horizon to a metric of PROPOSED, where that is possible."""
+    own = where(rows, policy=OWN, parameters="tuned").sort_values("frames")
+    values = own[metric].to_numpy(dtype=float)
+    return exponent(own["frames"].to_numpy(dtype=np.int64), values, 0.95)
+
+
+def _sublinear(metric: str, rows: pd.DataFrame) -> bool | None:
+    """Tell whether a metric of PROPOSED grows sublinearly, as far as the horizons resolve it."""
+    growth = _exponent(metric, rows)
+    if growth is None or growth.low < 1.0 <= growth.high:
+        return None
+    return growth.high < 1.0
+
+
 def _growth(metric: str) -> Callable[[pd.DataFrame], str]:
     """Say how a metric of PROPOSED grows, as far as a power of the horizon can be fitted."""
 
     def read(rows: pd.DataFrame) -> str:
-        own = where(rows, policy=OWN, parameters="tuned").sort_values("frames")
-        values = own[metric].to_numpy(dtype=float)
-        growth = exponent(own["frames"].to_numpy(dtype=np.int64), values, 0.95)
+        growth = _exponent(metric, rows)
         if growth is None:
+            found = by(metric, "frames", policy=OWN, parameters="tuned")(rows)
+            values = [found[frames] for frames in sorted(found)]
             return f"goes from {number(values[0], 3)} to {number(values[-1], 3)}"
         limits = interval(growth.low, growth.high, digits=2)
         return f"grows like T to the power of {number(growth.exponent, 2)} ({limits})"
@@ -99,7 +115,9 @@ def _growing(
             against=against(metric, BASELINES, **_END),
         ),
         published=[
-            Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric)), *further
+            Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric),
+                      rule=partial(_sublinear, metric), met="the exponent's interval is below 1"),
+            *further,
         ],
         caveats=(
             WEEKS[0],
@@ -191,6 +209,12 @@ _CHANGES: Final = {
     reuse: found("change", reuse=reuse, noise=max, parameters="tuned") for reuse in _READINGS
 }
 
+
+def _marginal(reuse: str, rows: pd.DataFrame) -> bool:
+    """Tell whether the cost changes by 5 % at most."""
+    return abs(_CHANGES[reuse](rows).value) <= 0.05
+
+
 FIGURES: Final = (
     _growing(
         "4f", "regret", "points",
@@ -198,7 +222,8 @@ FIGURES: Final = (
         "trains at the even rate; below zero where a policy trains less, or at better times.",
         (
             Published("PROPOSED's regret at the longest horizon", "below GREEDY, OASDR, LYNO",
-                      against("regret", BASELINES, **_END)),
+                      against("regret", BASELINES, **_END),
+                      rule=resolved("regret", BASELINES, **_END)),
             Published("PROPOSED's regret against RL's", "below", None),
         ),
     ),
@@ -213,7 +238,8 @@ FIGURES: Final = (
         ),
         [
             Published(f"cost at the most noise against the least, where {title}",
-                      "varies marginally", _CHANGES[reuse], percent=True)
+                      "varies marginally", _CHANGES[reuse], percent=True,
+                      rule=partial(_marginal, reuse), met="by at most 5 %")
             for reuse, title in _READINGS.items()
         ],
     ),
@@ -226,7 +252,7 @@ FIGURES: Final = (
         ),
         [
             Published(f"{which} ratio, where {title}", value,
-                      overall(how, "ratio", reuse=reuse, parameters="tuned"))
+                      overall(how, "ratio", reuse=reuse, parameters="tuned"), rule=CLOSE)
             for reuse, title in _READINGS.items()
             for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
         ],

@@ -116,6 +116,7 @@ FIGURE_4 = PaperFigure(
         Published(
             "share of the most popular task, Zipf law of exponent 1.2 over 20 tasks", 0.3498, _MOST,
             percent=True,
+            rule=0.01,
             why="The paper gives the law; the requests of a slot are whole numbers.",
         )
     ],

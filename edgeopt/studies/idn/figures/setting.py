@@ -192,9 +192,12 @@ class Statement:
             found = self.check(rows)
             return found.value if numeric else self.said(found)
 
-        met = f"Counts as met: {self.met}." if self.met else ""
-        why = " ".join(sentence for sentence in (met, self.why) if sentence)
-        return Published(self.what, self.printed, computed, numeric and self.unit == "%", why)
+        def met(rows: pd.DataFrame) -> bool:
+            found = self.check(rows)
+            return found.held == found.of
+
+        share = numeric and self.unit == "%"
+        return Published(self.what, self.printed, computed, share, self.why, rule=met, met=self.met)
 
 
 def verdict(held: int, of: int) -> str:

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, fit_log_profile, generate
-from edgeopt.studies.figures import InstanceSpec, PaperFigure, Published, found, means, said
+from edgeopt.studies.figures import (
+    CLOSE,
+    NOT_COMPARABLE,
+    InstanceSpec,
+    PaperFigure,
+    Published,
+    found,
+    means,
+    said,
+)
 from edgeopt.studies.figures.cells import evaluated, simulated
 from edgeopt.studies.figures.drawing import curve, curves, stacked
 from edgeopt.studies.figures.reading import overall, unrolled, where
@@ -115,10 +124,13 @@ FIGURE_1 = PaperFigure(
         unused=_UNUSED, gaps=found("gaps", sweep="over", over=0.1), few=_FEW, many=_MANY,
     ),
     published=[
-        Published("unused resources at 10 % over-provisioning", 0.30, _UNUSED, percent=True),
+        Published(
+            "unused resources at 10 % over-provisioning", 0.30, _UNUSED, percent=True, rule=CLOSE
+        ),
         Published(
             "fragmentation over the number of reserved tasks", "escalates rapidly",
             said("{few:.2f} with 6 tasks, {many:.2f} with 36", few=_FEW, many=_MANY),
+            rule=lambda rows: _MANY(rows).value >= 2.0 * _FEW(rows).value, met="at least twofold",
         ),
     ],
     caveats=[
@@ -234,7 +246,8 @@ FIGURE_3 = PaperFigure(
         use=_use, failed=overall("max", "failed", policy="rescue"),
     ),
     published=[
-        Published(f"utilisation gained, {which}", 0.40, partial(_gained, policy), percent=True)
+        Published("utilisation gained", 0.40, partial(_gained, policy), percent=True,
+                  rule=NOT_COMPARABLE, setting=which)
         for which, policy in (("unguarded", "rescue"), ("guarded", "rescue+guard"))
     ],
     caveats=[

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.studies.figures import PaperFigure, Published, found, said
 from edgeopt.studies.figures.drawing import HOLLOW, curves, rows_of_bars
-from edgeopt.studies.figures.reading import below, extreme, where
+from edgeopt.studies.figures.reading import below, by, extreme, where
 from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin
 from edgeopt.studies.tapfinger.figures.setting import (
     FIT,
@@ -204,6 +204,12 @@ def _draw_rates(rows: pd.DataFrame) -> Figure:
     return figure
 
 
+def _degrades(policy: str, rows: pd.DataFrame) -> bool:
+    """Tell whether a policy is slower than Random at rate 2 but not at rate 4."""
+    light, heavy = (by("value", rate=rate, part="mean")(rows) for rate in (2, 4))
+    return light[policy] > light["random"] and heavy[policy] <= heavy["random"]
+
+
 _FIGURE_6 = PaperFigure(
     number="6",
     title="six clusters under different arrival rates",
@@ -232,6 +238,8 @@ _FIGURE_6 = PaperFigure(
                     light=found("value", rate=2, policy=policy, part="mean"),
                     chance=found("value", rate=2, policy="random", part="mean"),
                 ),
+                rule=partial(_degrades, policy), met="more than Random's at rate 2, not at 4",
+                sized=True,
             )
             for policy in ("optimus+swapped", "tiresias")
         ),
@@ -309,6 +317,13 @@ _FIGURE_10 = PaperFigure(
     caption=_BOXES.format(", in the shortest workload"),
 )  # fmt: skip
 
+
+def _led_by_optimus(rows: pd.DataFrame) -> bool:
+    """Tell whether Optimus has the least mean completion time of the baselines."""
+    least = extreme("min", "value", {name: name for name in SINGLE.baselines}, part="mean")
+    return all(name.startswith("optimus") for name in least(rows).titles)
+
+
 TIMES: Final = "completion times and tasks in the system"
 
 FIGURES: Final = (
@@ -325,6 +340,7 @@ FIGURES: Final = (
                                  part="mean"),
                     optimus=found("value", policy="optimus", part="mean"),
                 ),
+                rule=_led_by_optimus, sized=True,
             ),
         ],
     ),
@@ -364,6 +380,8 @@ FIGURES: Final = (
                 said("{least:3} slots, Random {chance:3}",
                      least=found("value", policy="min", part="mean"),
                      chance=found("value", policy="random", part="mean")),
+                rule=lambda rows: by("value", part="mean")(rows)["min"]
+                <= by("value", part="mean")(rows)["random"],
                 why="It holds in expectation where more units do not help.",
             )
         ],

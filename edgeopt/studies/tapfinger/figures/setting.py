@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.instances.tapfinger import from_bundled, generate
-from edgeopt.studies.figures import InstanceSpec, Published, found
+from edgeopt.studies.figures import CLOSE, NOT_COMPARABLE, InstanceSpec, Published, found
 from edgeopt.studies.figures.reading import below
 from edgeopt.studies.over_instances import mean_columns
 from edgeopt.studies.registry import choose, find_system
@@ -244,6 +244,8 @@ class Setting:
                 getattr(self.recorded_of(name), part),
                 None if name in LEARNED else found("value", policy=name, part=part, **at),
                 why="" if part in FOUR else why,
+                rule=CLOSE,
+                sized=True,
             )
             for name in (*self.learned, *self.baselines)
             for part in parts
@@ -292,7 +294,9 @@ def claimed(
     computed = computed or below("value", "reservation", baseline, part=part)
     return [
         Published(f"TapFinger {what}", value, None, True, why),
-        Published(f"Reservation in its place {what}", value, computed, True, instead),
+        Published(
+            f"Reservation in its place {what}", value, computed, True, instead, rule=NOT_COMPARABLE
+        ),
     ]
 
 

@@ -251,7 +251,7 @@ def _swapped(tables: Tables, here: int, there: int, i: int, k: int, penalty: flo
     """Return what a swap of two requests adds to the cost of their sites."""
     change = _exchanged(tables, here, k, i, penalty) - tables.site[here, COST]
     change += _exchanged(tables, there, i, k, penalty)
-    return change - tables.site[there, COST]
+    return float(change - tables.site[there, COST])
 
 
 @compiled

@@ -34,6 +34,8 @@ class Fit:
         the growth at the smaller ones.
     sizes
         How many were fitted.
+    steps
+        Exponent from each size to the next.
     """
 
     factor: float
@@ -42,6 +44,7 @@ class Fit:
     high: float
     last: float
     sizes: int
+    steps: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         text = f"n^{self.exponent:.2f} [{self.low:.2f}, {self.high:.2f}]"
@@ -74,12 +77,14 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:
     exponent = float(centred @ y) / spread
     off = y - y.mean() - exponent * centred
     error = math.sqrt(float(off @ off) / (count - 2) / spread)
+    steps = np.diff(y) / np.diff(x)
     reach = t_quantile(CONFIDENCE, count - 2) * error
     return Fit(
         factor=math.exp(float(y.mean()) - exponent * float(x.mean())),
         exponent=exponent,
         low=exponent - reach,
         high=exponent + reach,
-        last=float((y[-1] - y[-2]) / (x[-1] - x[-2])),
+        last=float(steps[-1]),
         sizes=count,
+        steps=tuple(steps.tolist()),
     )

@@ -95,6 +95,9 @@ class Growth:
             cells += ["not tried"] * (len(self.sizes) - len(cells))
             row = "  ".join(f"{cell:>10}" for cell in cells)
             yield f"  {candidate:<{width}}  {row}  {self.growth(candidate)}"
+        law = self.fit(self.benchmark.subject)
+        if law is not None:
+            yield f"  ours from size to size: {', '.join(f'n^{one:.2f}' for one in law.steps)}"
         for n, ratio, peer in self.ratios()[-1:]:
             yield f"  at n={n:,}: {peer}, the fastest peer, takes {ratio:.1f}x our time"
         if not self.agrees:

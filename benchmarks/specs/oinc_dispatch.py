@@ -103,3 +103,15 @@ BENCHMARK = Benchmark(
     peer_warm=False,
     ladder=Ladder.over("jobs", (300, 1_000, 3_000, 10_000, 30_000), sites=20),
 )
+
+LARGE = Benchmark(
+    name="oinc-dispatch-sites",
+    question="Dispatching and sequencing 20,000 jobs on 1,000 sites by residual density",
+    build=build,
+    sizes={"full": {"jobs": 20_000, "sites": 1_000}, "smoke": {"jobs": 100, "sites": 20}},
+    subject=BENCHMARK.subject,
+    goals=(Goal("seconds", at_most=20.0), Goal("memory", at_most=2.0)),
+    unit="jobs",
+    repeats=3,
+    large=True,
+)

@@ -13,7 +13,15 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
-from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Served, Slot
+from edgeopt.online.oinc.events import (
+    Decision,
+    Jobs,
+    OincTrajectory,
+    Outcome,
+    Runs,
+    Served,
+    Slot,
+)
 from edgeopt.online.oinc.execution import answered, dispatched, kept, served
 from edgeopt.online.simulate import padded, stacked
 from edgeopt.options import check_flag, check_kind
@@ -115,6 +123,8 @@ class OincEpisode:
         if self._slot == self._instance.slots:
             left = self._remaining.sum() / (_SLOWEST * self._instance.speed.min())
             self._limit = self._slot + self._instance.slots + left
+        if decision.standing and slot.slot >= self._instance.slots and not complete.size:
+            self._repeat(slot.jobs.job, decision.runs, service.done)
         return Outcome(plan.latency, complete, self.completion[complete])
 
     # --- what a slot shows ---------------------------------------------------------------------
@@ -165,6 +175,21 @@ class OincEpisode:
             begin, end = slot.slot + runs.begin, slot.slot + runs.end
             self._log.append((runs.job.copy(), service.site, runs.share.copy(), begin, end))
         return complete
+
+    def _repeat(self, job: NDArray[np.int64], runs: Runs, done: Floats) -> None:
+        """Let the slots after the last one go on as the latest did, until a job needs less."""
+        if self._record or (runs.begin > 0.0).any() or (runs.end < 1.0).any():
+            return
+        served = job[done > 0.0]
+        work, dust = done[done > 0.0], TIGHT * self._instance.work[served]
+        left = self._remaining[served]
+        while not self.finished and (left >= work).all() and (left - work > dust).all():
+            left = left - work
+            self.reserved.append(self.reserved[-1])
+            self.job_load.append(self.job_load[-1])
+            self._idle = self._idle + 1 if not runs.job.size else 0
+            self._slot += 1
+        self._remaining[served] = left
 
     # --- results of the whole run ----------------------------------------------------------
 

@@ -122,12 +122,16 @@ class Decision:
         on more, requests may not be given what is kept.
     runs
         What runs when. A job is complete at the end of the run that does the last of its work.
+    standing
+        Whether it stands, after the last slot with requests, for the slots that follow, as long as
+        all runs take whole slots and complete no job. The policy is asked again after that.
     """
 
     plan: SlotPlan
     job_site: Ints
     reserved: Floats
     runs: Runs
+    standing: bool = False
 
 
 class Outcome(NamedTuple):
@@ -177,7 +181,7 @@ class OincTrajectory(Trajectory):
     `completion_scale`, times the weight of the job. A refused request counts with the refusal
     latency, a job that was never complete with the end of the run. Violations are the objectives
     of requests and the deadlines of jobs that arrived in the slot and were missed. Decisions after
-    the last slot count as decisions of the last slot.
+    the last slot count as decisions of the last slot, one that stands for several slots once.
 
     Attributes
     ----------

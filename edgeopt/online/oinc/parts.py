@@ -64,6 +64,9 @@ class Part(Titled):
 
     deterministic: ClassVar[bool] = True
 
+    steady: ClassVar[bool] = False
+    """Whether it decides the same in every slot until a job arrives, waits or is complete."""
+
 
 class Inference(Protocol):
     """A way to answer the requests of a slot."""

@@ -150,6 +150,7 @@ class StaticShares(Part):
     """
 
     title: ClassVar[str] = "StaticShares"
+    steady: ClassVar[bool] = True
 
     share: float | None = None
 
@@ -239,6 +240,7 @@ class Reservation(Part):
     """
 
     title: ClassVar[str] = "Reservation"
+    steady: ClassVar[bool] = True
 
     smallest: float = 0.05
     largest: float = 0.95

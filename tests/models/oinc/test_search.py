@@ -19,6 +19,7 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
+from edgeopt.models.oinc.slot.descent import LEAST, descend, no_tables, sums_cost
 from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
 from edgeopt.models.oinc.slot.restore import restore
 from edgeopt.models.oinc.slot.search import measure
@@ -101,6 +102,57 @@ def test_bounds_change_no_step_of_the_search(seed, ties, tolerance):
     expected, steps = full_scan(terms, limit, site.tolist(), tolerance)
     assert improve_exactly(terms, limit, site, 1000, tolerance) == steps
     assert site.tolist() == expected
+
+
+def scanned(terms: np.ndarray, site: list[int], penalty: float) -> tuple[list[int], int]:
+    """The descent without tables or bounds: each change is weighed in every step."""
+    n, sites, _ = terms.shape
+
+    def cost(j: int, come: int = -1, gone: int = -1) -> float:
+        total = sums[j].copy()
+        total += terms[come, j] if come >= 0 else 0.0
+        total -= terms[gone, j] if gone >= 0 else 0.0
+        return float(sums_cost(*total, penalty))
+
+    for step in range(1000):
+        sums = np.zeros((sites, 5))
+        for i in range(n):
+            sums[site[i]] += terms[i, site[i]]
+        costs = [cost(j) for j in range(sites)]
+        best, chosen = -LEAST * sum(costs), []
+        for i in range(n):
+            less = cost(site[i], gone=i) - costs[site[i]]
+            for j in range(sites):
+                if j != site[i] and less + cost(j, come=i) - costs[j] < best:
+                    best, chosen = less + cost(j, come=i) - costs[j], [(i, j)]
+        for i in range(n):
+            for k in range(i):
+                here, there = site[i], site[k]
+                change = cost(here, k, i) - costs[here] + cost(there, i, k) - costs[there]
+                if here != there and change < best:
+                    best, chosen = change, [(i, there), (k, here)]
+        if not chosen:
+            return site, step
+        for i, j in chosen:
+            site[i] = j
+    raise AssertionError("the descent goes in circles")
+
+
+@settings(max_examples=draws(100))
+@given(SEEDS, st.booleans(), st.sampled_from([0.0, 0.1, 1.0]))
+def test_what_is_kept_of_other_sites_changes_no_step_of_the_descent(seed, ties, urgency):
+    problem, rng = drawn(seed, requests=14, sites=5, ties=ties), np.random.default_rng(seed)
+    terms = measure(
+        problem.transmission, problem.computation, problem.slo, problem.weight, problem.room
+    )
+    penalty, tables = urgency * terms[..., :2].min(axis=1).sum() ** 2, no_tables(terms)
+    # Tables may be of another assignment: the second start is near what the first one led to.
+    site = rng.integers(problem.sites, size=problem.requests)
+    for _ in range(2):
+        expected, steps = scanned(terms, site.tolist(), penalty)
+        assert descend(tables, site, penalty, 1000) == steps
+        assert site.tolist() == expected
+        site[rng.integers(site.size)] = rng.integers(problem.sites)
 
 
 def most(problem: SlotProblem) -> int:

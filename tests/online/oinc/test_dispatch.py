@@ -336,9 +336,14 @@ def check(waiting: Waiting, lists: list[LIST]) -> None:
         lightest = [job for job in inside if listed[job][0] == least]
         assert trees.lightest(waiting, site) == (lightest[0] if lightest else NOBODY)
         for density in (0.0, 0.75, 1.0, 1.5, 2.0, 3.0, 9.0):
-            ahead, behind = trees.around(waiting, site, density)
-            assert ahead == sum(one[1] for one in listed.values() if one[0] >= density)
-            assert behind == sum(one[2] for one in listed.values() if one[0] < density)
+            ahead = sum(one[1] for one in listed.values() if one[0] >= density)
+            behind = sum(one[2] for one in listed.values() if one[0] < density)
+            asked = waiting.child, waiting.sums, int(waiting.root[site]), density
+            assert trees.price(*asked, (1.0, 2.0, 0.5), (1.0, 0.0), np.inf) == ahead + 3.0
+            assert trees.price(*asked, (1.0, 2.0, 0.5), (0.0, 2.0), np.inf) == 2.0 * behind + 1.0
+            for most in (0.0, 4.0, 9.0):
+                found = trees.price(*asked, (0.0, 0.0, 0.0), (1.0, 1.0), most)
+                assert found == ahead + behind or most <= found <= ahead + behind
 
 
 @settings(max_examples=draws(60))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -58,6 +58,44 @@ def test_a_site_without_jobs_keeps_nothing_until_the_next_arrival() -> None:
         [0.95, 0.0], [0.0, 0.0], [0.0, 0.0], [0.95, 0.0],
     ]  # fmt: skip
     assert episode.completion == pytest.approx([1.0 / 3.8, 3.0 + 1.0 / 3.8])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Asked(ResidualDensity):
+    """Residual density that is asked in every slot."""
+
+    steady: ClassVar[bool] = False
+
+
+@settings(max_examples=draws(25))
+@given(
+    oinc_instances(empty=False), st.booleans(), st.sampled_from(["fluid", "slot"]), st.booleans()
+)
+def test_decisions_that_stand_come_to_what_those_of_every_slot_do(
+    instance: OincInstance, fixed: bool, service: Any, late: bool
+) -> None:
+    shares = StaticShares(share=0.3) if fixed else Reservation(smallest=0.01, largest=0.4)
+    stands, asked = (
+        simulate(
+            OincEnvironment(replace(instance, work=2.0 * instance.work)),
+            Oinc(retraining=part(service=service, late_binding=late), reservation=shares),
+            runs=1,
+        )
+        for part in (ResidualDensity, Asked)
+    )
+    assert stands.decisions.sum() <= asked.decisions.sum() == asked.end
+    for name in ("end", "completion", "job_site", "reserved", "job_load", "latency", "reward"):
+        assert getattr(stands, name).tolist() == getattr(asked, name).tolist()
+
+
+def test_a_decision_stands_until_a_job_is_nearly_complete() -> None:
+    environment = OincEnvironment(two_sites(work=[30.0, 20.0]))
+    run = simulate(environment, Oinc(reservation=Reservation(largest=0.5)), runs=1)
+    # Half of site 0, of 4 Gcycle/s, serves job 0 for a second, job 1 for 10 and job 0 for 14.
+    assert run.completion.tolist() == [[25.0, 11.0]]
+    assert run.end.tolist() == [25.0]
+    # Two slots with requests, then each job once for most of its time and once for its last slot.
+    assert run.decisions.tolist() == [[1, 5]]
 
 
 @settings(max_examples=draws(25))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.models.oinc.slot.kernels import SLACK
+from edgeopt.models.oinc.slot.descent import LEAST, TERMS, descend, no_tables, sums_cost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-LEAST = 1e-12
-"""Relative improvement below which the search stops: rounding must not make it go in circles."""
-
 KICK = 3  # requests that are sent elsewhere at once to leave a local optimum
-TERMS = 5  # sums that a site keeps: roots of sending and computing, and the three of the objectives
 
 
 @compiled
@@ -49,19 +45,9 @@ def measure(
 
 
 @compiled
-def _cost(s0: float, s1: float, a: float, c: float, e: float, penalty: float) -> float:
-    cost = s0 * s0 + s1 * s1
-    if penalty > 0.0:
-        excess = 0.5 * (a + e + math.sqrt((a - e) ** 2 + 4.0 * c * c)) - 1.0
-        if excess > SLACK:
-            cost += penalty * excess
-    return cost
-
-
-@compiled
 def _with(sums: Floats, more: Floats, less: Floats, penalty: float) -> float:
     """Return the cost of a site that wins one request and loses another."""
-    return _cost(
+    return sums_cost(
         sums[0] + more[0] - less[0],
         sums[1] + more[1] - less[1],
         sums[2] + more[2] - less[2],
@@ -103,45 +89,7 @@ def _sums(terms: Floats, site: Ints) -> Floats:
 @compiled(writes="site")
 def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
     """Change an assignment in place, by the best move or swap, until none helps."""
-    n, sites, _ = terms.shape
-    nothing = np.zeros(TERMS, dtype=np.float64)
-    cost, without = np.empty(sites, dtype=np.float64), np.empty(n, dtype=np.float64)
-    for step in range(most):
-        # Sums are taken anew in every step, so that rounding does not pile up.
-        sums = _sums(terms, site)
-        total = 0.0
-        for j in range(sites):
-            cost[j] = _with(sums[j], nothing, nothing, penalty)
-            total += cost[j]
-        best, first, second, target = -LEAST * total, -1, -1, -1
-        for i in range(n):
-            here = site[i]
-            without[i] = _with(sums[here], nothing, terms[i, here], penalty) - cost[here]
-            for j in range(sites):
-                if j != here:
-                    change = without[i] + _with(sums[j], terms[i, j], nothing, penalty) - cost[j]
-                    if change < best:
-                        best, first, second, target = change, i, -1, j
-        for i in range(n):
-            here = site[i]
-            for k in range(i):
-                there = site[k]
-                if there == here:
-                    continue
-                change = _with(sums[here], terms[k, here], terms[i, here], penalty) - cost[here]
-                # Most swaps are ruled out by half of what they do.
-                if change + without[k] >= best:
-                    continue
-                change += _with(sums[there], terms[i, there], terms[k, there], penalty)
-                change -= cost[there]
-                if change < best:
-                    best, first, second, target = change, i, k, there
-        if first < 0:
-            return step
-        if second >= 0:
-            site[second] = site[first]
-        site[first] = target
-    return most
+    return descend(no_tables(terms), site, penalty, most)
 
 
 @compiled
@@ -164,7 +112,7 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
     if n == 0 or sites == 1:
         return
     best = total_cost(terms, site, penalty)
-    trial = site.copy()
+    trial, tables = site.copy(), no_tables(terms)
     seed = np.uint64(88172645463325252)
     for _ in range(kicks):
         put(site, trial)
@@ -174,7 +122,7 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
             seed = _next(seed)
             other = int((seed >> np.uint64(11)) % np.uint64(sites - 1))
             trial[i] = other if other < trial[i] else other + 1
-        improve(terms, trial, penalty, most)
+        descend(tables, trial, penalty, most)
         cost = total_cost(terms, trial, penalty)
         if cost < best * (1.0 - LEAST):
             best = cost

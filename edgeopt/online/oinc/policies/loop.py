@@ -138,14 +138,31 @@ class Oinc(Deterministic):
             retraining=retraining,
             reservation=reservation,
         )
-        return Decision(plan, job_site, share, runs), after
+        decision = Decision(plan, job_site, share, runs, self._stands(after, observation, job_site))
+        return decision, after
+
+    def _stands(self, state: OincState, observation: Slot, job_site: NDArray[np.int64]) -> bool:
+        """Return whether the parts decide the same again while no job is complete."""
+        parts = self.retraining, self.reservation
+        if observation.slot < state.instance.slots or not all(
+            getattr(part, "steady", False) for part in parts
+        ):
+            return False
+        if (observation.jobs.site != job_site).any() or (job_site < 0).any():
+            return False
+        kept = self.reservation.reserve(state.reservation, observation, _kept(state, job_site))
+        return np.array_equal(kept[0], state.share)
 
     def learn(
         self, state: OincState, observation: Slot, decision: Decision, feedback: Outcome
     ) -> OincState:
         """Return the state after a slot: sites without jobs keep nothing."""
         left = ~np.isin(observation.jobs.job, feedback.completed)
-        waiting = decision.job_site[left]
-        busy = np.zeros(state.share.size, dtype=np.bool_)
-        busy[waiting[waiting >= 0]] = True
-        return replace(state, share=np.where(busy, state.share, 0.0))
+        return replace(state, share=_kept(state, decision.job_site[left]))
+
+
+def _kept(state: OincState, job_site: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the shares of the sites where there are jobs, 0 for the others."""
+    busy = np.zeros(state.share.size, dtype=np.bool_)
+    busy[job_site[job_site >= 0]] = True
+    return np.where(busy, state.share, 0.0)

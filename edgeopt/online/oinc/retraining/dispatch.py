@@ -15,11 +15,11 @@ from edgeopt.kernels import compiled
 from edgeopt.online.oinc.retraining.waiting import (
     NOBODY,
     Waiting,
-    around,
     densest,
     insert,
     lightest,
     none_waiting,
+    price,
     remove,
 )
 from edgeopt.solvers.tolerance import TIGHT
@@ -341,7 +341,7 @@ def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> flo
     for place, job in enumerate(loose):
         former[place] = state.job[job].site
         leave(state, rules, job)
-        before += _cost(state, rules, job, former[place])
+        before += _cheapest(state, rules, job, former[place])[1]
     for job in loose:
         site, cost = _cheapest(state, rules, job)
         join(state, rules, job, site)
@@ -357,29 +357,42 @@ def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> flo
 
 
 @compiled
-def _cheapest(state: State, rules: Rules, job: int) -> tuple[int, float]:
-    """Return the site where a job costs least, of equal ones the first, and the cost."""
+def _cheapest(state: State, rules: Rules, job: int, only: int = NOBODY) -> tuple[int, float]:
+    """Return the site where a job costs least, of equal ones the first, and the cost there."""
+    # A call with the whole state would take longer than the way down a tree.
+    jobs, sites, duration = state.job, state.site, state.duration
+    root, child, sums = state.waiting.root, state.waiting.child, state.waiting.sums
     best, least = NOBODY, np.inf
-    for j in range(state.site.size):
-        if state.duration[job, j] < np.inf:
-            cost = _cost(state, rules, job, j)
+    for j in range(sites.size):
+        length = duration[job, j]
+        if length < np.inf and only in (NOBODY, j):
+            served = sites[j].served
+            cost = _cost(jobs, root[j], child, sums, served, job, length, rules.published, least)
             if cost < least or best == NOBODY:
                 best, least = j, cost
     return best, least
 
 
 @compiled
-def _cost(state: State, rules: Rules, job: int, site: int) -> float:
-    """Return what a new job would cost at a site at speed 1: its own waiting and that it causes."""
-    length, weight = state.duration[job, site], state.job[job].weight
-    if length == np.inf:
-        return np.inf
-    density = weight / length
-    ahead, behind = around(state.waiting, site, density)
-    served = state.site[site].served
+def _cost(
+    jobs: Records,
+    root: int,
+    child: Ints,
+    sums: Floats,
+    served: int,
+    job: int,
+    length: float,
+    published: bool,
+    most: float,
+) -> float:
+    """Return what a new job would cost at a site at speed 1, or `most` or more if it is so much."""
+    weight = jobs[job].weight
+    density, ahead, behind = weight / length, 0.0, 0.0
     if served != NOBODY:
-        if density_of(state, served) >= density:
-            ahead += state.job[served].left
+        heavy, left = jobs[served].weight, jobs[served].left
+        if heavy / left >= density:
+            ahead = left
         else:
-            behind += delay_of(state, rules, served)
-    return float(weight * (ahead + length) + (behind if rules.published else length * behind))
+            behind = heavy * (left if published else 1.0)
+    rates = weight, 1.0 if published else length
+    return float(price(child, sums, root, density, (ahead, length, behind), rates, most))

@@ -263,6 +263,7 @@ class ResidualDensity(Part):
     """
 
     title: ClassVar[str] = "ResidualDensity"
+    steady: ClassVar[bool] = True
 
     service: Service = "fluid"
     weights: Weights = "constant"

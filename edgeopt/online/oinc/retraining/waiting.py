@@ -50,18 +50,32 @@ def none_waiting(jobs: int, sites: int) -> Waiting:
 
 
 @compiled
-def around(waiting: Waiting, site: int, density: float) -> tuple[float, float]:
-    """Return the work of jobs at least as dense, and the delay of the others."""
+def price(
+    child: Ints,
+    sums: Floats,
+    root: int,
+    density: float,
+    own: tuple[float, float, float],
+    rates: tuple[float, float],
+    most: float,
+) -> float:
+    """Return what the work of jobs at least as dense and the delay of the others cost together.
+
+    Own work ahead, own length and own delay are added. Sums only grow on the way down the tree of
+    this root, so the way ends where they cost `most`; so much or more is returned then.
+    """
     ahead, behind = 0.0, 0.0
-    job = waiting.root[site]
-    while job != NOBODY:
-        if waiting.sums[job, DENSITY] >= density:
-            ahead += waiting.sums[job, WORK_AHEAD]
-            job = waiting.child[job, 1]
+    cost = rates[0] * (own[0] + own[1]) + rates[1] * own[2]
+    job = root
+    while job != NOBODY and cost < most:
+        if sums[job, DENSITY] >= density:
+            ahead += sums[job, WORK_AHEAD]
+            job = child[job, 1]
         else:
-            behind += waiting.sums[job, DELAY_BEHIND]
-            job = waiting.child[job, 0]
-    return ahead, behind
+            behind += sums[job, DELAY_BEHIND]
+            job = child[job, 0]
+        cost = rates[0] * (ahead + own[0] + own[1]) + rates[1] * (behind + own[2])
+    return cost
 
 
 @compiled

@@ -70,6 +70,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     oinc_allocation.BENCHMARK,
     oinc_slot.BENCHMARK,
     oinc_slot.OBJECTIVES,
+    *oinc_slot.SEARCHES,
+    oinc_slot.CONVERGED,
     oinc_bound.BENCHMARK,
     oinc_bound.PROOF,
     oinc_dispatch.BENCHMARK,

@@ -149,3 +149,85 @@ OBJECTIVES = Benchmark(
     goals=GOALS,
     unit="slots",
 )
+
+
+def scaled(scale: float, devices: int, sites: int, count: int) -> list[Any]:
+    from edgeopt.instances.oinc import generate
+    from edgeopt.models.oinc.slot import slot_problem
+
+    instance = generate(devices=devices, sites=sites, slots=count, jobs=0, duty=1.0, rng=700)
+    drawn = [slot_problem(instance, slot, RESERVED) for slot in range(count)]
+    return [
+        replace(one, transmission=scale * one.transmission, computation=scale * one.computation)
+        for one in drawn
+    ]
+
+
+def searches(scale: float) -> Any:
+    def build(size: Mapping[str, Any], candidate: str) -> Candidate:
+        from edgeopt.models.oinc.slot import assign, solve_slot
+
+        problems = scaled(scale, **size)
+
+        def run(_: float | None) -> Reading:
+            for one in problems:
+                if candidate == "assign":
+                    assign(one, kicks=0)
+                else:
+                    solve_slot(one, tolerance=float(candidate))
+            return Reading(work=float(len(problems)))
+
+        return run
+
+    return build
+
+
+def certified(size: Mapping[str, Any], _: str) -> Candidate:
+    from edgeopt.models.oinc.slot import solve_slot
+    from edgeopt.models.oinc.slot.columns import slot_bound
+
+    asked = []
+    for scale in SCALES.values():
+        for one in scaled(scale, **size):
+            plan = solve_slot(one)
+            slo = np.where(plan.met, one.slo * (1.0 + 2e-9), np.inf)
+            asked.append((replace(one, slo=slo), plan.site))
+
+    def run(_: float | None) -> Reading:
+        found = [slot_bound(one, objectives=True, gap=1e-3, site=site) for one, site in asked]
+        converged = sum(one.certified for one in found)
+        gap = max(one.gap for one in found)
+        return Reading(gap=gap, work=float(converged), finished=converged == len(found))
+
+    return run
+
+
+SCALES = {"bind": 0.8, "loose": 0.7, "overload": 1.0}
+"""Sizes of requests: objectives bind, few of them do, not all can be met."""
+
+SEARCHES = tuple(
+    Benchmark(
+        name=f"oinc-slot-{name}",
+        question=f"Plans of slots with requests x {scale:g} in terms of one assignment, no kicks",
+        build=searches(scale),
+        sizes=SIZES,
+        subject="1e-4",
+        peers=("assign", "1e-9"),
+        variants=("1e-9",),
+        unit="slots",
+        processor=True,
+    )
+    for name, scale in SCALES.items()
+)
+
+CONVERGED = Benchmark(
+    name="oinc-slot-certified",
+    question="Bounds of slots, given the objectives met: convergence and time",
+    build=certified,
+    sizes=SIZES,
+    subject="slot_bound",
+    goals=(Goal("gap", at_most=1e-3), Goal("rate", at_least=1.0)),
+    repeats=3,
+    unit="converged slots",
+    processor=True,
+)

@@ -21,7 +21,7 @@ from edgeopt.models.oinc.slot import (
 )
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.ascent import roots_of
-from edgeopt.models.oinc.slot.columns.pricing import search
+from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
 from tests.certified import linprog
 from tests.draws import draws
 from tests.oracles.oinc.slots import brute, cost_of_set
@@ -184,6 +184,51 @@ def test_large_sets_are_searched_to_the_end(spread):
         assert found == pytest.approx(value.min(), rel=1e-9, abs=1e-9)
         sizes.add(size)
     assert max(sizes) > n // 2
+
+
+def test_large_sets_with_objectives_are_searched_to_the_end():
+    rng, n = np.random.default_rng(8), 8
+    every = [np.flatnonzero((k >> np.arange(n)) % 2) for k in range(1, 2**n)]
+    members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
+    bound = 0
+    for _ in range(30):
+        a, e = rng.uniform(0.2, 1.0, (2, n))
+        s = rng.uniform(2.0, 5.0, n)
+        costs = [column_cost(a, e, s, m, m.size)[0] for m in every]
+        prices = rng.uniform(1.0, 20.0) * rng.uniform(0.7, 1.3, n)
+        values = [c - prices[m].sum() for c, m in zip(costs, every, strict=True)]
+        found, size, *_ = search(a, e, s, prices, 0.0, 10**6, members, none)
+        assert found == pytest.approx(min(0.0, *values), rel=1e-9, abs=1e-9)
+        best = members[:size]
+        bound += size > 0 and found + prices[best].sum() > a[best].sum() ** 2 + e[best].sum() ** 2
+    assert bound > 10
+
+
+def test_objectives_that_bind_are_in_the_bound():
+    rng, bind = np.random.default_rng(0), 0
+    for _ in range(8):
+        sending, computing = rng.uniform(0.05, 0.25, (2, 6, 3))
+        free = SlotProblem(sending, computing, np.full(6, np.inf), rng.uniform(0.6, 1.0, 3))
+        slo = solve_slot(free).latency * rng.choice([0.93, 1.3], 6)
+        problem = replace(free, slo=slo)
+        optimum = brute(problem, objectives=True).cost
+        bound = slot_bound(problem, objectives=True, gap=1e-7)
+        assert bound.certified
+        assert bound.value <= optimum * (1 + 1e-9)
+        mix = least_mix(problem, all_columns(problem, True))
+        assert bound.value == pytest.approx(mix, rel=1e-6)
+        bind += slot_bound(problem).value * (1 + 1e-4) < bound.value < np.inf
+    assert bind >= 2
+
+
+def test_the_bound_of_an_overloaded_slot_needs_few_sets():
+    whole = slot_problem(generate(devices=40, sites=12, slots=1, jobs=0, duty=1.0, rng=703), 0, 0.2)
+    plan = solve_slot(whole)
+    assert not plan.met.all()
+    met = replace(whole, slo=np.where(plan.met, whole.slo * (1 + 2e-9), np.inf))
+    evidence = master.gather(met, objectives=True, gap=1e-3, site=plan.site, time_limit=None)
+    assert evidence.gap <= 1e-3
+    assert evidence.pool.examined < 10**6
 
 
 @pytest.mark.parametrize("reserved", [0.0, 0.6])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -187,6 +187,23 @@ def test_as_many_objectives_are_met_as_can_be(seed, ties):
     assert most_met(problem).bound >= expected
     assert solve_slot(problem, unfit="refuse").met.sum() == expected
     assert solve_slot(problem).met.sum() <= expected
+
+
+def most_in_time(problem: SlotProblem, late: float) -> int:
+    """Most objectives met when every request is answered, by all assignments."""
+    plans = (
+        evaluate(problem, np.array(site), late=late)
+        for site in product(range(problem.sites), repeat=problem.requests)
+    )
+    return max(int(plan.met.sum()) for plan in plans)
+
+
+@settings(max_examples=draws(100))
+@given(SEEDS, st.booleans(), st.sampled_from([1.1, 3.0]))
+def test_late_plans_meet_at_most_what_the_best_assignment_does(seed, ties, late):
+    problem = drawn(seed, requests=4, ties=ties)
+    found = int(solve_slot(problem, late=late).met.sum())
+    assert found <= most_in_time(problem, late) <= most(problem)
 
 
 @settings(max_examples=draws(100))

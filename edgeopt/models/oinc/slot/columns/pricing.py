@@ -7,15 +7,17 @@ A column is a site with a set of requests. With a, e and s as in `ascent.Roots` 
 
 without objectives :math:`(\sum a)^2 + (\sum e)^2`, at :math:`p = \sum a` and :math:`q = \sum e`.
 
-The p and q of a set bound the cost of all larger sets: request i adds at least
-:math:`2 p a_i + 2 q e_i + a_i^2 + e_i^2`, two of them :math:`2 a_i a_k + 2 e_i e_k` more, and what
-is too much for a site stays too much. The search goes through sets depth first and leaves out those
-that these bounds rule out.
+So any p and q give each request a value, :math:`\psi_i - \pi_i` at prices :math:`\pi`, and no set
+of r requests costs less its prices than the r least values sum to, less :math:`p^2 + q^2`. For
+each r, p and q are chosen that prove most. The sets of r requests are then searched depth first in
+ascending order of values, as long as these sums are below the best set so far; requests that no
+longer fit into a set are left out. Objectives that leave little room make p and q large, and with
+them the values of requests that take much room.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -143,6 +145,13 @@ def _largest(
     return ratio
 
 
+TRIALS: Final = 30
+"""Values of p and q at which the bound on sets of one size is computed at most."""
+
+CLOSE: Final = 1e-5
+"""Relative gain of the bound below which no further p and q are tried."""
+
+
 @compiled(writes="members found")
 def search(
     a: Floats,
@@ -154,212 +163,225 @@ def search(
     members: Ints,
     found: Ints,
 ) -> tuple[float, int, float, int]:
-    """Search the sets of one site for the one whose cost less prices is least."""
+    """Search the sets of one site for the one whose cost less prices is least.
+
+    Only sets below `cutoff` count. Returned are the least value, the size of its set, a bound on
+    the values of all sets and the number of sets examined, which ends the search at `limit`. With
+    room in `found` all sets below the cutoff are listed there instead, and counted.
+    """
     n = a.size
     every = found.shape[0] > 0
-    objectives = False
-    own = np.empty(n, dtype=np.float64)
-    first = np.empty(n, dtype=np.int64)
-    key = np.empty(n, dtype=np.float64)
-    width = 0
-    for i in range(n):
-        objectives = objectives or s[i] < np.inf
-        own[i] = a[i] * a[i] + e[i] * e[i] - prices[i]
-        gain = own[i] + lateness(a[i] * a[i] + e[i] * e[i], s[i])
-        if gain < 0.0 or every:
-            width = _insert(first, key, width, i, gain)
-    depth_most = width + 1
-    index = np.empty((depth_most, width), dtype=np.int64)
-    gains = np.empty((depth_most, width), dtype=np.float64)
-    least = np.empty((depth_most, width + 1), dtype=np.float64)
-    count = np.zeros(depth_most, dtype=np.int64)
-    place = np.zeros(depth_most, dtype=np.int64)
-    value, p, q = (
-        np.zeros(depth_most, dtype=np.float64),
-        np.zeros(depth_most, dtype=np.float64),
-        np.zeros(depth_most, dtype=np.float64),
-    )
-    use = np.zeros((depth_most, 3), dtype=np.float64)
-    free = np.zeros(depth_most, dtype=np.bool_)
-    free[0] = True
-    path = np.empty(depth_most, dtype=np.int64)
-    smallest = np.empty(width, dtype=np.float64)
-    put(first[:width], index[0])
-    put(key[:width], gains[0])
-    count[0] = width
-    _suffixes(a, e, s, own, 0.0, 0.0, index[0], gains[0], width, cutoff, smallest, least[0])
-    best, size, examined, depth = cutoff, 0, 0, 0
-    bound = np.inf
-    while depth >= 0:
-        at = place[depth]
-        if at >= count[depth] or value[depth] + least[depth, at] >= best:
-            depth -= 1
-            continue
-        if examined >= limit:
-            for d in range(depth + 1):
-                bound = min(bound, value[d] + least[d, place[d]])
-            break
-        examined += 1
-        place[depth] = at + 1
-        i = index[depth, at]
-        path[depth] = i
-        new = depth + 1
-        # The set with i: its cost, or a proof that objectives cannot be met.
-        still_free = True
-        if objectives:
-            band = use[depth, 0] + a[i] * a[i] / s[i]
-            both = use[depth, 1] + a[i] * e[i] / s[i]
-            cpu = use[depth, 2] + e[i] * e[i] / s[i]
-            if _too_much(band, both, cpu):
+    index, value = np.empty((n + 1, n), dtype=np.int64), np.empty((n + 1, n), dtype=np.float64)
+    sums = np.empty((n + 1, n + 1), dtype=np.float64)
+    use = np.zeros((n + 1, 3), dtype=np.float64)
+    count, place = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    path, alone = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    width = _fitting(a, e, s, use[0], np.arange(n), 0, n, alone)
+    lows, at = _lows(a, e, s, prices, alone[:width], cutoff)
+    best, size, examined = cutoff, 0, 0
+    for turn in np.argsort(lows):
+        if lows[turn] >= best or examined >= limit:
+            return best, size, min(best, lows[turn]), examined
+        p, q, r = at[turn, 0], at[turn, 1], turn + 1
+        put(alone[:width], index[0])
+        count[0], place[0], depth = width, 0, 0
+        _order(a, e, s, prices, p, q, index[0], width, value[0], sums[0])
+        base = -p * p - q * q
+        while depth >= 0:
+            k, missing = place[depth], r - depth
+            low = np.inf
+            if k + missing <= count[depth]:
+                low = base + sums[depth, k + missing] - sums[depth, k]
+            if low >= best or examined >= limit:
+                depth -= 1
+                if depth >= 0:
+                    base -= value[depth, place[depth] - 1]
                 continue
-            use[new, 0], use[new, 1], use[new, 2] = band, both, cpu
-            still_free = free[depth]
-            if still_free:
-                x, y = p[depth] + a[i], q[depth] + e[i]
-                for k in range(new):
-                    if x * a[path[k]] + y * e[path[k]] > s[path[k]]:
-                        still_free = False
-                        break
-        free[new] = still_free
-        if still_free:
-            value[new] = value[depth] + own[i] + 2.0 * (a[i] * p[depth] + e[i] * q[depth])
-            p[new], q[new] = p[depth] + a[i], q[depth] + e[i]
-        else:
-            cost, p[new], q[new] = column_cost(a, e, s, path, new)
-            value[new] = cost
-            for k in range(new):
-                value[new] -= prices[path[k]]
-        if value[new] < best:
-            if every:
-                if size < found.shape[0]:
-                    found[size, 0] = new
-                    put(path[:new], found[size, 1:])
-                size += 1
-            else:
-                best, size = value[new], new
-                put(path[:new], members)
-        # What may join it, the most gainful first.
-        width = 0
-        for k in range(at + 1, count[depth]):
-            other = index[depth, k]
-            share = a[other] * p[new] + e[other] * q[new]
-            gain = own[other] + 2.0 * share
-            if objectives and (gain < 0.0 or every):
-                gain += lateness(share + own[other] + prices[other], s[other])
-                band = use[new, 0] + a[other] * a[other] / s[other]
-                both = use[new, 1] + a[other] * e[other] / s[other]
-                cpu = use[new, 2] + e[other] * e[other] / s[other]
-                if _too_much(band, both, cpu):
+            examined += 1
+            place[depth] = k + 1
+            i = index[depth, k]
+            path[depth] = i
+            new = depth + 1
+            use[new, 0] = use[depth, 0] + a[i] * a[i] / s[i]
+            use[new, 1] = use[depth, 1] + a[i] * e[i] / s[i]
+            use[new, 2] = use[depth, 2] + e[i] * e[i] / s[i]
+            if missing > 1:
+                others = index[depth]
+                count[new] = _fitting(a, e, s, use[new], others, k + 1, count[depth], index[new])
+                _order(a, e, s, prices, p, q, index[new], count[new], value[new], sums[new])
+                base += value[depth, k]
+                depth, place[new] = new, 0
+                continue
+            cost, _, _ = column_cost(a, e, s, path, r)
+            for m in range(r):
+                cost -= prices[path[m]]
+            if cost < best:
+                if not every:
+                    best, size = cost, r
+                    put(path[:r], members)
                     continue
-            if gain < 0.0 or every:
-                width = _insert(index[new], gains[new], width, other, gain)
-        together = value[new] + _pairs(a, e, index[new], gains[new], width)
-        while (
-            width > 0 and gains[new, width - 1] >= 0.0 and together + gains[new, width - 1] >= best
-        ):
-            width -= 1
-        if width == 0 or together >= best:
-            continue
-        needed = best - value[new]
-        _suffixes(
-            a,
-            e,
-            s,
-            own,
-            p[new],
-            q[new],
-            index[new],
-            gains[new],
-            width,
-            needed,
-            smallest,
-            least[new],
-        )
-        count[new], place[new] = width, 0
-        depth = new
-    return best, size, min(best, bound), examined
+                if size < found.shape[0]:
+                    found[size, 0] = r
+                    put(path[:r], found[size, 1:])
+                size += 1
+        if examined >= limit:
+            return best, size, min(best, lows[turn]), examined
+    return best, size, best, examined
 
 
-@compiled(writes="index gains")
-def _insert(index: Ints, gains: Floats, width: int, item: int, gain: float) -> int:
-    """Insert into a list in ascending order of gain; return its new length."""
-    k = width
-    while k > 0 and gains[k - 1] > gain:
-        gains[k], index[k] = gains[k - 1], index[k - 1]
-        k -= 1
-    gains[k], index[k] = gain, item
-    return width + 1
+@compiled(writes="kept")
+def _fitting(
+    a: Floats, e: Floats, s: Floats, use: Floats, index: Ints, first: int, end: int, kept: Ints
+) -> int:
+    """List the requests whose objectives can be met beside those that use a site; count them."""
+    width = 0
+    for k in range(first, end):
+        i = index[k]
+        band, both = use[0] + a[i] * a[i] / s[i], use[1] + a[i] * e[i] / s[i]
+        if not _too_much(band, both, use[2] + e[i] * e[i] / s[i]):
+            kept[width] = i
+            width += 1
+    return width
 
 
-@compiled
-def _pairs(a: Floats, e: Floats, index: Ints, gains: Floats, width: int) -> float:
-    """Bound the gain of any of these together, every pair costing the least that one can."""
-    low_a, low_e = np.inf, np.inf
-    for k in range(width):
-        low_a, low_e = min(low_a, a[index[k]]), min(low_e, e[index[k]])
-    pair = 2.0 * (low_a * low_a + low_e * low_e)
-    total = 0.0
-    for k in range(width):
-        step = gains[k] + k * pair
-        if step >= 0.0:
-            break
-        total += step
-    return total
-
-
-@compiled(writes="smallest least")
-def _suffixes(
+@compiled(writes="index value sums")
+def _order(
     a: Floats,
     e: Floats,
     s: Floats,
-    own: Floats,
+    prices: Floats,
     p: float,
     q: float,
     index: Ints,
-    gains: Floats,
     width: int,
-    needed: float,
-    smallest: Floats,
-    least: Floats,
+    value: Floats,
+    sums: Floats,
 ) -> None:
-    r"""Bound the gain of some requests from each place on; `least` is ascending, at last 0.
-
-    For any x, :math:`(\sum a)^2 \ge 2 x \sum a - x^2`. With x as large as r average requests this
-    is nearly tight for sets of r requests that are alike; what remains is to pick the r least of a
-    list, and for larger sets all others below 0 with them. When these larger sets cannot get below
-    the gains that are needed or known, no larger r has to be tried.
-    """
-    mean_a, mean_e = 0.0, 0.0
+    """Bring requests into ascending order of their values, and sum up these."""
     for k in range(width):
-        mean_a += a[index[k]] / width
-        mean_e += e[index[k]] / width
-    least[width] = 0.0
-    for k in range(width - 1, -1, -1):
-        least[k] = min(least[k + 1], gains[k])
-    for r in range(2, width + 1):
-        x, y = r * mean_a, r * mean_e
-        total, others, taken, more = -x * x - y * y, 0.0, 0, False
-        for k in range(width - 1, -1, -1):
-            i = index[k]
-            # In each p and q the cost is convex: this is it at p + x and q + y.
-            m = a[i] * (p + x) + e[i] * (q + y)
-            item = own[i] - a[i] * a[i] - e[i] * e[i] + 2.0 * m + lateness(m, s[i])
-            if taken == r and item >= smallest[r - 1]:
-                others += min(item, 0.0)
-            else:
-                if taken == r:
-                    taken -= 1
-                    total -= smallest[taken]
-                    others += min(smallest[taken], 0.0)
-                total += item
-                z = taken
-                while z > 0 and smallest[z - 1] > item:
-                    smallest[z] = smallest[z - 1]
-                    z -= 1
-                smallest[z] = item
-                taken += 1
-            if taken == r:
-                more = more or total + others < min(least[k], needed)
-                least[k] = min(least[k], total)
-        if not more:
+        i = index[k]
+        m = p * a[i] + q * e[i]
+        own = 2.0 * m - prices[i] + lateness(m, s[i])
+        z = k
+        while z > 0 and value[z - 1] > own:
+            value[z], index[z] = value[z - 1], index[z - 1]
+            z -= 1
+        value[z], index[z] = own, i
+    sums[0] = 0.0
+    for k in range(width):
+        sums[k + 1] = sums[k] + value[k]
+
+
+@compiled
+def _lows(
+    a: Floats, e: Floats, s: Floats, prices: Floats, index: Ints, cutoff: float
+) -> tuple[Floats, Floats]:
+    """Bound the values of the sets of 1, 2, ... requests; return the p and q that prove it.
+
+    The list ends where larger sets cannot get below the cutoff.
+    """
+    n = index.size
+    lows, at = np.empty(n, dtype=np.float64), np.empty((n, 2), dtype=np.float64)
+    mean_a, mean_e, total = 0.0, 0.0, 0.0
+    for i in index:
+        mean_a += a[i] / n
+        mean_e += e[i] / n
+        total += prices[i]
+    least, slope = np.empty(n, dtype=np.float64), np.empty((n + 1, 2), dtype=np.float64)
+    p, q = 0.0, 0.0
+    for r in range(1, n + 1):
+        p, q = max(p, 0.5 * r * mean_a), max(q, 0.5 * r * mean_e)
+        low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
+        while low < cutoff and 0.0 < p * p + q * q < 4.0 * total:
+            more, other = _low(a, e, s, prices, index, 2.0 * p, 2.0 * q, r, least, slope)
+            if more < low:
+                break
+            low, larger, p, q = more, other, 2.0 * p, 2.0 * q
+        if low < cutoff:
+            low, larger, p, q = _climb(a, e, s, prices, index, p, q, r, cutoff, least, slope)
+        lows[r - 1], at[r - 1, 0], at[r - 1, 1] = low, p, q
+        if larger >= cutoff:
+            return lows[:r], at[:r]
+    return lows, at
+
+
+@compiled(writes="least slope")
+def _low(
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    index: Ints,
+    p: float,
+    q: float,
+    r: int,
+    least: Floats,
+    slope: Floats,
+) -> tuple[float, float]:
+    """Bound the values of sets of r requests, and of r or more; fill in the slope, at last."""
+    taken, others = 0, 0.0
+    for i in index:
+        m = p * a[i] + q * e[i]
+        own = 2.0 * m - prices[i] + lateness(m, s[i])
+        if taken == r:
+            if own >= least[r - 1]:
+                others += min(own, 0.0)
+                continue
+            taken -= 1
+            others += min(least[taken], 0.0)
+        z = taken
+        while z > 0 and least[z - 1] > own:
+            least[z], slope[z, 0], slope[z, 1] = least[z - 1], slope[z - 1, 0], slope[z - 1, 1]
+            z -= 1
+        steep = 2.0 if m <= s[i] else 2.0 * m / s[i]
+        least[z], slope[z, 0], slope[z, 1] = own, steep * a[i], steep * e[i]
+        taken += 1
+    total, slope[r, 0], slope[r, 1] = -p * p - q * q, -2.0 * p, -2.0 * q
+    for k in range(taken):
+        total += least[k]
+        slope[r, 0] += slope[k, 0]
+        slope[r, 1] += slope[k, 1]
+    return total, total + others
+
+
+@compiled(writes="least slope")
+def _climb(
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    index: Ints,
+    p: float,
+    q: float,
+    r: int,
+    cutoff: float,
+    least: Floats,
+    slope: Floats,
+) -> tuple[float, float, float, float]:
+    """Raise the bound on sets of r requests by the ellipsoid method, until they are ruled out.
+
+    It is concave in p and q as long as the sets that are least can be answered in time.
+    """
+    best, best_larger, best_p, best_q = -np.inf, -np.inf, p, q
+    # The ellipse is that of the matrix (x, y; y, z) around p and q.
+    x, y, z = p * p, 0.0, q * q
+    for _ in range(TRIALS):
+        step_p, step_q = 1.0 if p < 0.0 else 0.0, 1.0 if q < 0.0 else 0.0
+        if step_p + step_q == 0.0:
+            low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
+            if low > best:
+                best, best_larger, best_p, best_q = low, larger, p, q
+            if best >= cutoff:
+                break
+            step_p, step_q = slope[r, 0], slope[r, 1]
+        to_p, to_q = x * step_p + y * step_q, y * step_p + z * step_q
+        length = np.sqrt(max(step_p * to_p + step_q * to_q, 0.0))
+        if length <= CLOSE * abs(best) and best > -np.inf:
             break
+        to_p, to_q = to_p / length, to_q / length
+        p, q = p + to_p / 3.0, q + to_q / 3.0
+        # The smallest ellipse around the half that may hold better ones.
+        x = 4.0 / 3.0 * (x - 2.0 / 3.0 * to_p * to_p)
+        y = 4.0 / 3.0 * (y - 2.0 / 3.0 * to_p * to_q)
+        z = 4.0 / 3.0 * (z - 2.0 / 3.0 * to_q * to_q)
+    return best, best_larger, best_p, best_q

@@ -76,7 +76,8 @@ TABLE_I: Final = PaperFigure(
     columns={
         "setting": "Setting", "policy": "Policy", "latency": "Latency (s)",
         "completion": "Completion (s)", "both_times": "Their sum (s)",
-        "value": "Weighted scaled sum", "requests_met": "Requests in time", "jobs_met": "Jobs in time",
+        "value": "Weighted scaled sum", "requests_met": "Requests in time",
+        "jobs_met": "Jobs in time",
     },
     percent=("requests_met", "jobs_met"),
     draw=partial(

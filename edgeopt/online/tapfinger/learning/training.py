@@ -63,32 +63,11 @@ def learner(
     begin: Begin = "scratch",
     **options: Any,
 ) -> Common:
-    """Return a learner before its first update.
+    """Return a learner before its first update, ``"imitation"`` or ``"mappo"``.
 
-    Parameters
-    ----------
-    name
-        ``"imitation"`` or ``"mappo"``.
-    seed
-        Of weights and all draws.
-    starts
-        How many tasks a cluster may start in a slot.
-    teacher
-        What is imitated: `ReservationSpt`, or a `LearntReservation` that is told nothing.
-    preset
-        The network, by its name in `PRESETS`.
-    updates
-        Updates for which step sizes are planned.
-    begin
-        Whether proximal policy optimisation begins with drawn weights, or with those of the
-        imitation that comes with the package, near which it stays.
-    **options
-        Of proximal policy optimisation, see `Options`.
-
-    Raises
-    ------
-    OptionError
-        If there is no such learner, setting, teacher or network.
+    `teacher` is told durations, or has learnt them from earlier runs; `begin` says whether policy
+    optimisation begins with drawn weights, or with those of the imitation that comes with the
+    package, near which it stays; further options are those of `Options`.
     """
     check_choice("name", name, ("imitation", "mappo"))
     check_choice("starts", starts, get_args(Starts))

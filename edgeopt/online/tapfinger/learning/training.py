@@ -32,9 +32,6 @@ VALIDATION: Final = range(3000, 3016)
 BOOK: Final = range(900, 908)
 """Seeds of the instances from which the teacher that is told nothing has learnt durations."""
 
-UPDATES: Final = 28
-"""Updates of a whole imitation."""
-
 
 def instances(seeds: range, starts: Starts) -> list[TapFingerInstance]:
     """Draw instances in the setting of the paper's simulations."""
@@ -59,7 +56,7 @@ def learner(
     starts: Starts = "several",
     teacher: Told = "told",
     preset: str = "small",
-    updates: int = UPDATES,
+    updates: int = 28,
     begin: Begin = "scratch",
     **options: Any,
 ) -> Common:

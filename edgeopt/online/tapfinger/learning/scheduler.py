@@ -20,9 +20,6 @@ from edgeopt.options import check_flag
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
@@ -104,9 +101,9 @@ class LearnedScheduler(Titled, IgnoresFeedback):
         return f"{self.title}, {said}" + (", greedy" if self.greedy else "")
 
     @property
-    def weights(self) -> Mapping[str, NDArray[Any]]:
-        """Weights of the network, by name."""
-        return self._known.weights
+    def trained(self) -> Checkpoint:
+        """What was learnt: weights, settings, seeds and the curve of the training."""
+        return self._known
 
     @property
     def told(self) -> Told:

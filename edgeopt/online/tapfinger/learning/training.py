@@ -81,7 +81,7 @@ def learner(
         made = Imitation(scheduler, PRESETS[preset], pool, validation, **parts)
     else:
         shipped: str = starts if teacher == "told" else "untold"
-        known = LearnedScheduler(shipped).weights if begin == "imitation" else None
+        known = LearnedScheduler(shipped).trained.weights if begin == "imitation" else None
         made = Mappo(
             PRESETS[preset], pool, validation, options=Options(**options), begin=known,
             anchor=known, **parts,

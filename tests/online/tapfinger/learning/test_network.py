@@ -17,6 +17,7 @@ from edgeopt.online.tapfinger.learning.network import (
     Seen,
     bundles,
     embed,
+    graph_of,
     may_give,
     places,
 )
@@ -44,6 +45,26 @@ def test_order_of_places_and_clusters_does_not_matter(name):
     np.testing.assert_allclose(turned, before[:, [2, 0, 1]], atol=1e-5)
     for one, other in ((wants.cluster, others.cluster), (wants.pending, others.pending)):
         np.testing.assert_allclose(other, one[:, [2, 0, 1]], atol=1e-4)
+
+
+def test_tasks_hear_the_clusters_on_which_they_are_pending():
+    seen, form = rounds(), replace(SMALL, layers=1)
+    w = {name: part for name, part in weights().items() if not name.startswith("1.")}
+    _, N, _ = seen.node.shape
+    near = graph_of(NumpyBackend, seen).near
+    real = seen.pending[..., 2] < 0.5
+    assert near[real].any(-1).all()
+    assert not near[real].all()
+
+    def tasks(of):
+        return embed(NumpyBackend, w, "", form, of)[1]
+
+    for n in range(N):
+        other = seen.cluster.copy()
+        other[:, n] += 1.0
+        moved = np.abs(tasks(seen._replace(cluster=other)) - tasks(seen)).max(-1) > 1e-5
+        assert not (moved & ~near[..., n])[real].any()
+        assert (moved & near[..., n])[real].sum() > 0.9 * near[..., n][real].sum()
 
 
 def test_empty_places_and_rows_change_nothing():

@@ -22,7 +22,9 @@ FOLDER = Path(scheduler.__file__).parent
 FRESH = range(7000, 7006)
 
 
-@pytest.mark.parametrize(("name", "within"), [("several", 1.05), ("single", 1.10), ("untold", 1.05)])
+@pytest.mark.parametrize(
+    ("name", "within"), [("several", 1.05), ("single", 1.10), ("untold", 1.05)]
+)
 def test_sampled_actions_are_nearly_as_good_as_the_teacher(name, within):
     instances = [generate(rng=seed, single_start=name == "single") for seed in FRESH]
     known = Checkpoint.load(FOLDER / f"{name}.safetensors", system="tapfinger")

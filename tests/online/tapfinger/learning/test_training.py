@@ -163,6 +163,8 @@ def test_targets_are_those_of_a_double_loop(per_slot, reward, monkeypatch):
     assert set(np.unique(discount)) <= ({0.0, 0.9, 1.0} if per_slot else {0.0, 0.9})
     assert set(np.unique(decay)) <= ({0.95, 1.0} if per_slot else {0.95})
     assert any((np.asarray(one[2]) == 0.0).any() for one in seen)
+    for at in (2, 3):  # rounds within a slot count fully where slots are discounted
+        assert any((np.asarray(one[at]) == 1.0).any() for one in seen) == per_slot
     target = np.zeros(gains.shape)
     for t in range(len(gains)):
         weight = np.ones(gains.shape[1:])

@@ -72,7 +72,7 @@ LEARNERS: Final = (
     LearnerEntry(
         "mappo+imitation",
         "Policy optimisation after imitation",
-        partial(_learner, "mappo", begin="imitation"),
+        partial(_learner, "mappo", begin="imitation", entropy=0.0),
         updates=64,
         every=16,
         heading=HEADING,

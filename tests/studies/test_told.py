@@ -38,7 +38,7 @@ def test_every_policy_says_what_it_is_told() -> None:
     assert set(told.values()) == set(get_args(Told))
     nothing = {name for name, what in told.items() if what == "nothing"}
     tiresias = {"tiresias", "tiresias+elastic", "tiresias+containers"}
-    assert nothing == tiresias | {"learnt", "learnt+kept", "random", "min"}
+    assert nothing == tiresias | {"learnt", "learnt+kept", "random", "min", "imitation+untold"}
 
 
 def test_tables_say_it(small: Study, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ That the learned policy converges, or beats another one, has no check: it is mea
 
 from __future__ import annotations
 
-from edgeopt.bounds.tapfinger import conflicts, lower, program
+from edgeopt.bounds.tapfinger import conflicts, embeddings, lower, program
 from edgeopt.bounds.tapfinger import program as accumulation
 from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
@@ -19,6 +19,7 @@ CLAIMS = (
     *program.CLAIMS,
     *accumulation.CLAIMS,
     *conflicts.CLAIMS,
+    *embeddings.CLAIMS,
     *lower.CLAIMS,
 )
 """All claims."""

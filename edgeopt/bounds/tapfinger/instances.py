@@ -121,6 +121,11 @@ def overtaken(slots: int = 3) -> TapFingerInstance:
     )
 
 
+def two_kinds() -> TapFingerInstance:
+    """Let two tasks of different kinds and equal smallest bundles wait for the only cluster."""
+    return overtaken().replace(arrival=np.array([0, 0]))
+
+
 def one_gpu(noise: float = 0.1) -> TapFingerInstance:
     """Return an instance whose only task has a GPU and takes 21 slots without noise."""
     return mixed_bundles(gpus=1).replace(noise=noise)

@@ -10,6 +10,7 @@ from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
+from edgeopt.online.tapfinger.learning.scheduler import LearnedScheduler
 from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
 from edgeopt.online.tapfinger.policies.learnt import LearntReservation
 from edgeopt.online.tapfinger.policies.optimus import Optimus
@@ -24,6 +25,7 @@ __all__ = [
     "Decision",
     "FutureRollout",
     "Held",
+    "LearnedScheduler",
     "LearntReservation",
     "Min",
     "Optimus",

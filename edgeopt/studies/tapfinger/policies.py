@@ -180,6 +180,9 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     ("reservation", "Reservation", "ReservationSpt", "own", {}, FIXED),
     ("learnt", "Learnt, fresh book", "LearntReservation", "own", {}, FIXED),
     ("learnt+kept", "Learnt, kept book", "LearntReservation", "own", {}, FIXED),
+    ("imitation", "Imitation, told", "LearnedScheduler", "own", {}, FIXED),
+    ("imitation+untold", "Imitation, untold", "LearnedScheduler", "own", {"checkpoint": "untold"},
+     FIXED),
     ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
     ("rolling", "Rolling horizon", "RollingHorizon", "own", {}, FIXED),
     ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
@@ -247,7 +250,13 @@ def _kept(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
     return policy.after(simulate(environment, policy, rng=0, runs=1, record=True))
 
 
-_MADE: Final = {"rolling": _rolling, "learnt+kept": _kept}
+def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online.tapfinger import LearnedScheduler
+
+    return LearnedScheduler("single" if instance.single_start else "several")
+
+
+_MADE: Final = {"rolling": _rolling, "learnt+kept": _kept, "imitation": _imitation}
 """Policies that depend on the instance."""
 
 POLICIES = tuple(
@@ -257,7 +266,10 @@ POLICIES = tuple(
         _MADE.get(name) or made("edgeopt.online.tapfinger", kind, **options),
         edition=edition,
         bound=bound,
+        # Networks are made for the kinds and bundles of the paper's simulations.
+        learned=kind == "LearnedScheduler",
+        default=kind != "LearnedScheduler",
     )
     for name, title, kind, edition, options, bound in _FORMS
 )
-"""The paper's baselines in their forms, and the schedulers that need no training."""
+"""The paper's baselines in their forms, schedulers that need no training, and learnt ones."""

@@ -23,6 +23,7 @@ from edgeopt.studies.system import (
     System,
 )
 from edgeopt.studies.tapfinger.gantt import GANTT
+from edgeopt.studies.tapfinger.learners import LEARNERS
 from edgeopt.studies.tapfinger.load import ACCUMULATION, LOAD
 from edgeopt.studies.tapfinger.log import CLUSTERS_LOG, METRICS, TASKS_LOG
 from edgeopt.studies.tapfinger.means import FLOW_TIMES, MEANS
@@ -261,6 +262,7 @@ SYSTEM = System(
     ),
     claims=Claims("tapfinger"),
     figures=Named(registry.FIGURES, "tapfinger"),
+    learners=LEARNERS,
     reporting=Reporting(
         metrics=METRICS,
         pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),

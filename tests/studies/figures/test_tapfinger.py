@@ -193,7 +193,7 @@ def test_rows_say_what_policies_are_told(three: Outcome, containers: Outcome) ->
         assert outcome.paper_figure.columns["told"] == "Told"
         told = outcome.rows.groupby("policy")["told"].unique().map(list)
         for name, what in told.items():
-            knows = name == "reservation" or "optimus" in str(name)
+            knows = name in ("reservation", "imitation") or "optimus" in str(name)
             assert what == ["durations" if knows else "nothing"]
 
 

@@ -198,6 +198,11 @@ def features(instance: TapFingerInstance, seen: Round) -> Observation:
         If more tasks are in service on a cluster than it has room for, since some are paused:
         rows for them would have no end.
     """
+    return Observation(*(part[0] for part in encoded(instance, seen)[0]))
+
+
+def encoded(instance: TapFingerInstance, seen: Round) -> tuple[Observation, Ints]:
+    """Return the `features` of a round, as one of several, and the bundles it allows."""
     observation, boxes = room_for(instance, 1)
     if not encode(TapFingerEpisode.resumed(instance, seen).batch.state, 0, observation, boxes):
         most = observation.running.shape[2]
@@ -205,7 +210,7 @@ def features(instance: TapFingerInstance, seen: Round) -> Observation:
             f"slot {seen.slot}: more than {most} tasks are in service on a cluster, some of them "
             "paused: there are no rows for them"
         )
-    return Observation(*(part[0] for part in observation))
+    return observation, boxes
 
 
 def action_of(seen: Round, decision: Decision) -> Ints:

@@ -102,6 +102,17 @@ class Session:
         Number of scenarios side by side.
     **options
         Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
+
+    Attributes
+    ----------
+    instance
+        One that is like those of all runs.
+    environments
+        Environment of each scenario.
+    batch
+        The scenarios.
+    boxes
+        Bundles that may be given to each task now, see `encode`, shape [E, N, P, 4].
     """
 
     def __init__(self, truth: Truth, count: int = 1, **options: Any) -> None:
@@ -109,8 +120,8 @@ class Session:
         self.instance = self._draw(np.random.default_rng(0))
         environment = TapFingerEnvironment(self.instance, preemption=False, **options)
         self.environments = [environment] * count
-        self._batch = environment.batch(count)
-        self._observation, self._boxes = room_for(self.instance, count)
+        self.batch = environment.batch(count)
+        self._observation, self.boxes = room_for(self.instance, count)
         self._score = np.ones((count, self.instance.clusters))
         self._begun = False
 
@@ -122,14 +133,18 @@ class Session:
     @property
     def episode(self) -> TapFingerEpisode:
         """The run of the first scenario, with which the environment gathers a trajectory."""
-        if not self._begun:
-            raise OptionError("no run is open: reset the environment first")
-        return TapFingerEpisode(self._batch, 0, Tasks.of(self.environment.truth))
+        return self.run(0)
 
     @property
     def seen(self) -> Round | None:
         """The round to decide in the first scenario, None if it is over or has not begun."""
         return self.episode.observe() if self._begun else None
+
+    def run(self, e: int) -> TapFingerEpisode:
+        """Return the run of a scenario as it is now."""
+        if not self._begun:
+            raise OptionError("no run is open: reset the environment first")
+        return TapFingerEpisode(self.batch, e, Tasks.of(self.environments[e].truth))
 
     def _draw(self, rng: np.random.Generator) -> TapFingerInstance:
         return self._truth if isinstance(self._truth, TapFingerInstance) else self._truth(rng)
@@ -138,17 +153,17 @@ class Session:
         """Begin runs anew: each draws its instance, unless it is fixed, and then its scenario."""
         for e, rng in streams.items():
             truth = self._draw(rng)
-            if truth is not self.instance:
+            if truth is not self.environments[e].truth:
                 for name in _SAME:
                     if not np.array_equal(getattr(self.instance, name), getattr(truth, name)):
                         says = "must be the same in every instance that is drawn"
                         raise OptionError(f"{name}: {says}")
                 self.environments[e] = replace(self.environments[e], truth=truth)
             seed = int(self.environments[e].scenarios(rng, 1)[0])
-            self._batch.open(e, truth, seed)
+            self.batch.open(e, truth, seed)
         self._begun = True
         step = self._empty()
-        _pass(self._batch.state, step, self._boxes)
+        _pass(self.batch.state, step, self.boxes)
         return step
 
     def step(self, action: ArrayLike, score: ArrayLike | None = None) -> Step:
@@ -160,13 +175,13 @@ class Session:
             if wanted.shape != self._score.shape or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
                 raise OptionError(f"score: must have shape [{count}, {clusters}] and lie in [0, 1]")
         step = self._empty()
-        e, n, lacking = _step(self._batch.state, chosen, wanted, step, self._boxes)
+        e, n, lacking = _step(self.batch.state, chosen, wanted, step, self.boxes)
         if n >= 0:
             raise no_such(n, chosen[e])
         if e >= 0 or not self._begun:
             raise OptionError("no run is open: reset the environment first")
         if lacking >= 0:
-            self._batch.drive(lambda state: int(_pass(state, step, self._boxes)))
+            self.batch.drive(lambda state: int(_pass(state, step, self.boxes)))
         return step
 
     def _empty(self) -> Step:

@@ -18,6 +18,7 @@ from edgeopt.studies.tapfinger.figures.setting import (
     FREE,
     LEARNED,
     MIXED,
+    OTHERS,
     SERIES,
     SEVERAL,
     SINGLE,
@@ -96,7 +97,7 @@ def _boxes(
     axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str, str], *, told: bool
 ) -> None:
     """Draw a box for each policy, and to the right what it is told."""
-    names = {name: f"{LEARNED[name]}, not built yet" for name in setting.learned}
+    names = {name: f"{LEARNED[name]}, recorded" for name in setting.learned}
     names |= setting.policies
     reach: list[float] = []
     if told:
@@ -161,7 +162,7 @@ def completion_figure(
         draw=partial(_draw, settings={"boxes": setting}, series=series),
         takeaway=said(
             "Mean completion times lie between {best:3} slots ({best.title}) and {worst:3} "
-            "({worst.title}); {learner}, not built yet, was recorded with {recorded:3}",
+            "({worst.title}); {learner} was recorded with {recorded:3}",
             best=extreme("min", "value", setting.policies, part="mean"),
             worst=extreme("max", "value", setting.policies, part="mean"),
             learner=LEARNED[learner],
@@ -350,7 +351,7 @@ FIGURES: Final = (
     completion_figure(
         "8", "compared with multi-agent learning without graph and pointer",
         replace(SINGLE, learned=("tapfinger", "vanilla"), baselines=(),
-                others=("random", "min", "reservation")),
+                others=("random", "min", "reservation", "imitation")),
         caveats=["The paper compares two learned policies. Policies that do not learn are shown "
                  "with them."],
     ),
@@ -368,11 +369,11 @@ FIGURES: Final = (
     completion_figure(
         "13", "compared with TapFinger without HAN",
         replace(SEVERAL, learned=("tapfinger", "no_han"), baselines=("optimus+swapped",),
-                others=("optimus", "reservation")),
+                others=("optimus", "reservation", "imitation", "imitation+untold")),
     ),
     completion_figure(
         "14", "compared with TapFinger without pointer, on tasks of 1 and 10 slots",
-        replace(SEVERAL, recorded="pointer", options={"workload": "pointer"},
+        replace(SEVERAL, recorded="pointer", options={"workload": "pointer"}, others=OTHERS,
                 learned=("tapfinger", "no_pointer"), open=(FIT, *FREE)),
         further=[
             Published(

@@ -1,0 +1,83 @@
+"""The learners of TapFinger, and what they are compared with on the validation seeds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.learners import LearnerEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HEADING: Final = "Mean flow time (slots)"
+
+_STARTS: Final = ("several", "single")
+_PRESETS: Final = ("small", "no_han", "no_pointer", "vanilla", "no_self_loops", "no_void_place")
+
+
+def _learner(name: str, **options: Any) -> Any:
+    from edgeopt.online.tapfinger.learning.training import learner
+
+    return learner(name, **options)
+
+
+def _references(learner: Any) -> Mapping[str, float]:
+    """Return mean flow times of the teacher, or of the scheduler that is told durations."""
+    from edgeopt.online import simulate
+    from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
+
+    teacher = getattr(learner, "teacher", None)
+    policies = [ReservationSpt()] if teacher is None else [teacher.policy]
+    return {
+        policy.title: float(
+            np.mean(
+                [
+                    simulate(TapFingerEnvironment(one), policy, rng=0, runs=1).mean_flow_time()
+                    for one in learner.validation
+                ]
+            )
+        )
+        for policy in policies
+    }
+
+
+LEARNERS: Final = (
+    LearnerEntry(
+        "imitation",
+        "Imitation",
+        partial(_learner, "imitation"),
+        updates=28,
+        every=7,
+        heading=HEADING,
+        options={
+            "preset": ("small", "no_han", "no_self_loops"),
+            "starts": _STARTS,
+            "teacher": ("told", "untold"),
+        },
+        references=_references,
+    ),
+    LearnerEntry(
+        "mappo",
+        "Policy optimisation",
+        partial(_learner, "mappo"),
+        updates=64,
+        every=16,
+        heading=HEADING,
+        options={"preset": _PRESETS, "starts": _STARTS},
+        references=_references,
+    ),
+    LearnerEntry(
+        "mappo+imitation",
+        "Policy optimisation after imitation",
+        partial(_learner, "mappo", begin="imitation", entropy=0.0),
+        updates=64,
+        every=16,
+        heading=HEADING,
+        options={"starts": _STARTS, "teacher": ("told", "untold")},
+        references=_references,
+    ),
+)
+"""What can be trained: 64 updates of policy optimisation are 65,536 rounds."""

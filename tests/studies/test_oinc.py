@@ -57,7 +57,7 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert set(table["bound"]) == {APART}
     assert (table["bound_ratio"] >= 1).all()
     every = [entry.name for entry in registry.choose(SYSTEM, "*")]
-    assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline"}
+    assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline", "kalmia+shared"}
 
 
 def test_the_weighted_scaled_sum_is_what_it_is_said_to_be(case: Case) -> None:

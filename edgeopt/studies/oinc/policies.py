@@ -216,6 +216,14 @@ POLICIES = (
         PolicyEntry(name, title, made(_ONLINE, title), edition="published", bound=APART)
         for name, title in (("ekya", "Ekya"), ("kalmia", "Kalmia"))
     ),
+    PolicyEntry(
+        "kalmia+shared",
+        "Kalmia, leftovers shared",
+        made(_ONLINE, "Kalmia", spare=0.5),
+        edition="published",
+        bound=APART,
+        default=False,
+    ),
     *(
         PolicyEntry(name, title, partial(_combined, name), edition="published", bound=APART)
         for name, title in COMBINATIONS.items()

@@ -6,15 +6,13 @@ from functools import partial
 from operator import gt, lt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
 from edgeopt.instances.oinc import generate
 from edgeopt.studies.figures import InstanceSpec, PaperFigure, Published, found, means, said, swept
 from edgeopt.studies.figures.cells import Sweep
 from edgeopt.studies.figures.drawing import bars, curves
 from edgeopt.studies.figures.reading import ahead, extreme, largest, needed, ordered, span, trend
 from edgeopt.studies.oinc.calibrated import TABLE_S1
-from edgeopt.studies.oinc.log import simulated as trajectories
+from edgeopt.studies.oinc.learning import FIGURE_2, FIGURE_3
 from edgeopt.studies.oinc.table_one import PUBLISHED
 from edgeopt.studies.wording import uncapitalised
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.figures.reading import Sense
     from edgeopt.studies.result import Case
     from edgeopt.studies.sweeps import Cell
@@ -38,10 +35,6 @@ _ALL: Final = _THREE | {
     "near+zhang": "A_inf & Zhang",
 }
 """Those of its table and its run times."""
-
-_UNLEARNED: Final = {
-    "near+density": "Search in every slot", "greedy+density": "Greedy", "liu+density": "Liu",
-}  # fmt: skip
 
 _OPEN: Final = (
     "The paper does not give its trace of activity. Here each device switches on and off at random "
@@ -83,87 +76,6 @@ def _averages(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     metrics = ("value", "scaled", "latency", "completion", "both_times", *_SHARES)
     return means(table, metrics, by, shares=_SHARES)
 
-
-def mean_reward(trajectory: OincTrajectory) -> float:
-    """Return the mean reward per slot that the learned policy is to maximise.
-
-    The reward of a slot is the mean over its requests of minus their latency in seconds, and of
-    minus 3 for each that is late. Slots without requests do not count.
-    """
-    earned = -trajectory.counted_latency - 3.0 * ~trajectory.met
-    _, place, count = np.unique(trajectory.slot, return_inverse=True, return_counts=True)
-    summed = np.array([np.bincount(place, run) for run in earned])
-    return float((summed / count).mean())
-
-
-def rewards(case: Case) -> dict[str, Any]:
-    """Return reward, mean latency and share in time of the one policy of a case."""
-    [trajectory] = trajectories(case).values()
-    return {
-        "reward": mean_reward(trajectory),
-        "latency": float(trajectory.mean_latency().mean()),
-        "requests_met": float(trajectory.request_success().mean()),
-    }
-
-
-def _learning(
-    number: str, what: str, metrics: Mapping[str, str], takeaway: Callable[[pd.DataFrame], str],
-    published: Mapping[str, str | float], caption: str = "",
-) -> PaperFigure:  # fmt: skip
-    """Return a figure over the episodes of training, with policies that do not learn."""
-    return PaperFigure(
-        number=number,
-        title=f"{what} of the learned policy over the episodes of training",
-        cells=partial(_cells, policies=_UNLEARNED, draws=(4, 10), reading=rewards),
-        rows=partial(
-            means, metrics=("reward", "latency", "requests_met"), by=("policy",),
-            shares=("requests_met",), signed=("reward",),
-        ),
-        columns={
-            "policy": "Policy", "reward": "Reward of a slot (s)", "latency": "Latency (s)",
-            "requests_met": "Requests in time",
-        },
-        percent=("requests_met",),
-        draw=partial(
-            bars, metrics=metrics,
-            titles={"learned": "Learned policy (not built yet)"} | _UNLEARNED,
-        ),
-        takeaway=takeaway,
-        published=[Published(line, value, None) for line, value in published.items()],
-        caveats=(
-            "No policy is learned yet, so there is no curve over the episodes of training. The "
-            "bars show policies that do not learn; all of them retrain with A_ret.",
-            *_OPEN,
-        ),
-        caption=caption,
-    )  # fmt: skip
-
-
-_FIGURE_2 = _learning(
-    "2",
-    "reward",
-    {"reward": "mean reward of a slot (s)"},
-    said(
-        "Without learning, {best.title} has the highest reward, {best:3} s a slot; the learned "
-        "policy is not built yet",
-        best=extreme("max", "reward", _UNLEARNED),
-    ),
-    {"the reward over the episodes": "rises, then is stable", "episodes until it is stable": 2000},
-    "The reward counts minus the latency of requests, and minus 3 s for each that is late. ",
-)
-
-_FIGURE_3 = _learning(
-    "3",
-    "success rate and latency",
-    {"latency": "mean latency (s)", "requests_met": "share of requests in time"},
-    said(
-        "Without learning, the shortest mean latency is {fast:3} s ({fast.title}), the largest "
-        "share of requests in time {sure:%} ({sure.title}); the learned policy is not built yet",
-        fast=extreme("min", "latency", _UNLEARNED),
-        sure=extreme("max", "requests_met", _UNLEARNED),
-    ),
-    {"the mean latency over the episodes": "falls", "the success rate over the episodes": "rises"},
-)
 
 _TIMES: Final = {"latency": "latency", "completion": "completion", "both_times": "sum"}
 _PUBLISHED: Final = {
@@ -356,8 +268,8 @@ _FIGURE_11 = PaperFigure(
 _MORE: Final = "as OINC with 10: Ekya with 14 and Kalmia with 12"
 
 PAPER_FIGURES: Final = (
-    _FIGURE_2,
-    _FIGURE_3,
+    FIGURE_2,
+    FIGURE_3,
     _TABLE_I,
     _over("4", _SUM, _DEVICES, gain=0.237, course="rises with the devices"),
     _over("5", _RATE, _DEVICES, gain=0.332, course="falls with the devices"),

@@ -189,6 +189,13 @@ def _oinc(
     )
 
 
+def _learned(samples: int, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online.oinc import Oinc
+    from edgeopt.online.oinc.learning import InsertionActor
+
+    return Oinc(inference=InsertionActor(samples=samples))
+
+
 def _combined(name: str, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
     from edgeopt.online import oinc
 
@@ -211,6 +218,19 @@ POLICIES = (
             default=default,
         )
         for name, title, options, default in _OINC
+    ),
+    *(
+        PolicyEntry(
+            name,
+            "OINC, learned",
+            partial(_learned, samples),
+            variant=variant,
+            edition="improved",
+            bound=APART,
+            learned=True,
+            default=False,
+        )
+        for name, variant, samples in (("learned", "", 1), ("learned+nine", "best of nine", 9))
     ),
     *(
         PolicyEntry(name, title, made(_ONLINE, title), edition="published", bound=APART)

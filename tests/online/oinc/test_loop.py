@@ -16,6 +16,7 @@ from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex, NearOptimalInference
+from edgeopt.online.oinc.learning import InsertionActor
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
@@ -240,7 +241,10 @@ def test_what_comes_later_changes_nothing_before() -> None:
     instance = generate(sites=3, devices=6, slots=12, jobs=2, rng=4)
     size = np.vstack([instance.request_size[:6], 2.0 * instance.request_size[6:]])
     changed = instance.replace(request_size=size)
-    for inference in (Tossing(), NearOptimalInference(), GreedyConvex(rule="first-fit")):
+    for inference in (
+        Tossing(), NearOptimalInference(), GreedyConvex(rule="first-fit"), InsertionActor(),
+        InsertionActor(samples=3),
+    ):  # fmt: skip
         policy = Oinc(inference=inference)
         runs = [
             simulate(OincEnvironment(one), policy, runs=1, rng=3).latency

@@ -13,12 +13,13 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
 from edgeopt.studies.figures import NOT_BUILT, Outcome, reproduce
 from edgeopt.studies.figures.reading import ahead, largest, needed, trend, where
-from edgeopt.studies.oinc.figures import PAPER_FIGURES
-from edgeopt.studies.oinc.figures.learned import mean_reward
+from edgeopt.studies.oinc.figures import PAPER_FIGURES, learned
 from edgeopt.studies.oinc.figures.setting import ALL, FITTED, SETTINGS
 from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.figures import Reproduction
 
@@ -43,12 +44,29 @@ def simulated(
     return simulate(OincEnvironment(instance), policy, rng=0, runs=1)
 
 
-def test_a_learned_policy_shows_that_it_is_not_built() -> None:
-    cells = PAPER_FIGURES[0].cells(True)[:2]
-    outcome = Outcome(PAPER_FIGURES[0], PAPER_FIGURES[0].rows(run_cells(cells, progress=False)), 2)
-    assert [line["computed"] for line in outcome.lines] == [NOT_BUILT] * 2
-    assert np.isfinite(outcome.rows["reward"]).all()
-    assert "not built yet" in outcome.paper_figure.takeaway(outcome.rows)
+def test_learning_curves_are_those_of_the_package() -> None:
+    code, points = learned.kept()
+    assert len(code) == 64
+    [two, _] = learned.FIGURE_2, learned.FIGURE_3
+    rows = two.rows(run_cells(two.cells(True), progress=False))
+    own = rows[rows["policy"] == "insertion"].sort_values("episodes")
+    for row in own.to_dict("records"):
+        at = [
+            one.reward for one in points
+            if (one.policy, one.episodes) == ("insertion", row["episodes"])
+        ]  # fmt: skip
+        assert len(at) >= 3
+        assert row["reward"] == pytest.approx(np.median(at))
+    assert {one.policy for one in points} == {*learned.LEARNED, *learned.FIXED}
+    outcome = Outcome(two, rows, 2)
+    assert NOT_BUILT not in [line["computed"] for line in outcome.lines]
+    assert f"{own['reward'].iloc[-1]:.3f}" in two.takeaway(rows)
+
+
+def test_the_file_of_curves_reads_as_it_was_written(tmp_path: Path) -> None:
+    points = [learned.Point("sac-d", 1, 25.6, -1.5, 0.7, 0.7)]
+    path = learned.written(points, tmp_path / "curves.csv")
+    assert learned.kept(path) == (learned.code(), points)
 
 
 def test_published_times_of_the_table_add_up() -> None:
@@ -161,16 +179,6 @@ def test_published_lines_stand_beside_what_the_rows_say(devices: Reproduction) -
         assert line["published"] == 0.237
         assert line["computed"] == pytest.approx(max(savings), rel=1e-12)
         assert line["verdict"] == ("agrees" if abs(max(savings) - 0.237) <= 0.0237 else "differs")
-
-
-def test_reward_is_counted_per_slot() -> None:
-    run = simulated(3, 50, Kalmia())
-    assert not run.met.all()
-    slots: dict[int, list[float]] = {}
-    for slot, latency, slo in zip(run.slot, run.latency[0], run.slo, strict=True):
-        slots.setdefault(int(slot), []).append(-latency - 3 * (latency > slo * (1 + 1e-9)))
-    expected = np.mean([np.mean(earned) for earned in slots.values()])
-    assert mean_reward(run) == pytest.approx(expected, rel=1e-12)
 
 
 def test_statements_hold_for_any_outcome() -> None:

@@ -1,0 +1,218 @@
+"""The insertion actor: a learnt way to answer the requests of a slot, run without PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from edgeopt.errors import InputError
+from edgeopt.learning import Checkpoint
+from edgeopt.models.oinc.slot import evaluate
+from edgeopt.models.oinc.slot.search import measure
+from edgeopt.online.oinc.learning.placing import FEATURES, place, places
+from edgeopt.online.oinc.parts import Part
+from edgeopt.options import check_kind, check_real, check_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+SHIPPED: Final = Path(__file__).with_name("insertion.safetensors")
+"""The file of the checkpoint that comes with the package."""
+
+HIDDEN: Final = 32
+"""Width of both hidden layers."""
+
+MISSED: Final = 3.0
+"""What a missed objective counts with in the reward of Zeng et al., s."""
+
+_LAYERS: Final = (len(FEATURES), HIDDEN, HIDDEN, 1)
+
+
+def shapes() -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights by name."""
+    found: dict[str, tuple[int, ...]] = {"greed": (1,)}
+    for layer, out in enumerate(_LAYERS[1:]):
+        found[f"network.{layer}.weight"] = (out, _LAYERS[layer])
+        found[f"network.{layer}.bias"] = (out,)
+    return found
+
+
+def in_order(weights: Mapping[str, NDArray[Any]]) -> tuple[Floats, ...]:
+    """Return the weights as `place` takes them, [in, out] and [out] by layer, and the greed."""
+    layers = [
+        weights[f"network.{layer}.{part}"]
+        for layer in range(len(_LAYERS) - 1)
+        for part in ("weight", "bias")
+    ]
+    return tuple(
+        np.ascontiguousarray(array.T, dtype=np.float64) for array in (*layers, weights["greed"])
+    )
+
+
+def terms_of(problem: SlotProblem) -> Floats:
+    """Return what each request adds to the sums of each site, shape [n, J, 5]."""
+    return measure(
+        problem.transmission, problem.computation, problem.slo, problem.weight, problem.room
+    )
+
+
+_NO_NOISE: Final = np.zeros((0, 0))
+
+
+def placed(
+    weights: tuple[Floats, ...], terms: Floats, slo: Floats, noise: Floats = _NO_NOISE
+) -> Ints:
+    """Return the site of every request, shape [n], scores being raised by noise."""
+    site = np.empty(slo.size, dtype=np.int64)
+    if site.size:
+        nothing, none = np.zeros((0, 0, 0)), np.zeros(0, dtype=np.int64)
+        place(terms, slo, places(terms, slo), *weights, noise, site, nothing, none)
+    return site
+
+
+def reward_of(plan: SlotPlan, missed: float = MISSED) -> float:
+    """Return the reward of Zeng et al. (4): minus mean latency, and minus a constant if missed."""
+    return -float(np.mean(plan.latency + missed * ~plan.met))
+
+
+def measured(plans: Sequence[SlotPlan]) -> dict[str, float]:
+    """Return the mean reward of slots, and mean latency and share in time of their requests."""
+    return {
+        "reward": float(np.mean([reward_of(plan) for plan in plans])),
+        "latency": float(np.mean(np.concatenate([plan.latency for plan in plans]))),
+        "requests_met": float(np.mean(np.concatenate([plan.met for plan in plans]))),
+    }
+
+
+@cache
+def shipped() -> Checkpoint:
+    """Return the checkpoint that comes with the package.
+
+    Returns
+    -------
+    Checkpoint
+        Of an insertion actor, with the record of its training.
+    """
+    return Checkpoint.load(SHIPPED, system="oinc", learner="insertion")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InsertionActor(Part):
+    r"""Place requests one after the other by a learnt score, then give every site its best shares.
+
+    Large requests with short objectives come first, each to the site where its marginal cost
+
+    .. math:: 2 a_{ij} \sum a + a_{ij}^2 + 2 e_{ij} \sum e + e_{ij}^2, \qquad
+        a = \sqrt{w A},\ e = \sqrt{w E / \varphi},
+
+    is least. Then every request is taken out once more and goes where its score is highest: a small
+    network sees the request at a site and what lies there, and its output is lowered by how far the
+    marginal cost lies above the least one. A network of zeros leaves greedy insertion.
+
+    Since the same network scores all pairs, one checkpoint runs on instances of any size.
+
+    Parameters
+    ----------
+    checkpoint
+        What was learnt; by default what comes with the package.
+    samples
+        Plans that are made for a slot, of which the one with the highest reward is taken: the one
+        with the highest scores, and others with noise on the scores.
+    temperature
+        Scale of that noise, which has a Gumbel distribution.
+
+    Raises
+    ------
+    InputError
+        If the checkpoint is for something else.
+    OptionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Stands in place of the learned actor of Zeng et al., algorithm 3, whose inputs are those of one
+    instance and whose actions are one site per device. Shares are exact, see `evaluate`. The reward
+    is that of equation (4): minus the latency in seconds, and minus 3 for a missed objective.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> from edgeopt.online.oinc.learning import InsertionActor
+    >>> environment = OincEnvironment(generate(sites=3, devices=4, slots=20, jobs=3))
+    >>> trajectory = simulate(environment, Oinc(inference=InsertionActor()), runs=1)
+    >>> bool(trajectory.complete.all())
+    True
+    """
+
+    title: ClassVar[str] = "Insertion actor"
+
+    checkpoint: Checkpoint | None = None
+    samples: int = 1
+    temperature: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_kind("checkpoint", self.checkpoint, Checkpoint, none=True)
+        check_whole("samples", self.samples, 1)
+        check_real("temperature", self.temperature, "(0, inf)")
+        if self.checkpoint is not None:
+            made = self.checkpoint.system, self.checkpoint.learner
+            if made != ("oinc", "insertion"):
+                rule = "must be of the insertion actor of oinc"
+                raise InputError("checkpoint", rule, value=" ".join(made))
+            self.checkpoint.require(shapes())
+            if list(self.checkpoint.features) != list(FEATURES):
+                raise InputError("checkpoint", "has other features than this network sees")
+
+    @property
+    def name(self) -> str:
+        """Title, and the options of more plans than one."""
+        if self.samples == 1:
+            return self.title
+        return f"{self.title}, samples={self.samples}, temperature={self.temperature}"
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        """Whether it draws no random numbers: with one plan."""
+        return self.samples == 1
+
+    @cached_property
+    def _weights(self) -> tuple[Floats, ...]:
+        return in_order((self.checkpoint or shipped()).weights)
+
+    def start(self, instance: OincInstance) -> float:
+        """Remember the latency within which late requests should still be answered, s."""
+        return instance.refusal_latency
+
+    def answer(
+        self, memory: float, problem: SlotProblem, rng: np.random.Generator | None = None
+    ) -> tuple[SlotPlan, float]:
+        """Place the requests of a slot and share out band and CPU."""
+        terms = terms_of(problem)
+        best = evaluate(problem, placed(self._weights, terms, problem.slo), late=memory)
+        if self.samples > 1 and problem.requests:
+            assert rng is not None
+            noise = rng.gumbel(
+                scale=self.temperature,
+                size=(self.samples - 1, problem.requests, problem.sites),
+            )
+            for one in noise:
+                plan = evaluate(
+                    problem, placed(self._weights, terms, problem.slo, one), late=memory
+                )
+                if reward_of(plan) > reward_of(best):
+                    best = plan
+        return best, memory

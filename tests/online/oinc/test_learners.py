@@ -1,0 +1,311 @@
+"""The learners of OINC: their losses against explicit sums, and their training."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.oinc import generate
+from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost, evaluate, slot_problem
+from edgeopt.online.oinc.learning.credit import (
+    closed_latencies,
+    credits,
+    earned,
+    expected_cost,
+    expected_slope,
+    level_latencies,
+)
+from edgeopt.online.oinc.learning.insertion import InsertionActor, reward_of
+from edgeopt.online.oinc.learning.placing import FEATURES
+from edgeopt.online.oinc.learning.slots import Rooms, later
+from edgeopt.online.oinc.learning.training import learner
+
+# --- credit, without PyTorch -----------------------------------------------------------------
+
+
+def crowd(n: int = 5, sites: int = 3, seed: int = 0) -> SlotProblem:
+    """Draw a slot in which some objectives are missed."""
+    rng = np.random.default_rng(seed)
+    return SlotProblem(
+        rng.uniform(0.05, 0.3, (n, sites)), rng.uniform(0.02, 0.1, (n, sites)),
+        rng.uniform(0.3, 0.9, n), rng.uniform(0.5, 1.0, sites),
+    )  # fmt: skip
+
+
+def without(problem: SlotProblem, i: int) -> SlotProblem:
+    keep = np.arange(problem.requests) != i
+    return SlotProblem(
+        problem.transmission[keep], problem.computation[keep], problem.slo[keep], problem.room
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("levels", [False, True])
+def test_the_difference_is_that_of_two_evaluations_and_knows_the_best_reply(
+    seed: int, levels: bool
+) -> None:
+    problem, rng = crowd(seed=seed), np.random.default_rng(seed)
+    band, cpu = rng.integers(1, 5, (2, 5))
+
+    def total(one: SlotProblem, site: np.ndarray, keep: Any = slice(None)) -> float:
+        shares = (one, site, band[keep], cpu[keep]) if levels else (one, site)
+        found = level_latencies(*shares) if levels else closed_latencies(*shares)
+        return float(earned(found.latency, one.slo).sum())
+
+    site = rng.integers(3, size=5)
+    found = level_latencies(problem, site, band, cpu) if levels else closed_latencies(problem, site)
+    mine = credits(found, problem.slo, "difference")
+    for i in range(5):
+        keep = np.arange(5) != i
+        apart = total(problem, site) - total(without(problem, i), site[keep], keep)
+        assert mine[i] == pytest.approx(apart)
+        replies = []
+        for j in range(3):
+            other = site.copy()
+            other[i] = j
+            replies.append(total(problem, other))
+        gains = np.array(replies) - total(without(problem, i), site[keep], keep)
+        assert int(np.argmax(gains)) == int(np.argmax(replies))
+    assert credits(found, problem.slo, "global") == pytest.approx(total(problem, site) / 5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_latencies_are_those_of_their_shares(seed: int) -> None:
+    problem, rng = crowd(seed=seed), np.random.default_rng(seed)
+    site = rng.integers(3, size=5)
+    closed = closed_latencies(problem, site).latency
+    plan = evaluate(problem, site, objectives=False)
+    assert closed == pytest.approx(plan.latency)
+    band, cpu = rng.integers(1, 11, (2, 5))
+    levels = level_latencies(problem, site, band, cpu).latency
+    for i in range(5):
+        here = site == site[i]
+        v, z = band[i] / band[here].sum(), problem.room[site[i]] * cpu[i] / cpu[here].sum()
+        expected = problem.transmission[i, site[i]] / v + problem.computation[i, site[i]] / z
+        assert levels[i] == pytest.approx(expected)
+    assert closed.sum() <= levels.sum() + 1e-12
+
+
+def test_the_expected_cost_is_the_sum_over_all_assignments() -> None:
+    problem = crowd(4, 3)
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 4)
+    total = 0.0
+    for sites in product(range(3), repeat=4):
+        site = np.array(sites)
+        cost = sum(
+            closed_form_cost(
+                problem.transmission[site == j, j], problem.computation[site == j, j],
+                room=float(problem.room[j]),
+            )
+            for j in set(sites)
+        )  # fmt: skip
+        total += float(np.prod(p[np.arange(4), site])) * cost
+    assert expected_cost(problem, p) == pytest.approx(total, rel=1e-12)
+    slope, step = expected_slope(problem, p), 1e-6
+    for i, j in product(range(4), range(3)):
+        moved = [p.copy(), p.copy()]
+        moved[0][i, j] += step
+        moved[1][i, j] -= step
+        drawn = (expected_cost(problem, moved[0]) - expected_cost(problem, moved[1])) / (2 * step)
+        assert slope[i, j] == pytest.approx(drawn, rel=1e-6)
+
+
+# --- with PyTorch ----------------------------------------------------------------------------
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch")
+
+from edgeopt.learning import Checkpoint, train  # noqa: E402
+from edgeopt.learning.networks import to_arrays  # noqa: E402
+from edgeopt.learning.updates import soft_actor_loss  # noqa: E402
+from edgeopt.online.oinc.learning.insertion import in_order  # noqa: E402
+from edgeopt.online.oinc.learning.insertion_learner import (  # noqa: E402
+    Batch,
+    InsertionLearner,
+    insertion_loss,
+    surrogate,
+)
+from edgeopt.online.oinc.learning.sac import SacLearner, critic_target, factored_loss  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Rooms:
+    """Return six devices and three sites, with CPU left as it comes."""
+    instance = generate(rng=5, devices=6, sites=3, slots=240, jobs=0, duty=0.6)
+    left = np.random.default_rng(5).choice([0.6, 0.8, 1.0], (40, 3))
+    return Rooms(instance, left)
+
+
+def test_the_target_is_the_sum_over_joint_choices() -> None:
+    draw = np.random.default_rng(2)
+    log_p = torch.log_softmax(torch.tensor(draw.normal(size=(1, 6, 2))), -1)
+    first, second = (torch.tensor(draw.normal(size=(1, 6, 2))) for _ in range(2))
+    mask = torch.ones(1, 6, dtype=torch.bool)
+    found = critic_target(torch.tensor([0.3]), 0.9, log_p, first, second, 0.2, mask)
+    total, least = 0.0, torch.minimum(first, second)[0]
+    for choice in product(range(2), repeat=6):
+        picked = [(head, a) for head, a in enumerate(choice)]
+        chance = float(torch.stack([log_p[0, h, a] for h, a in picked]).sum().exp())
+        worth = sum(float(least[h, a] - 0.2 * log_p[0, h, a]) for h, a in picked) / 6
+        total += chance * worth
+    assert float(found) == pytest.approx(0.3 + 0.9 * total)
+
+
+def test_the_actor_rests_where_it_is_the_softmax_of_the_values() -> None:
+    draw = np.random.default_rng(3)
+    first, second = (torch.tensor(draw.normal(size=(4, 3, 5))) for _ in range(2))
+    mask = torch.ones(4, 3, dtype=torch.bool)
+    for logits, still in ((torch.minimum(first, second) / 0.3, True), (first, False)):
+        held = logits.clone().requires_grad_()
+        soft_actor_loss(torch.log_softmax(held, -1), first, second, 0.3, mask).backward()
+        assert bool(held.grad.abs().max() < 1e-12) == still
+
+
+def test_silent_devices_change_nothing(tiny: Rooms) -> None:
+    one = SacLearner(seed=0, updates=5, rooms=tiny, held_out=40, hidden=(8,), batch=4)
+    draw = np.random.default_rng(0)
+    rows = {
+        "inputs": torch.tensor(draw.normal(size=(4, 15)), dtype=torch.float32),
+        "mask": torch.tensor(draw.random((4, 6)) < 0.5),
+        "reward": torch.tensor(draw.normal(size=4), dtype=torch.float32),
+        "action": torch.tensor(draw.integers(3, size=(4, 6))),
+    }
+    other = rows | {"action": torch.where(rows["mask"], rows["action"], (rows["action"] + 1) % 3)}
+    found = []
+    for part in (rows, other):
+        critics, actor = one.losses(part, 0.1)
+        one.networks.zero_grad()
+        (sum(critics.values()) + actor()).backward()
+        slopes = [p.grad.clone() for p in one.networks.parameters()]
+        losses = [float(loss.detach()) for loss in (*critics.values(), actor())]
+        found.append((losses, slopes))
+    assert found[0][0] == found[1][0]
+    assert all(torch.equal(a, b) for a, b in zip(found[0][1], found[1][1], strict=True))
+    rows["mask"] = torch.zeros(4, 6, dtype=torch.bool)
+    rows["mask"][:, 0] = True
+    critics, actor = one.losses(rows, 0.1)
+    one.networks.zero_grad()
+    (sum(critics.values()) + actor()).backward()
+    for name in ("actor", "first"):
+        last = list(one.networks[name].parameters())[-1].grad.view(6, 3)
+        assert (last[1:] == 0).all()
+        assert (last[0] != 0).any()
+
+
+def test_one_device_learns_the_rewards_and_their_softmax() -> None:
+    worth = torch.tensor([0.2, 1.0, 0.5])
+    logits, values = torch.zeros(1, 1, 3, requires_grad=True), torch.zeros(1, 1, 3)
+    mask = torch.ones(3, 1, dtype=torch.bool)
+    values.requires_grad_()
+    optimiser = torch.optim.Adam([logits, values], 0.02)
+    for _ in range(600):
+        critic = factored_loss(values.expand(3, 1, 3), torch.arange(3)[:, None], worth, mask)
+        actor = soft_actor_loss(torch.log_softmax(logits, -1), values, values, 0.5, mask[:1])
+        optimiser.zero_grad()
+        (critic + actor).backward()
+        optimiser.step()
+    assert values.detach().flatten().numpy() == pytest.approx(worth.numpy(), abs=1e-2)
+    p = torch.softmax(logits.detach(), -1).flatten().numpy()
+    assert p == pytest.approx(torch.softmax(worth / 0.5, 0).numpy(), abs=1e-2)
+
+
+def test_placing_takes_the_highest_scores_of_the_network(tiny: Rooms) -> None:
+    made = InsertionLearner(seed=1, updates=9, rooms=[tiny], validation=[])
+    problems = [tiny.draw(np.random.default_rng(seed)) for seed in range(30)]
+    for noise in (0.0, 1.0):
+        weights = in_order(to_arrays(made.network))
+        batch = Batch(problems, weights, noise, np.random.default_rng(0))
+        with torch.no_grad():
+            score = made.network.double()(batch.features.double()) + batch.noise
+            made.network.float()
+            loss = insertion_loss(made.network, batch)
+        top = score.max(-1).values
+        taken = score.gather(-1, batch.chosen[:, None])[:, 0]
+        assert float((top - taken).max()) < 1e-5
+    # The loss is that of the plan which was made.
+    loads = torch.zeros(len(problems), 3, 5)
+    for row in range(len(batch.chosen)):
+        loads[batch.slot[row], batch.chosen[row]] += batch.terms[row, batch.chosen[row]]
+    expected = (surrogate(loads).sum(-1) / batch.count).mean()
+    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("insertion", {"batch": 8}),
+        ("sac-d", {"batch": 8, "hidden": (16,), "discount": 0.9, "shares": "levels"}),
+        ("sac-d", {"batch": 8, "hidden": (16,), "credit": "difference"}),
+    ],
+)
+def test_same_seed_same_weights_and_a_stop_changes_nothing(
+    tiny: Rooms, tmp_path: Any, name: str, options: dict[str, Any]
+) -> None:
+    own = (
+        {"rooms": [tiny], "validation": later(tiny, 20)[1]}
+        if name == "insertion"
+        else {"rooms": tiny, "held_out": 40}
+    )
+
+    def run(folder: str, **how: Any) -> Any:
+        made = learner(name, seed=1, updates=4, **own, **options)
+        return train(made, tmp_path / folder, updates=4, every=2, **how)
+
+    whole, again = run("a"), run("b")
+    assert whole.path.read_bytes() == again.path.read_bytes()
+    run("c", minutes=1e-9)
+    assert run("c").path.read_bytes() == whole.path.read_bytes()
+    read = Checkpoint.load(whole.path, system="oinc", learner=name)
+    assert read.instances == [tiny.instance.fingerprint()]
+    if name == "insertion":
+        InsertionActor(checkpoint=read)
+
+
+def rewards(problem: SlotProblem) -> list[float]:
+    """Return the rewards of all assignments of a slot."""
+    sites = product(range(problem.sites), repeat=problem.requests)
+    return [reward_of(evaluate(problem, np.array(site))) for site in sites]
+
+
+def test_a_tiny_instance_is_learnt(tiny: Rooms) -> None:
+    problems = later(tiny, 25)[1]
+    every = [rewards(one) for one in problems]
+    best = np.mean([max(one) for one in every])
+    made = InsertionLearner(seed=0, updates=60, batch=32, rooms=[tiny], validation=problems)
+    for _ in range(60):
+        made.update()
+    actor = InsertionActor(
+        checkpoint=Checkpoint(
+            system="oinc", learner="insertion", weights=made.weights(), features=FEATURES
+        ),
+        samples=9,
+        temperature=2.0,
+    )
+    rng = np.random.default_rng(0)
+    found = np.mean([reward_of(actor.answer(3.0, one, rng)[0]) for one in problems])
+    assert found >= best - 0.02 * abs(best)
+    sac = SacLearner(
+        seed=0, updates=120, rooms=tiny, held_out=40, hidden=(32,), rate=3e-3, batch=64,
+        credit="difference",
+    )  # fmt: skip
+    drawn = [
+        reward_of(evaluate(one, rng.integers(3, size=one.requests)))
+        for one in sac.validation
+        for _ in range(30)
+    ]
+    for _ in range(120):
+        sac.update()
+    assert sac.evaluate()["reward"] > np.mean(drawn)
+
+
+def test_options_of_learners_are_checked(tiny: Rooms) -> None:
+    with pytest.raises(OptionError, match="name"):
+        learner("ppo")
+    with pytest.raises(OptionError, match="needs discount = 0"):
+        learner("sac-d", rooms=tiny, discount=0.5, credit="own")
+    with pytest.raises(OptionError, match="shares"):
+        learner("sac-d", rooms=tiny, shares="best")
+    assert slot_problem(tiny.instance, 3).sites == 3

@@ -97,7 +97,9 @@ def test_a_run_by_hand() -> None:
     assert trajectory.mean_latency() == pytest.approx(4.25 / 3)
     assert trajectory.mean_completion().tolist() == [2.75]
     assert trajectory.mean_flow_time().tolist() == [2.25]
-    assert trajectory.scaled_sum() == pytest.approx(4.25 / 3 / 0.25 + 2.75 / 4)
+    # Weights are 1, 3 and 3 of the requests, 1 and 2 of the jobs.
+    latency, completion = (1.0 + 3 * 3.25) / 7, (1.5 + 2 * 4.0) / 3
+    assert trajectory.scaled_sum() == pytest.approx(latency / 0.25 + completion / 4)
     assert trajectory.seconds_per_decision == 1.0
     assert np.isnan(trajectory.bound).all()
     assert np.isnan(trajectory.gap()).all()

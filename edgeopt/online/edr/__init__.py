@@ -19,6 +19,7 @@ from edgeopt.online.edr.events import (
     Slot,
 )
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
+from edgeopt.online.edr.policies.learnt import RlBoth, RlRouting, RlTraining
 from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
     EdrState,
@@ -49,6 +50,9 @@ __all__ = [
     "Lyapunov",
     "Oasdr",
     "QuantileThreshold",
+    "RlBoth",
+    "RlRouting",
+    "RlTraining",
     "SaddlePoint",
     "Scenario",
     "Served",

@@ -193,6 +193,9 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], bool], ...] = (
     ("even_rate", "Even rate", "EvenRate", "own", {}, True),
     ("even_rate+free", "Even rate without reserve", "EvenRate", "own", {"reserve": None}, False),
     ("greedy", "Greedy", "Greedy", "published", {}, True),
+    ("rl", "RL", "RlBoth", "published", {}, False),
+    ("rl+lp", "RL rounds, optimal routing", "RlTraining", "own", {}, False),
+    ("rl+routing", "Scenario control, RL routing", "RlRouting", "own", {"history": False}, False),
     # These drop requests rather than exceed a cap; the others do not route by an energy budget.
     ("saddle_point+shed", "Shedding saddle point", "SaddlePoint", "improved",
      {"elastic": "shed"}, True),
@@ -206,6 +209,7 @@ POLICIES = tuple(
         title,
         made("edgeopt.online.edr", kind, **options),
         edition=edition,
+        learned=name.startswith("rl"),
         # What never exceeds a cap is bounded by what keeps all caps.
         bound=OFFLINE if name.endswith("+shed") else "",
         default=default,

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from edgeopt import study
+from edgeopt.digests import digest
 from edgeopt.instances.edr import generate
+from edgeopt.instances.edr.draw import LEARNING_MODELS
 from edgeopt.models.edr import solve_offline
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint
 from edgeopt.studies import find_system
 from edgeopt.studies.edr.figures import PAPER_FIGURES
-from edgeopt.studies.edr.figures.weeks import OWN, PRINTED, SIDES, loss_bound, on_both_sides
+from edgeopt.studies.edr.figures.weeks import OWN, PRINTED, SIDES, global_loss, on_both_sides
 from edgeopt.studies.edr.growth import cut, lost
+from edgeopt.studies.edr.losses import loss_after, measured
 from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.figures import reproduce
@@ -151,15 +154,15 @@ def test_tuned_parameters_are_set_and_stand_beside_the_default(
     )
 
 
-def test_no_interval_of_the_loss_is_below_the_least(weeks: pd.DataFrame) -> None:
+def test_no_interval_of_the_loss_is_below_0(weeks: pd.DataFrame) -> None:
     import pandas as pd
 
     own = by_default(where(weeks, policy=OWN))
     own = pd.concat([own, own.assign(draw=own["draw"] + 3)], ignore_index=True)
-    losses = [[[0.5, 0.2]] * 4] + [[[0.5, 0.1]] * 4] * (len(own) - 1)
+    losses = [[[0.5, 0.9]] * 4] + [[[0.5, 0.0]] * 4] * (len(own) - 1)
     rows = rows_of("4e", own.assign(loss=losses))
-    assert rows["bound_low"].min() == 0.1
-    assert (rows["bound_low"].isna() | (rows["bound_low"] < rows["bound_high"])).all()
+    assert rows["loss_low"].min() == 0.0
+    assert (rows["loss_low"].isna() | (rows["loss_low"] < rows["loss_high"])).all()
 
 
 def test_no_interval_of_the_fit_is_below_0(weeks: pd.DataFrame) -> None:
@@ -245,22 +248,47 @@ def test_noise_is_compared_with_the_least_and_with_the_optimum() -> None:
     assert rows.loc[-154.0, "ratio"] == pytest.approx(np.mean(ratios), rel=1e-6)
 
 
-def test_the_bound_on_the_loss_reaches_the_accuracy_with_the_last_round() -> None:
-    instance = drawn(0)
+def test_the_loss_is_the_measured_one_after_the_rounds_done() -> None:
+    instance, table = drawn(0), measured()
     assert instance.task_kind is not None
-    task = 5
+    assert (np.bincount(instance.task_kind) == 2).all()
     rounds = np.zeros((instance.frames, instance.tasks))
-    rounds[instance.deadline, range(instance.tasks)] = instance.rounds
-    rounds[instance.arrival[task], task] = 7
-    rounds[instance.deadline[task], task] -= 7
-    found = loss_bound(instance, rounds, 0.1)
-    needed = float(instance.rounds[0])
-    both = [i for i in range(instance.tasks) if instance.task_kind[i] == instance.task_kind[task]]
-    first = 0.1 * (needed + 5) / 5
-    assert [bounds[0] for bounds in found] == pytest.approx([first] * 4)
-    assert [bounds[-1] for bounds in found] == pytest.approx([0.1] * 4)
-    later = [first] * (len(both) - 1) + [0.1 * (needed + 5) / 12]
-    assert found[instance.task_kind[task]][10] == pytest.approx(np.mean(later))
+    rounds[instance.arrival] += 0.0
+    rounds[instance.deadline, range(instance.tasks)] = 30
+    rounds[instance.arrival[5], 5] = 7
+    rounds[instance.deadline[5], 5] -= 7
+    found = np.array(global_loss(instance, rounds))
+    mean = table.loss.mean(axis=2)
+    at = {done: int(np.flatnonzero(table.rounds == done)[0]) for done in (0, 7, 30)}
+    assert found[:, 0] == pytest.approx(mean[:, at[0]])
+    assert found[:, -1] == pytest.approx(mean[:, at[30]])
+    kind = instance.task_kind[5]
+    assert found[kind, 10] == pytest.approx((mean[kind, at[0]] + mean[kind, at[7]]) / 2)
+
+
+def test_measured_losses_are_of_these_networks_and_this_code() -> None:
+    table = measured()
+    module = "edgeopt.studies.edr.federated"
+    assert table.code == digest(frozenset({module}), alone=frozenset({module}))
+    assert table.command == f"python -m {module}"
+    assert table.loss.shape == (len(LEARNING_MODELS), table.rounds.size, 3)
+    assert table.loss[:, 0] == pytest.approx(np.log(10), abs=0.05)
+    assert (table.loss[:, -1] < table.loss[:, 0]).all()
+    for model, kind in zip(LEARNING_MODELS, table.kinds, strict=True):
+        assert model.name.split()[0] == kind.split(",")[0].split()[0]
+    assert loss_after(np.array([1, 0]), np.array([1e9, 15.0])) == pytest.approx(
+        [table.loss[1, -1].mean(), table.loss[0, table.rounds == 15].mean()]
+    )
+
+
+def test_networks_have_the_weights_of_the_tasks() -> None:
+    pytest.importorskip("torch", reason="training needs PyTorch")
+    from edgeopt.studies.edr.federated import KINDS, network
+
+    counts = [sum(part.numel() for part in network(kind).parameters()) for kind in KINDS]
+    assert counts[:2] == [model.parameters for model in LEARNING_MODELS[:2]]
+    # On 8 x 8 pixels the last layer is smaller.
+    assert counts[2] == 20_490 - 10 * 32 * (7**2 - 2**2)
 
 
 def test_a_quick_run_is_complete() -> None:

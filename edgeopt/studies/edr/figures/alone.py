@@ -19,7 +19,8 @@ from edgeopt.studies.edr.figures.weeks import (
     sizes,
     weeks,
 )
-from edgeopt.studies.figures import NOT_COMPARABLE, PaperFigure, Published, found, means, said
+from edgeopt.studies.edr.losses import measured
+from edgeopt.studies.figures import PaperFigure, Published, found, means, said
 from edgeopt.studies.figures.drawing import curves
 from edgeopt.studies.figures.reading import by, overall, unrolled, where
 from edgeopt.studies.pictures.canvas import INK, blank
@@ -47,20 +48,27 @@ def named(places: pd.Series) -> Any:
 
 
 def _losses(table: pd.DataFrame) -> pd.DataFrame:
-    side = ["parameters"]
+    side, trained = ["parameters"], np.array(measured().kinds)
     long = unrolled(on_both_sides(table), ["loss"], "place", side)
     long = unrolled(long, ["loss"], "step", [*side, "place"])
-    long = long.assign(kind=named(long["place"]), passed=100 * long["step"] / STEPS)
-    rows = long.rename(columns={"loss": "bound"})
-    found = means(rows, ("bound",), ("parameters", "kind", "passed"))
-    # No draw can be below the accuracy that is reached when all rounds are done.
-    return found.assign(bound_low=found["bound_low"].clip(lower=table["least_loss"].min()))
+    kind = trained[long["place"].to_numpy(dtype=int)]
+    long = long.assign(kind=kind, passed=100 * long["step"] / STEPS)
+    found = means(long, ("loss",), ("parameters", "kind", "passed"))
+    return found.assign(loss_low=found["loss_low"].clip(lower=0.0))
 
 
 _ENDS: Final[Any] = {
-    "first": overall("max", "bound", passed=0.0, parameters="tuned"),
-    "last": overall("max", "bound", passed=100.0, parameters="tuned"),
+    "first": overall("max", "loss", passed=0.0, parameters="tuned"),
+    "last": overall("max", "loss", passed=100.0, parameters="tuned"),
+    "least": overall("min", "loss", passed=100.0, parameters="tuned"),
 }  # fmt: skip
+
+
+def _falls(rows: pd.DataFrame) -> bool:
+    """Tell whether every loss at the end is below all at the start."""
+    first, last = (where(rows, passed=passed)["loss"] for passed in (0.0, 100.0))
+    return bool(last.max() < first.min())
+
 
 FIGURE_4E = PaperFigure(
     number="4e",
@@ -68,26 +76,32 @@ FIGURE_4E = PaperFigure(
     cells=_own_weeks,
     rows=_losses,
     columns={
-        "parameters": "Parameters", "kind": "Kind of task", "passed": "Window that is over (%)",
-        "bound": "Bound on loss above the least",
+        "parameters": "Parameters", "kind": "Network and pictures",
+        "passed": "Window that is over (%)", "loss": "Global loss",
     },
     draw=partial(
-        curves, x="passed", metrics={"bound": "bound on loss above the least"},
-        xlabel="window of a task that is over (%)", titles=KINDS, series="kind", logy=True,
-        panels=PANELS,
+        curves, x="passed", metrics={"loss": "global loss"},
+        xlabel="window of a task that is over (%)", series="kind", logy=True, panels=PANELS,
+        titles={kind: kind for kind in measured().kinds},
     ),
-    takeaway=said("With PROPOSED, tuned, the bound on the loss goes from {first:3} to {last:3} or "
-                  "less", **_ENDS),
+    takeaway=said("With PROPOSED, tuned, the global loss goes from {first:3} to between {least:3} "
+                  "and {last:3}", **_ENDS),
     published=[
         Published("global loss", "falls to a satisfying one",
-                  said("its bound goes from {first:3} to {last:3} or less", **_ENDS),
-                  rule=NOT_COMPARABLE)
+                  said("from {first:3} to between {least:3} and {last:3}", **_ENDS),
+                  rule=_falls, met="every one below the first at the end")
     ],
     caveats=(
         _ALONE[0],
-        "No model is trained here, so there is no loss. The figure shows the bound on its distance "
-        "from the least loss, from which the number of rounds of a task follows: it falls like "
-        "1 / (q + 5) with the rounds q done, and equals the required accuracy after all rounds.",
+        "MNIST and CIFAR-10 cannot be bundled. The networks were trained on the 1,797 handwritten "
+        "digits of 8 x 8 pixels of scikit-learn: LeNet-5 on digits enlarged to the sizes of those "
+        "two data sets, a network of two convolutions on them as they are; for CIFAR-10 each digit "
+        "has one drawn colour. Digits are dealt to four clients at random, each of which does five "
+        "steps a round on 32 of them at a rate of 0.05; the loss is the mean cross-entropy of the "
+        "averaged network on all digits, and the mean over three seeds.",
+        "Each network was trained once with one round after the other, its loss by round is "
+        "stored, and the figure reads it at the rounds that tasks have done; all clients take part "
+        "in every round.",
         *_ALONE[1:],
     ),
     caption="PROPOSED; mean over the tasks of a kind.",

@@ -12,6 +12,7 @@ import numpy as np
 from edgeopt.instances.edr import generate
 from edgeopt.studies.edr.growth import cut, lost
 from edgeopt.studies.edr.log import efficiency
+from edgeopt.studies.edr.losses import loss_after
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.figures import InstanceSpec
@@ -268,8 +269,7 @@ def _simulated(
         "served_share": float(found.served_share()[0]),
         "paid": float((found.cost + found.unserved_cost).sum()),
         "fit": lost(instance, found, np.zeros(instance.frames))[1],
-        "loss": loss_bound(instance, found.rounds[0], dict(spec.settings)["accuracy"]),
-        "least_loss": dict(spec.settings)["accuracy"],
+        "loss": global_loss(instance, found.rounds[0]),
         "frame_ms": _steps(watched.frame_seconds),
         "slot_ms": _steps(watched.slot_seconds),
         "quality": found.quality[0].tolist(),
@@ -312,20 +312,15 @@ def _by_task_kind(instance: EdrInstance, rounds: Floats, missing: Floats) -> lis
     return list(map(float, np.bincount(instance.task_kind, cost)))
 
 
-def loss_bound(instance: EdrInstance, rounds: Floats, accuracy: float) -> list[list[float]]:
-    """Bound how far each kind of task is from its least loss as its windows pass.
-
-    The bound from which the rounds of a task follow falls like 1 / (q + E) with the rounds q done,
-    where E are local steps, and is the accuracy when all rounds are.
-    """
+def global_loss(instance: EdrInstance, rounds: Floats) -> list[list[float]]:
+    """Return the loss of each kind of task as its windows pass, by the rounds that it has done."""
     assert instance.task_kind is not None
     done = np.vstack([np.zeros(instance.tasks), np.cumsum(rounds, axis=0)])
     passed = np.rint(np.linspace(0.0, 1.0, STEPS + 1)[:, None] * instance.window).astype(np.int64)
     so_far = np.take_along_axis(done, instance.arrival + passed, axis=0)
-    steps = instance.local_steps
-    bound = accuracy * (instance.rounds + steps) / (so_far + steps)
+    loss = loss_after(instance.task_kind, so_far)
     kinds = range(int(instance.task_kind.max(initial=-1)) + 1)
-    return [bound[:, instance.task_kind == kind].mean(axis=1).tolist() for kind in kinds]
+    return [loss[:, instance.task_kind == kind].mean(axis=1).tolist() for kind in kinds]
 
 
 def _steps(seconds: list[float]) -> list[float]:

@@ -1,0 +1,60 @@
+"""Which learners EDR has, and how long they train by default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from edgeopt.options import check_choice
+
+if TYPE_CHECKING:
+    from edgeopt.learning import Learner
+
+
+class Schedule(NamedTuple):
+    """How long a learner trains by default."""
+
+    updates: int
+    every: int  # updates between two evaluations
+
+
+SCHEDULES: Final = {"macro": Schedule(150, 10), "micro": Schedule(20, 5)}
+"""By name: rounds of training by deep Q-learning, routing of requests by DDPG; a minute or two of
+one processor each."""
+
+
+def learner(name: str, *, seed: int = 0, updates: int | None = None, **options: Any) -> Learner:
+    """Return a learner for :func:`edgeopt.learning.train`.
+
+    Parameters
+    ----------
+    name
+        ``"macro"`` for rounds of training, ``"micro"`` for the routing of requests.
+    seed
+        Of weights, exploration and training instances.
+    updates
+        Updates planned, by which exploration falls; by default those of `SCHEDULES`.
+    options
+        Of the learner.
+
+    Raises
+    ------
+    OptionError
+        If there is no such learner or option.
+    MissingDependencyError
+        If PyTorch is missing.
+
+    Examples
+    --------
+    >>> from edgeopt.online.edr.learning.training import SCHEDULES
+    >>> sorted(SCHEDULES)
+    ['macro', 'micro']
+    """
+    check_choice("learner", name, tuple(SCHEDULES))
+    planned = SCHEDULES[name].updates if updates is None else updates
+    if name == "macro":
+        from edgeopt.online.edr.learning.macro import RoundsLearner
+
+        return RoundsLearner(seed=seed, updates=planned, **options)
+    from edgeopt.online.edr.learning.micro import RoutingLearner
+
+    return RoutingLearner(seed=seed, updates=planned, **options)

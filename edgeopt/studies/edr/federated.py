@@ -1,0 +1,164 @@
+"""Federated averaging of small networks on digits: the table of losses behind figure 4e.
+
+Run as a program, it trains the networks and writes the table. It needs the extra ``rl``, and
+nothing else in edgeopt imports it: policies and figures only read the table.
+
+The pictures are the 1,797 handwritten digits of 8 x 8 pixels that scikit-learn carries, as MNIST
+and CIFAR-10 cannot be bundled. LeNet-5 gets them enlarged to the sizes of those two data sets, so
+that it has the weights of the instances' tasks; the small network gets them as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.digests import digest
+from edgeopt.errors import MissingDependencyError
+from edgeopt.writing import write_file
+
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    raise MissingDependencyError("training needs PyTorch: install edgeopt[rl]") from error
+
+TABLE: Final = Path(__file__).parent / "losses.csv"
+"""Where the table is kept."""
+
+MODULE: Final = "edgeopt.studies.edr.federated"
+"""This module, also when it runs as a program."""
+
+CLIENTS: Final = 4
+STEPS: Final = 5
+BATCH: Final = 32
+RATE: Final = 0.05
+SEEDS: Final = (0, 1, 2)
+ROUNDS: Final = 330
+SHOWN: Final = (*range(20), *range(20, ROUNDS + 1, 10))
+"""Rounds after which the loss is measured."""
+
+
+class Kind(NamedTuple):
+    """A network and the pictures that it sees."""
+
+    name: str
+    net: str
+    side: int
+    colours: int
+
+
+KINDS: Final = (
+    Kind("LeNet-5, 28 x 28 digits", "lenet", 28, 1),
+    Kind("LeNet-5, 32 x 32 coloured digits", "lenet", 32, 3),
+    Kind("CNN, 8 x 8 digits", "cnn", 8, 1),
+    Kind("CNN, 8 x 8 coloured digits", "cnn", 8, 3),
+)
+"""In the order of the tasks' models."""
+
+
+def network(kind: Kind) -> nn.Sequential:
+    """Return a network with the weights that PyTorch gives it, drawn from its seed."""
+    if kind.net == "lenet":
+        inside = kind.side if kind.side == 32 else kind.side + 4
+        parts = [
+            nn.Conv2d(kind.colours, 6, 5, padding=(inside - kind.side) // 2), nn.ReLU(),
+            nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+        ]  # fmt: skip
+    else:
+        parts = [
+            nn.Conv2d(kind.colours, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(32 * (kind.side // 4) ** 2, 10),
+        ]  # fmt: skip
+    return nn.Sequential(*parts)
+
+
+def pictures(kind: Kind, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return pictures, shape [n, colours, side, side], and the digits that they show."""
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    grey = torch.tensor(found.images / 16.0, dtype=torch.float32)[:, None]
+    if kind.side != grey.shape[-1]:
+        size = (kind.side, kind.side)
+        grey = nn.functional.interpolate(grey, size, mode="bilinear", align_corners=False)
+    if kind.colours > 1:
+        # One colour for all pixels of a picture.
+        shade = rng.uniform(0.25, 1.0, (len(grey), kind.colours, 1, 1))
+        grey = grey * torch.tensor(shade, dtype=torch.float32)
+    return grey, torch.tensor(found.target)
+
+
+def losses(kind: Kind, seed: int, rounds: int = ROUNDS) -> list[float]:
+    """Train by federated averaging; return the mean loss over all clients' data by round.
+
+    Every client does a few steps of stochastic gradient descent from the common weights; the new
+    common weights are the mean of the clients', weighted by how much data each has.
+    """
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    seen, shown = pictures(kind, rng)
+    owner = rng.integers(CLIENTS, size=len(seen))
+    held = [np.flatnonzero(owner == client) for client in range(CLIENTS)]
+    model = network(kind)
+    weights = list(model.parameters())
+    common = [part.detach().clone() for part in weights]
+    found = []
+    for done in range(rounds + 1):
+        if done in SHOWN:
+            with torch.no_grad():
+                found.append(float(nn.functional.cross_entropy(model(seen), shown)))
+        mean = [torch.zeros_like(part) for part in common]
+        for mine in held:
+            _set(weights, common)
+            for _ in range(STEPS):
+                batch = torch.from_numpy(rng.choice(mine, BATCH))
+                loss = nn.functional.cross_entropy(model(seen[batch]), shown[batch])
+                slopes = torch.autograd.grad(loss, weights)
+                with torch.no_grad():
+                    for part, slope in zip(weights, slopes, strict=True):
+                        part -= RATE * slope
+            share = len(mine) / len(seen)
+            with torch.no_grad():
+                for total, part in zip(mean, weights, strict=True):
+                    total += share * part
+        common = mean
+        _set(weights, common)
+    return found
+
+
+def _set(weights: list[Any], values: list[Any]) -> None:
+    """Overwrite the weights of a network."""
+    with torch.no_grad():
+        for part, value in zip(weights, values, strict=True):
+            part.copy_(value)
+
+
+def code() -> str:
+    """Return the digest of this module, which the table carries."""
+    return digest(frozenset({MODULE}), alone=frozenset({MODULE}))
+
+
+def main() -> None:
+    """Train all networks from all seeds, and write the table."""
+    lines = [
+        f"# python -m {MODULE}",
+        f"# code {code()}",
+        "kind,rounds," + ",".join(f"seed_{seed}" for seed in SEEDS),
+    ]
+    for kind in KINDS:
+        columns = np.array([losses(kind, seed) for seed in SEEDS])
+        lines += [
+            f'"{kind.name}",{done},' + ",".join(f"{value:.5g}" for value in row)
+            for done, row in zip(SHOWN, columns.T, strict=True)
+        ]
+    write_file(TABLE, "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The learners of EDR: they find what backward induction finds, and repeat themselves."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch")
+
+from edgeopt.learning import train  # noqa: E402
+from edgeopt.online.edr import RlTraining  # noqa: E402
+from edgeopt.online.edr.learning.macro import RoundsLearner, played  # noqa: E402
+from edgeopt.online.edr.learning.micro import RoutingLearner, _padded, _value  # noqa: E402
+from edgeopt.online.edr.learning.rounds import LEVELS, TaskEpisode, features_of  # noqa: E402
+from edgeopt.online.edr.learning.training import SCHEDULES, learner  # noqa: E402
+from tests.online.edr.nets import one_task  # noqa: E402
+
+QUICK = {"rate": 3e-3, "batch": 32, "copied": 25, "warm_up": 32, "per_update": 1}
+
+
+def test_values_of_two_frames_are_those_of_backward_induction():
+    # Two rounds at cost 1 now or 3 in the last frame; twice the mean, 4, for one that is missing.
+    instance, scale = one_task([1.0, 3.0], 0, 2), 4.0
+    found = RoundsLearner(
+        seed=0, updates=700, draw=lambda seed: instance, validation=(0,), least=0.5, **QUICK
+    )
+    for _ in range(700):
+        found.update()
+    episode = TaskEpisode(instance)
+    first = found.values(features_of(episode.observe()))[0]
+    episode.act(np.array([1]), np.array([0]))
+    last = found.values(features_of(episode.observe()))[0]
+    # At an even rate of 1, levels mean 0, 1, 1, 2, 2, 2 rounds.
+    np.testing.assert_allclose(first * scale, [-6, -4, -4, -2, -2, -2], atol=1e-2 * scale)
+    np.testing.assert_allclose(last * scale, [-4, -3, -3, -3, -3, -3], atol=1e-2 * scale)
+
+
+@cache
+def lottery(seed):
+    cost = np.random.default_rng(seed).choice([1.0, 3.0], 14)
+    return one_task(cost, 8, 3)
+
+
+def test_stopping_at_two_costs_is_near_the_exact_recursion():
+    steady = QUICK | {"rate": 1e-3, "copied": 50, "batch": 64}
+    found = RoundsLearner(seed=1, updates=300, draw=lottery, validation=(0,), **steady)
+    for _ in range(300):
+        found.update()
+    mine, best = [], []
+    for seed in range(500, 560):
+        instance = lottery(seed)
+        window = instance.round_cost[8:, 0]
+        # A round stops at once where it is cheap, and else waits: the recursion never takes 3.
+        best.append(1.0 if (window < 2).any() else 3.0)
+        mine.append(played(TaskEpisode(instance), found.values) * window.mean())
+    assert np.mean(mine) <= 1.05 * np.mean(best)
+
+
+def test_same_seed_same_weights(tmp_path):
+    def made(name, **options):
+        small = {"draw": lottery, "validation": (0,), "warm_up": 20, "batch": 8}
+        return train(learner("macro", **small | options), tmp_path / name, updates=20, every=10)
+
+    runs = [made("a", seed=2, updates=20), made("b", seed=2, updates=20)]
+    other = made("c", seed=3, updates=20)
+    weights = [run.checkpoint.weights["0.weight"] for run in (*runs, other)]
+    np.testing.assert_array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+    assert runs[0].path.read_bytes() == runs[1].path.read_bytes()
+    assert min(runs[0].checkpoint.seeds["training"]) >= 1000
+    assert RlTraining(runs[0].checkpoint).checkpoint is runs[0].checkpoint
+
+
+def test_the_small_state_and_the_schedules():
+    small = learner("macro", state="printed-minimal", updates=5)
+    assert small.weights()["0.weight"].shape == (64, 5)
+    assert small.values(np.zeros((3, 10))).shape == (3, len(LEVELS))
+    assert set(SCHEDULES) == {"macro", "micro"}
+    with pytest.raises(ValueError, match="learner"):
+        learner("none")
+
+
+def test_an_untrained_network_does_not_beat_the_even_rate():
+    untrained = [learner("macro", seed=seed, validation=(900, 901)) for seed in range(2)]
+    costs = [one.evaluate()["cost"] for one in untrained]
+    even = []
+    for episode in untrained[0]._judged:
+        episode.restart()
+        while (tasks := episode.observe()) is not None:
+            left = tasks.deadline - tasks.frame + 1
+            asked = np.ceil(tasks.remaining / left - 1e-9).astype(np.int64)
+            episode.act(asked, np.arange(asked.size))
+        even.append(episode.share())
+    assert np.mean(costs) > np.mean(even)
+
+
+@cache
+def sites(seed):
+    from edgeopt.instances.edr import generate
+
+    return generate(rng=seed, sites=4, tasks=3, frames=6, slots=3)
+
+
+def test_routing_goes_on_where_it_was_interrupted():
+    options = {"draw": sites, "validation": (0,), "warm_up": 10, "batch": 8, "frames": 2}
+    whole, first, second = (RoutingLearner(seed=0, updates=6, **options) for _ in range(3))
+    for _ in range(6):
+        whole.update()
+    for _ in range(3):
+        first.update()
+    second.restore(first.state())
+    for _ in range(3):
+        second.update()
+    for name, array in whole.weights().items():
+        np.testing.assert_array_equal(second.weights()[name], array)
+    assert whole.evaluate()["gap"] >= -1e-9
+
+
+def test_rows_that_count_for_nothing_and_their_order_change_no_value():
+    made = RoutingLearner(seed=0, draw=sites, validation=(0,))
+    made.evaluate()
+    shown = next(one.rows for one, _ in made._judged if len(one.rows.demand) > 3)
+    count = len(shown.demand)
+    order = np.random.default_rng(0).permutation(count)
+    mixed = shown._replace(
+        features=shown.features[order], route=shown.route[order], demand=shown.demand[order]
+    )
+    found = []
+    for rows, size in ((shown, count), (shown, count + 9), (mixed, count)):
+        held = {name: torch.from_numpy(part)[None] for name, part in _padded(rows, size).items()}
+        even = held["valid"].float()
+        found.append(float(_value(made._nets["critic"], held, even).detach()))
+    np.testing.assert_allclose(found, found[0], rtol=1e-5)

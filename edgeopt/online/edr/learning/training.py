@@ -23,32 +23,7 @@ one processor each."""
 
 
 def learner(name: str, *, seed: int = 0, updates: int | None = None, **options: Any) -> Learner:
-    """Return a learner for :func:`edgeopt.learning.train`.
-
-    Parameters
-    ----------
-    name
-        ``"macro"`` for rounds of training, ``"micro"`` for the routing of requests.
-    seed
-        Of weights, exploration and training instances.
-    updates
-        Updates planned, by which exploration falls; by default those of `SCHEDULES`.
-    options
-        Of the learner.
-
-    Raises
-    ------
-    OptionError
-        If there is no such learner or option.
-    MissingDependencyError
-        If PyTorch is missing.
-
-    Examples
-    --------
-    >>> from edgeopt.online.edr.learning.training import SCHEDULES
-    >>> sorted(SCHEDULES)
-    ['macro', 'micro']
-    """
+    """Return a learner for `edgeopt.learning.train`, by default with the updates of `SCHEDULES`."""
     check_choice("learner", name, tuple(SCHEDULES))
     planned = SCHEDULES[name].updates if updates is None else updates
     if name == "macro":

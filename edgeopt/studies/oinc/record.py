@@ -14,6 +14,7 @@ from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.oinc.gantt import GANTT
+from edgeopt.studies.oinc.learners import LEARNERS
 from edgeopt.studies.oinc.log import (
     JOBS_LOG,
     METRICS,
@@ -188,4 +189,5 @@ SYSTEM = System(
         notes=_notes,
         detailed=1,
     ),
+    learners=LEARNERS,
 )

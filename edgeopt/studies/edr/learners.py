@@ -1,0 +1,57 @@
+"""The learners of EDR, and what they are compared with on the validation instances."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.learners import LearnerEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _learner(name: str, **options: Any) -> Any:
+    from edgeopt.online.edr.learning.training import learner
+
+    return learner(name, **options)
+
+
+def _even(learner: Any) -> Mapping[str, float]:
+    """Return the cost of about the same number of rounds in every frame."""
+    from edgeopt.online.edr.learning.macro import played
+    from edgeopt.online.edr.learning.rounds import LEVELS, TaskEpisode
+
+    def values(states: Any) -> Any:
+        """Prefer the even rate in all states."""
+        return np.tile(np.equal(LEVELS, 1.0).astype(float), (len(states), 1))
+
+    seeds = learner.about()["seeds"]["validation"]
+    costs = [played(TaskEpisode(learner.draw(seed)), values) for seed in seeds]
+    return {"Even rate": float(np.mean(costs))}
+
+
+LEARNERS: Final = (
+    LearnerEntry(
+        "macro",
+        "Rounds by deep Q-learning",
+        partial(_learner, "macro"),
+        updates=150,
+        every=10,
+        heading="Cost of training over its mean cost",
+        references=_even,
+    ),
+    LearnerEntry(
+        "micro",
+        "Routing by DDPG",
+        partial(_learner, "micro"),
+        updates=20,
+        every=5,
+        heading="Mean gap to the linear program of a slot",
+        references=lambda _: {"Linear program": 0.0},
+        signed=True,
+    ),
+)
+"""What can be trained."""

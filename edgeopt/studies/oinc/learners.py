@@ -1,0 +1,49 @@
+"""The learners of OINC, and what they are compared with on the validation slots."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.studies.learners import LearnerEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _learner(name: str, **options: Any) -> Any:
+    from edgeopt.online.oinc.learning.training import learner
+
+    return learner(name, **options)
+
+
+def _references(learner: Any) -> Mapping[str, float]:
+    """Return the rewards of plans that are not learned."""
+    from edgeopt.models.oinc.slot import solve_slot
+    from edgeopt.online.oinc import GreedyConvex
+    from edgeopt.online.oinc.learning.insertion import measured
+
+    greedy = GreedyConvex()
+    return {
+        "Greedy": measured([greedy.answer(None, one)[0] for one in learner.validation])["reward"],
+        "Search in every slot": measured([solve_slot(one) for one in learner.validation])["reward"],
+    }
+
+
+LEARNERS: Final = tuple(
+    LearnerEntry(
+        name,
+        title,
+        partial(_learner, name),
+        updates=updates,
+        every=every,
+        heading="Mean reward of a slot (s)",
+        references=_references,
+        signed=True,
+    )
+    for name, title, updates, every in (
+        ("insertion", "Insertion actor", 500, 50),
+        ("sac-d", "Published learner (SAC-D)", 200, 20),
+    )
+)
+"""What can be trained; the reward is minus the latency of requests, and minus 3 s for late ones."""

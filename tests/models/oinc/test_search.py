@@ -19,7 +19,7 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.descent import LEAST, descend, no_tables, sums_cost
+from edgeopt.models.oinc.slot.descent import LEAST, TERMS, descend, no_tables, sums_cost
 from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
 from edgeopt.models.oinc.slot.restore import restore
 from edgeopt.models.oinc.slot.search import measure
@@ -246,3 +246,9 @@ def test_without_objectives_all_are_met():
     assert solve_slot(problem).met.all()
     with pytest.raises(Exception, match="tolerance"):
         solve_slot(problem, tolerance=2.0)
+
+
+def test_a_slot_without_requests_reads_no_table() -> None:
+    tables = no_tables(np.empty((0, 3, TERMS)))
+    tables.worth[:], tables.chosen[:] = -1.0, 0
+    assert descend(tables, np.empty(0, dtype=np.int64), 1.0, 9) == 0

@@ -92,10 +92,10 @@ def printed() -> pd.DataFrame:
         for policy, title in ALL.items():
             times = [values[f"{title}, {word} (s)"] for word in ("latency", "completion", "sum")]
             own = np.array(times, dtype=float) * (1.09 if setting == "calibrated" else 1.0)
-            names = ("latency", "completion", "both_times")
-            rows.append(
-                {"setting": setting, "policy": policy, **dict(zip(names, own, strict=True))}
-            )
+            row: dict[str, Any] = {"setting": setting, "policy": policy}
+            for name, value in zip(("latency", "completion", "both_times"), own, strict=True):
+                row |= {name: value, f"{name}_low": 0.95 * value, f"{name}_high": 1.05 * value}
+            rows.append(row)
     return pd.DataFrame(rows).assign(instances=8)
 
 
@@ -107,7 +107,11 @@ def test_table_one_is_judged_in_both_settings() -> None:
     rows.loc[far, "latency"] *= 1.02
     rows.loc[far, "both_times"] = 0.0
     assert table.takeaway(rows).startswith("Of 14 latencies and completion times 13 are within")
-    assert "14 in the default setting" in table.takeaway(rows)
+    assert "14 are in the default setting" in table.takeaway(rows)
+    assert "fitted to them, not known, and 14 printed ones lie outside" in table.takeaway(rows)
+    rows.loc[far, "latency_low"] = 0.0
+    assert "13 printed ones lie outside its 95 % intervals" in table.takeaway(rows)
+    assert "outside its ranges" in table.takeaway(rows.assign(instances=2))
     differ = [line for line in Outcome(table, rows, 0).lines if line["verdict"] == "differs"]
     assert [(line["what"], line["setting"]) for line in differ] == [
         ("OINC against Ekya and Kalmia, sum", "calibrated"),

@@ -91,6 +91,8 @@ def sums_cost(s0: float, s1: float, a: float, c: float, e: float, penalty: float
 def descend(tables: Tables, site: Ints, penalty: float, most: int) -> int:
     """Change an assignment in place, and return in how many steps; tables may be of another one."""
     dirty = np.empty(tables.counts.size, dtype=np.bool_)
+    if site.size == 0:  # no request would fill the tables
+        return 0
     for step in range(most):
         _compare(tables, site, dirty)
         _measure(tables, dirty, penalty)

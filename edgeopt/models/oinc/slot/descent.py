@@ -87,6 +87,19 @@ def sums_cost(s0: float, s1: float, a: float, c: float, e: float, penalty: float
     return cost
 
 
+@compiled
+def exchanged(sums: Floats, more: Floats, less: Floats, penalty: float) -> float:
+    """Return what a site costs that wins one request and loses another."""
+    return sums_cost(
+        sums[0] + more[0] - less[0],
+        sums[1] + more[1] - less[1],
+        sums[2] + more[2] - less[2],
+        sums[3] + more[3] - less[3],
+        sums[4] + more[4] - less[4],
+        penalty,
+    )
+
+
 @compiled(writes="site")
 def descend(tables: Tables, site: Ints, penalty: float, most: int) -> int:
     """Change an assignment in place, and return in how many steps; tables may be of another one."""
@@ -251,23 +264,10 @@ def _left_out(excess: float, more: float) -> float:
 @compiled
 def _swapped(tables: Tables, here: int, there: int, i: int, k: int, penalty: float) -> float:
     """Return what a swap of two requests adds to the cost of their sites."""
-    change = _exchanged(tables, here, k, i, penalty) - tables.site[here, COST]
-    change += _exchanged(tables, there, i, k, penalty)
-    return float(change - tables.site[there, COST])
-
-
-@compiled
-def _exchanged(tables: Tables, site: int, come: int, gone: int, penalty: float) -> float:
-    """Return what a site costs that wins one request and loses another."""
-    sums, more, less = tables.site[site], tables.entry[site, come], tables.entry[site, gone]
-    return sums_cost(
-        sums[0] + more[0] - less[0],
-        sums[1] + more[1] - less[1],
-        sums[2] + more[2] - less[2],
-        sums[3] + more[3] - less[3],
-        sums[4] + more[4] - less[4],
-        penalty,
-    )
+    site, entry = tables.site, tables.entry
+    change = exchanged(site[here], entry[here, k], entry[here, i], penalty) - site[here, COST]
+    change += exchanged(site[there], entry[there, i], entry[there, k], penalty)
+    return float(change - site[there, COST])
 
 
 @compiled

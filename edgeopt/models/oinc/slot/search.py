@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.models.oinc.slot.descent import LEAST, TERMS, descend, no_tables, sums_cost
+from edgeopt.models.oinc.slot.descent import LEAST, TERMS, descend, exchanged, no_tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,19 +45,6 @@ def measure(
 
 
 @compiled
-def _with(sums: Floats, more: Floats, less: Floats, penalty: float) -> float:
-    """Return the cost of a site that wins one request and loses another."""
-    return sums_cost(
-        sums[0] + more[0] - less[0],
-        sums[1] + more[1] - less[1],
-        sums[2] + more[2] - less[2],
-        sums[3] + more[3] - less[3],
-        sums[4] + more[4] - less[4],
-        penalty,
-    )
-
-
-@compiled
 def insert(terms: Floats, order: Ints, penalty: float) -> Ints:
     """Give requests, in this order, to the site that each of them costs least."""
     n, sites, _ = terms.shape
@@ -67,13 +54,13 @@ def insert(terms: Floats, order: Ints, penalty: float) -> Ints:
     for i in order:
         best, chosen = np.inf, 0
         for j in range(sites):
-            more = _with(sums[j], terms[i, j], nothing, penalty) - cost[j]
+            more = exchanged(sums[j], terms[i, j], nothing, penalty) - cost[j]
             if more < best:
                 best, chosen = more, j
         site[i] = chosen
         for m in range(TERMS):
             sums[chosen, m] += terms[i, chosen, m]
-        cost[chosen] = _with(sums[chosen], nothing, nothing, penalty)
+        cost[chosen] = exchanged(sums[chosen], nothing, nothing, penalty)
     return site
 
 
@@ -98,7 +85,7 @@ def total_cost(terms: Floats, site: Ints, penalty: float) -> float:
     sums, nothing = _sums(terms, site), np.zeros(TERMS, dtype=np.float64)
     total = 0.0
     for j in range(sums.shape[0]):
-        total += _with(sums[j], nothing, nothing, penalty)
+        total += exchanged(sums[j], nothing, nothing, penalty)
     return total
 
 

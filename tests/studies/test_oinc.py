@@ -57,7 +57,9 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert set(table["bound"]) == {APART}
     assert (table["bound_ratio"] >= 1).all()
     every = [entry.name for entry in registry.choose(SYSTEM, "*")]
-    assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline", "kalmia+shared"}
+    assert set(every) - set(names) == {
+        "oinc+refuse", "oinc+deadline", "kalmia+shared", "learned", "learned+nine",
+    }  # fmt: skip
 
 
 def test_the_weighted_scaled_sum_is_what_it_is_said_to_be(case: Case) -> None:

@@ -66,7 +66,6 @@ NUMBERS = {
 """What an evaluation has, in its order."""
 
 LEARNED = {
-    "oinc": "over the episodes|episodes until",
     "edr": r"\bRL\b",
     "tapfinger": "^(TapFinger|Vanilla MARL|one inference|the same|scheduling one task)",
 }
@@ -93,5 +92,6 @@ def test_full_size_lists_every_cell_once(system: str, monkeypatch: pytest.Monkey
     for paper_figure in find_system(system).figures:
         full, quick = ([cell.key for cell in paper_figure.cells(few)] for few in (False, True))
         assert len(set(full)) == len(full) >= len(quick) > 0
-        # Some of TapFinger's figures show the same measured times at both sizes.
-        assert system == "tapfinger" or not set(full) & set(quick)
+        # Measured times and stored curves are the same at both sizes.
+        same = system == "tapfinger" or (system == "oinc" and paper_figure.number in ("2", "3"))
+        assert same or not set(full) & set(quick)

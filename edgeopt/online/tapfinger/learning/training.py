@@ -8,8 +8,6 @@ from edgeopt.instances.tapfinger import generate
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.learning.architecture import PRESETS
-from edgeopt.online.tapfinger.learning.imitation import Imitation
-from edgeopt.online.tapfinger.learning.mappo import Mappo, Options
 from edgeopt.online.tapfinger.learning.scheduler import LearnedScheduler
 from edgeopt.online.tapfinger.policies.learnt import LearntReservation
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
@@ -66,6 +64,10 @@ def learner(
     optimisation begins with drawn weights, or with those of the imitation that comes with the
     package, near which it stays; further options are those of `Options`.
     """
+    # Missing PyTorch is told by the modules of the learners.
+    from edgeopt.online.tapfinger.learning.imitation import Imitation
+    from edgeopt.online.tapfinger.learning.mappo import Mappo, Options
+
     check_choice("name", name, ("imitation", "mappo"))
     check_choice("starts", starts, get_args(Starts))
     check_choice("teacher", teacher, get_args(Told))

@@ -112,13 +112,13 @@ def trained(
     for seed in seeds:
         check_whole("--seeds", seed, 0)
     folder = Folder(out, "train", force=force)
-    folder.begin()
     planned = entry.updates if updates is None else updates
     check_whole("--updates", planned, 1)
     found: dict[int, Training] = {}
     references: Mapping[str, float] = {}
     for seed in seeds:
         made = entry.make(seed=seed, updates=planned, **chosen)
+        folder.begin()
         references = references or entry.references(made)
         found[seed] = train(
             made,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,17 @@ def test_systems_without_learner_say_so(capsys, name):
     assert find_system(name).learners == ()
     assert run(["train", name]) == 2
     assert f"{name} has no learner" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["oinc", "edr", "tapfinger"])
+def test_without_pytorch_one_line_says_what_to_install(tmp_path, capsys, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "edgeopt.learning.networks", raising=False)
+    out = tmp_path / "out"
+    for entry in find_system(name).learners:
+        assert run(["train", name, entry.name, "--out", str(out)]) == 2
+        assert "install edgeopt[rl]" in capsys.readouterr().err
+    assert not out.exists()
 
 
 @pytest.mark.usefixtures("offering")

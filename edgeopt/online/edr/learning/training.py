@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.options import check_choice
@@ -26,6 +27,7 @@ def learner(name: str, *, seed: int = 0, updates: int | None = None, **options: 
     """Return a learner for `edgeopt.learning.train`, by default with the updates of `SCHEDULES`."""
     check_choice("learner", name, tuple(SCHEDULES))
     planned = SCHEDULES[name].updates if updates is None else updates
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     if name == "macro":
         from edgeopt.online.edr.learning.macro import RoundsLearner
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.options import check_choice, check_whole
@@ -59,8 +60,7 @@ def learner(name: str, *, seed: int = 0, updates: int | None = None, **options: 
     check_whole("seed", seed, 0)
     planned = SCHEDULES[name].updates if updates is None else updates
     check_whole("updates", planned, 1)
-    # Missing PyTorch is told by the module of the networks.
-
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     if name == "insertion":
         from edgeopt.online.oinc.learning.insertion_learner import InsertionLearner
 

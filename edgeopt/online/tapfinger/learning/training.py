@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from edgeopt.instances.tapfinger import generate
@@ -64,7 +65,7 @@ def learner(
     optimisation begins with drawn weights, or with those of the imitation that comes with the
     package, near which it stays; further options are those of `Options`.
     """
-    # Missing PyTorch is told by the modules of the learners.
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     from edgeopt.online.tapfinger.learning.imitation import Imitation
     from edgeopt.online.tapfinger.learning.mappo import Mappo, Options
 

@@ -96,11 +96,11 @@ def test_a_buffer_keeps_the_latest_rows_as_a_list_does():
         held = buffer.rows()
         assert sorted(held["x"]) == sorted(listed)
         np.testing.assert_array_equal(held["y"], np.stack([held["x"], -held["x"]], axis=1))
-    twin = ReplayBuffer(7)
-    twin.restore(buffer.state())
-    for one in (buffer, twin):
+    restored = ReplayBuffer(7)
+    restored.restore(buffer.state())
+    for one in (buffer, restored):
         one.add({"x": np.ones(3), "y": np.ones((3, 2))})
-    first, second = (one.sample(50, np.random.default_rng(1)) for one in (buffer, twin))
+    first, second = (one.sample(50, np.random.default_rng(1)) for one in (buffer, restored))
     np.testing.assert_array_equal(first["y"], second["y"])
     with pytest.raises(InputError, match="must have the arrays"):
         buffer.add({"x": np.ones(1)})

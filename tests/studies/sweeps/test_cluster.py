@@ -44,6 +44,14 @@ def awaited(path: Path, count: int) -> None:
         time.sleep(0.02)
 
 
+def awaited_address(file: Path) -> str:
+    """Wait until a scheduler's file is there and whole: it appears empty, then it is written."""
+    while True:
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+            return str(json.loads(file.read_text())["address"])
+        time.sleep(0.05)
+
+
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """Start a scheduler and two workers; give its address, and it and them as processes."""
@@ -57,9 +65,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
         for _ in range(2)
     ]
     try:
-        while not file.exists():
-            time.sleep(0.05)
-        yield json.loads(file.read_text())["address"], running
+        yield awaited_address(file), running
     finally:
         for process in running[::-1]:
             if process.poll() is None:

@@ -13,13 +13,14 @@ PYTEST_ARGS ?=
 VARIATIONS ?=
 MUTANT_ARGS ?=
 BENCH_ARGS ?=
+NAMES ?=
 
 # A stamp tells which set of packages the environment holds; newer pins or metadata renew it.
 RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned docs clean
+.PHONY: help demo test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +71,10 @@ verdicts: $(DEV) ## check all claims on their named instances, and store the ver
 tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the options (10 minutes)
 	@$(BIN)/python -c 'from edgeopt.studies.tuning.stored import store; store("edr")'
 
+learners: $(DEV) ## train anew what comes with the package (up to an hour; names in NAMES=)
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[rl]'
+	@$(BIN)/python -m edgeopt.studies.released .learners $(NAMES)
+
 docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated
 	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
@@ -77,7 +82,7 @@ docs: $(DEV) ## build the documentation in docs/_build/html
 
 clean: ## remove everything that these commands wrote
 	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results
-	rm -rf .variations .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .learners .variations .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -1,7 +1,6 @@
 """Federated averaging of small networks on digits: the table of losses behind figure 4e.
 
-Run as a program, it trains the networks and writes the table. It needs the extra ``rl``, and
-nothing else in edgeopt imports it: policies and figures only read the table.
+It needs the extra ``rl``: policies and figures only read the table.
 
 The pictures are the 1,797 handwritten digits of 8 x 8 pixels that scikit-learn carries, as MNIST
 and CIFAR-10 cannot be bundled. LeNet-5 gets them enlarged to the sizes of those two data sets, so
@@ -10,26 +9,20 @@ that it has the weights of the instances' tasks; the small network gets them as 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.digests import digest
 from edgeopt.errors import MissingDependencyError
-from edgeopt.writing import write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 try:
     import torch
     from torch import nn
 except ImportError as error:
     raise MissingDependencyError("training needs PyTorch: install edgeopt[rl]") from error
-
-TABLE: Final = Path(__file__).parent / "losses.csv"
-"""Where the table is kept."""
-
-MODULE: Final = "edgeopt.studies.edr.federated"
-"""This module, also when it runs as a program."""
 
 CLIENTS: Final = 4
 STEPS: Final = 5
@@ -139,26 +132,15 @@ def _set(weights: list[Any], values: list[Any]) -> None:
             part.copy_(value)
 
 
-def code() -> str:
-    """Return the digest of this module, which the table carries."""
-    return digest(frozenset({MODULE}), alone=frozenset({MODULE}))
+def table() -> pd.DataFrame:
+    """Train all networks from all seeds; return losses by kind and round, a column per seed."""
+    import pandas as pd
 
-
-def main() -> None:
-    """Train all networks from all seeds, and write the table."""
-    lines = [
-        f"# python -m {MODULE}",
-        f"# code {code()}",
-        "kind,rounds," + ",".join(f"seed_{seed}" for seed in SEEDS),
-    ]
+    found = []
     for kind in KINDS:
         columns = np.array([losses(kind, seed) for seed in SEEDS])
-        lines += [
-            f'"{kind.name}",{done},' + ",".join(f"{value:.5g}" for value in row)
+        found += [
+            (kind.name, done, *(float(f"{value:.5g}") for value in row))
             for done, row in zip(SHOWN, columns.T, strict=True)
         ]
-    write_file(TABLE, "\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    return pd.DataFrame(found, columns=["kind", "rounds", *(f"seed_{seed}" for seed in SEEDS)])

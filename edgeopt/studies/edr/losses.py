@@ -6,19 +6,36 @@ is only read, so that no network is trained while a policy is simulated.
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.studies.released import Release
+
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-TABLE: Final = Path(__file__).parent / "losses.csv"
+
+def _trained(_folder: Path) -> pd.DataFrame:
+    from edgeopt.studies.edr.federated import table
+
+    return table()
+
+
+LOSSES: Final = Release(
+    name="edr-losses",
+    path=Path(__file__).with_name("losses.csv"),
+    command="make learners NAMES=edr-losses",
+    make=_trained,
+    code=("edgeopt.studies.edr.federated",),
+    alone=("edgeopt.studies.edr.federated",),
+)
+"""The table, and how it is made."""
 
 
 class Losses(NamedTuple):
@@ -27,20 +44,16 @@ class Losses(NamedTuple):
     kinds: tuple[str, ...]  # networks and pictures, in the order of the tasks' models, K of them
     rounds: Floats  # rounds after which the loss was measured, ascending from 0, [R]
     loss: Floats  # mean over all clients' data, by seed, [K, R, S]
-    code: str  # digest of the module that measured
-    command: str  # with which it did
 
 
 @cache
 def measured() -> Losses:
     """Read the table."""
-    lines = TABLE.read_text(encoding="utf-8").splitlines()
-    command, code = (line.removeprefix("# ").removeprefix("code ") for line in lines[:2])
-    _, *rows = csv.reader(lines[2:])
-    kinds = tuple(dict.fromkeys(row[0] for row in rows))
-    numbers = np.array([row[1:] for row in rows], dtype=np.float64)
-    numbers = numbers.reshape(len(kinds), -1, numbers.shape[1])
-    return Losses(kinds, numbers[0, :, 0], numbers[:, :, 1:], code, command)
+    table = LOSSES.read().table
+    kinds = tuple(table["kind"].unique())
+    flat = table.drop(columns="kind").to_numpy(dtype=np.float64)
+    numbers = flat.reshape(len(kinds), -1, flat.shape[1])
+    return Losses(kinds, numbers[0, :, 0], numbers[:, :, 1:])
 
 
 def loss_after(kind: NDArray[np.int64], rounds: Floats) -> Floats:

@@ -15,6 +15,7 @@ from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
 from edgeopt.studies.edr.learners import LEARNERS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
+from edgeopt.studies.edr.losses import LOSSES
 from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, METHODS, export, solve
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.tuning import TUNING
@@ -223,4 +224,5 @@ SYSTEM = System(
     ),
     tuning=TUNING,
     learners=LEARNERS,
+    releases=(LOSSES,),
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from edgeopt.studies.released import Release
     from edgeopt.studies.sweeps import Cell
 
 NOT_BUILT: Final = "not built yet: needs a learned policy"
@@ -140,10 +141,10 @@ class PaperFigure:
         What it shows, in one line.
     cells
         ``cells(quick)`` lists the cells; with `quick`, so few and small ones that they take
-        seconds.
+        seconds. None, if the figure shows a series.
     rows
-        Maps the table of the cells to the rows of the page, such as means over seeds; see
-        :func:`edgeopt.studies.figures.means`.
+        Maps the table of the cells, or the series, to the rows of the page, such as means over
+        seeds; see :func:`edgeopt.studies.figures.means`.
     columns
         Headings with units by the name of the column, in the order shown; an interval in
         ``NAME_low`` and ``NAME_high`` is shown with its column.
@@ -161,17 +162,20 @@ class PaperFigure:
         Columns that are shares, shown as percentages.
     caption
         What the axes and marks mean; what bands and small print are over drawn instances is added.
+    series
+        A table that training made and that comes with the package, in place of cells.
 
     Raises
     ------
     OptionError
-        If the number is empty, or there are published values without caveats.
+        If the number is empty, there are published values without caveats, or neither cells nor a
+        series.
     """
 
     kind: Literal["figure", "table"] = "figure"
     number: str
     title: str
-    cells: Callable[[bool], Sequence[Cell]]
+    cells: Callable[[bool], Sequence[Cell]] | None = None
     rows: Callable[[pd.DataFrame], pd.DataFrame]
     columns: Mapping[str, str]
     draw: Callable[[pd.DataFrame], Figure]
@@ -180,10 +184,13 @@ class PaperFigure:
     caveats: Sequence[str | Callable[[bool], str]] = ()
     percent: Sequence[str] = ()
     caption: str = ""
+    series: Release | None = None
 
     def __post_init__(self) -> None:
         if not self.number:
             raise OptionError(f"figure {self.title!r}: needs its number in the paper")
+        if (self.cells is None) is (self.series is None):
+            raise OptionError(f"{self.heading}: needs cells, or else a series")
         if self.published and not self.caveats:
             raise OptionError(
                 f"{self.heading}: say why computed values may differ from published ones"
@@ -201,7 +208,12 @@ class PaperFigure:
 
     def caveats_of(self, quick: bool) -> tuple[str, ...]:
         """Return the caveats of a full or a quick run, in words."""
-        return tuple(one if isinstance(one, str) else one(quick) for one in self.caveats)
+        own = tuple(one if isinstance(one, str) else one(quick) for one in self.caveats)
+        return own if self.series is None else (*own, self.series.said)
+
+    def listed(self, quick: bool) -> Sequence[Cell]:
+        """Return the cells of a full or a quick run, none if the figure shows a series."""
+        return () if self.cells is None else self.cells(quick)
 
     def is_called(self, kind: str, number: str) -> bool:
         """Tell whether a kind and a number as typed mean this one.

@@ -238,7 +238,7 @@ def reproduce(
     if out is not None:
         Folder(out, "reproduce", force=force).begin()
         store = Store(Path(out) / "cells", force=force)
-    cells = [paper_figure.cells(quick) for paper_figure in paper_figures]
+    cells = [paper_figure.listed(quick) for paper_figure in paper_figures]
     computed = compute_cells(
         (cell for listed in cells for cell in listed),
         store=store,
@@ -247,7 +247,16 @@ def reproduce(
         progress=progress,
     )
     outcomes = tuple(
-        Outcome(paper_figure, paper_figure.rows(tabulate(listed, computed)), len(listed), quick)
+        Outcome(
+            paper_figure,
+            paper_figure.rows(
+                tabulate(listed, computed)
+                if paper_figure.series is None
+                else paper_figure.series.read().table
+            ),
+            len(listed),
+            quick,
+        )
         for paper_figure, listed in zip(paper_figures, cells, strict=True)
     )
     found = Reproduction(record, outcomes, quick, time.perf_counter() - began)

@@ -29,8 +29,9 @@ def test_every_system_has_paper_figures() -> None:
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES)
 def test_quick_cells_are_distinct_and_fewer(paper_figure: PaperFigure) -> None:
-    quick = paper_figure.cells(True)
-    assert len({cell.key for cell in quick}) == len(quick) > 0
+    quick = paper_figure.listed(True)
+    assert len({cell.key for cell in quick}) == len(quick)
+    assert bool(quick) is (paper_figure.series is None)
 
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES)
@@ -90,8 +91,8 @@ def test_full_size_lists_every_cell_once(system: str, monkeypatch: pytest.Monkey
     # Instances take long to draw, so their specs stand for their fingerprints.
     monkeypatch.setattr("edgeopt.studies.figures.cells._fingerprint", repr)
     for paper_figure in find_system(system).figures:
-        full, quick = ([cell.key for cell in paper_figure.cells(few)] for few in (False, True))
-        assert len(set(full)) == len(full) >= len(quick) > 0
-        # Measured times and stored curves are the same at both sizes.
-        same = system == "tapfinger" or (system == "oinc" and paper_figure.number in ("2", "3"))
-        assert same or not set(full) & set(quick)
+        full, quick = ([cell.key for cell in paper_figure.listed(few)] for few in (False, True))
+        assert len(set(full)) == len(full) >= len(quick)
+        assert bool(quick) is (paper_figure.series is None)
+        # Measured times are the same at both sizes.
+        assert system == "tapfinger" or not set(full) & set(quick)

@@ -15,11 +15,8 @@ from edgeopt.studies.figures import NOT_BUILT, Outcome, reproduce
 from edgeopt.studies.figures.reading import ahead, largest, needed, trend, where
 from edgeopt.studies.oinc.figures import PAPER_FIGURES, learned
 from edgeopt.studies.oinc.figures.setting import ALL, FITTED, SETTINGS
-from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.figures import Reproduction
 
@@ -45,28 +42,20 @@ def simulated(
 
 
 def test_learning_curves_are_those_of_the_package() -> None:
-    code, points = learned.kept()
-    assert len(code) == 64
-    [two, _] = learned.FIGURE_2, learned.FIGURE_3
-    rows = two.rows(run_cells(two.cells(True), progress=False))
+    series = learned.CURVES.read().table
+    two = learned.FIGURE_2
+    rows = two.rows(series)
     own = rows[rows["policy"] == "insertion"].sort_values("episodes")
     for row in own.to_dict("records"):
-        at = [
-            one.reward for one in points
-            if (one.policy, one.episodes) == ("insertion", row["episodes"])
-        ]  # fmt: skip
-        assert len(at) >= 3
-        assert row["reward"] == pytest.approx(np.median(at))
-    assert {one.policy for one in points} == {*learned.LEARNED, *learned.FIXED}
+        at = series["policy"].eq("insertion") & series["episodes"].eq(row["episodes"])
+        assert at.sum() >= 3
+        assert row["reward"] == pytest.approx(np.median(series["reward"][at]))
+    assert set(series["policy"]) == {*learned.LEARNED, *learned.FIXED}
+    for name in learned.FIXED:
+        assert rows["episodes"][rows["policy"] == name].max() == series["episodes"].max()
     outcome = Outcome(two, rows, 2)
     assert NOT_BUILT not in [line["computed"] for line in outcome.lines]
     assert f"{own['reward'].iloc[-1]:.3f}" in two.takeaway(rows)
-
-
-def test_the_file_of_curves_reads_as_it_was_written(tmp_path: Path) -> None:
-    points = [learned.Point("sac-d", 1, 25.6, -1.5, 0.7, 0.7)]
-    path = learned.written(points, tmp_path / "curves.csv")
-    assert learned.kept(path) == (learned.code(), points)
 
 
 def test_published_times_of_the_table_add_up() -> None:

@@ -1,36 +1,24 @@
-"""Figures 2 and 3: learning curves, kept in the package, beside policies that do not learn.
-
-Training takes minutes, so that the curves are computed beforehand by :func:`write_curves` and kept
-with the digest of the code that made them.
-"""
+"""Figures 2 and 3: learning curves, kept in the package, beside policies that do not learn."""
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.digests import digest
 from edgeopt.studies.figures import PaperFigure, Published, means
-from edgeopt.studies.figures.cells import evaluated
 from edgeopt.studies.figures.drawing import curves
-from edgeopt.studies.figures.reading import trend, unrolled, where
-from edgeopt.writing import write_file
+from edgeopt.studies.figures.reading import trend, where
+from edgeopt.studies.released import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
     from edgeopt.learning.training import Row
-    from edgeopt.studies.sweeps import Cell
-
-CURVES: Final = Path(__file__).with_name("curves.csv")
-"""The file of the curves."""
 
 EPISODE: Final = 200
 """Slots of an episode."""
@@ -45,15 +33,6 @@ FIXED: Final = {
 
 FIGURES: Final = ("reward", "latency", "requests_met")
 """Figures of a curve."""
-
-_CODE: Final = (
-    "edgeopt.online.oinc.learning.insertion_learner", "edgeopt.online.oinc.learning.sac",
-)  # fmt: skip
-
-
-def code() -> str:
-    """Return the digest of the code that makes the curves."""
-    return digest(frozenset(_CODE))
 
 
 class Point(NamedTuple):
@@ -120,59 +99,34 @@ def curve_points(name: str, seed: int, folder: Path, updates: int | None = None)
     return found
 
 
-def write_curves(folder: Path, seeds: Sequence[int] = (0, 1, 2), path: Path = CURVES) -> Path:
-    """Train all learners, with their checkpoints in a folder, and write the file of the curves."""
-    points = fixed_points()
+def points(folder: Path) -> pd.DataFrame:
+    """Train all learners from three seeds, with their checkpoints in a folder."""
+    import pandas as pd
+
+    found = fixed_points()
     for name in LEARNED:
-        for seed in seeds:
-            points += curve_points(name, seed, folder / f"{name}-{seed}")
-    return written(points, path)
+        for seed in range(3):
+            found += curve_points(name, seed, folder / f"{name}-{seed}")
+    return pd.DataFrame(found)
 
 
-def written(points: Sequence[Point], path: Path = CURVES) -> Path:
-    """Write the file of the curves, with the digest of the code in its first line."""
-    text = io.StringIO()
-    text.write(f"# {code()}\n")
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(Point._fields)
-    rows.writerows([*one[:2], *(repr(float(value)) for value in one[2:])] for one in points)
-    return write_file(path, text.getvalue().encode())
+CURVES: Final = Release(
+    name="oinc-curves",
+    path=Path(__file__).with_name("curves.csv"),
+    command="edgeopt reproduce oinc --figure 2 --train",
+    make=points,
+    code=("edgeopt.online.oinc.learning.insertion_learner", "edgeopt.online.oinc.learning.sac"),
+)
+"""The curves, and how they are made."""
 
 
-def kept(path: Path = CURVES) -> tuple[str, list[Point]]:
-    """Read the digest and the points of the file."""
-    first, *lines = path.read_text(encoding="utf-8").splitlines()
-    points = [
-        Point(row["policy"], int(row["seed"]), *(float(row[one]) for one in Point._fields[2:]))
-        for row in csv.DictReader(lines)
-    ]
-    return first.removeprefix("# "), points
+def _rows(series: pd.DataFrame) -> pd.DataFrame:
+    """Return means over seeds; the lines of policies that do not learn go on to the end."""
+    import pandas as pd
 
-
-def curve(policy: str, seed: int, **_content: str) -> dict[str, Any]:
-    """Return the lists of a curve; a policy that does not learn has two equal points."""
-    points = [one for one in kept()[1] if (one.policy, one.seed) == (policy, seed)]
-    if policy in FIXED:
-        last = max(one.episodes for one in kept()[1])
-        points = [points[0], points[0]._replace(episodes=last)]
-    return {name: [getattr(one, name) for one in points] for name in ("episodes", *FIGURES)}
-
-
-def _cells(quick: bool) -> list[Cell]:
-    """List a cell for each curve, anew when the file changes."""
-    from hashlib import sha256
-
-    content = sha256(CURVES.read_bytes()).hexdigest()
-    pairs = dict.fromkeys((one.policy, one.seed) for one in kept()[1])
-    return [
-        cell
-        for policy, seed in pairs
-        for cell in evaluated(curve, {"policy": [policy], "seed": [seed]}, content=content)
-    ]
-
-
-def _rows(table: pd.DataFrame) -> pd.DataFrame:
-    long = unrolled(table, ["episodes", *FIGURES], keep=["policy", "seed"])
+    fixed = series[series["policy"].isin(FIXED)]
+    ends = fixed.assign(episodes=series["episodes"].max())
+    long = pd.concat([series, ends], ignore_index=True)
     return means(
         long, FIGURES, ("policy", "episodes"), shares=("requests_met",), signed=("reward",)
     )
@@ -221,7 +175,7 @@ def _figure(
     return PaperFigure(
         number=number,
         title=f"{what} of learned policies over the episodes of training",
-        cells=_cells,
+        series=CURVES,
         rows=_rows,
         columns={
             "policy": "Policy", "episodes": "Episodes", "reward": "Reward of a slot (s)",

@@ -104,6 +104,26 @@ class Release:
         return f"The series comes with the package{same}; `{series.command}` makes it anew."
 
 
+def weights(path: Path, system: str, learner: str, *, seed: int = 0, **options: str) -> Release:
+    """Return the release of a policy that a learner of a system trains with its default schedule.
+
+    Several releases of a learner differ in its options, as on the command line.
+    """
+
+    def made(folder: Path) -> Path:
+        from edgeopt.learning import train
+        from edgeopt.studies.learners import find_learner
+        from edgeopt.studies.registry import find_system
+
+        entry = find_learner(find_system(system), learner)
+        one = entry.make(seed=seed, updates=entry.updates, **options)
+        return train(one, folder, updates=entry.updates, every=entry.every).path
+
+    said = "".join(f" --{name} {value}" for name, value in options.items())
+    command = f"edgeopt train {system} {learner}{said} --seeds {seed}"
+    return Release(f"{system}-{path.stem}", path, command, made)
+
+
 def releases() -> dict[str, Release]:
     """Return all releases of all systems by name."""
     from edgeopt.studies.registry import find_system, systems
@@ -124,7 +144,11 @@ def make(names: Sequence[str], folder: Path, *, workers: int = 2) -> Iterator[Pa
             )
     chosen = [known[name] for name in names or known]
     with processes.pool(workers, ordered=False) as run:
-        yield from run((one.write, (folder / one.name,)) for one in chosen)
+        yield from run((_write, (one.name, folder / one.name)) for one in chosen)
+
+
+def _write(name: str, folder: Path) -> Path:
+    return releases()[name].write(folder)
 
 
 def main() -> None:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 HEADING: Final = "Mean flow time (slots)"
 
 _STARTS: Final = ("several", "single")
-_PRESETS: Final = ("small", "no_han", "no_pointer", "vanilla", "no_self_loops", "no_void_place")
+_PRESETS: Final = (
+    "small", "no_han", "no_pointer", "vanilla", "no_self_loops", "no_void_place", "paper",
+)  # fmt: skip
 
 
 def _learner(name: str, **options: Any) -> Any:

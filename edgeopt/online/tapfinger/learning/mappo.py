@@ -48,7 +48,9 @@ class Options:
     reward
         What an agent is to keep small: all tasks in the system, or those of its cluster.
     critic
-        Whether the critic has a graph of its own, or reads the embeddings of the actor.
+        What the critic reads: sums over the nodes of a graph of its own (``"pooled"``), the places
+        of one cluster (``"own"``) or of all (``"all"``) of such a graph, or sums over the nodes of
+        the actor's (``"shared"``). With ``"own"`` every cluster has a value.
     scaled
         Whether the critic learns returns less their mean over their deviation in the first batch.
     rate, critic_rate
@@ -65,7 +67,7 @@ class Options:
     decay: float = 0.95
     per_slot: bool = True
     reward: Literal["shared", "local"] = "shared"
-    critic: Literal["own", "shared"] = "own"
+    critic: Literal["pooled", "own", "all", "shared"] = "pooled"
     scaled: bool = True
     rate: float = 3e-4
     critic_rate: float = 1e-3
@@ -86,7 +88,7 @@ class Options:
         for name in ("per_slot", "scaled"):
             check_flag(name, getattr(self, name))
         check_choice("reward", self.reward, ("shared", "local"))
-        check_choice("critic", self.critic, ("own", "shared"))
+        check_choice("critic", self.critic, ("pooled", "own", "all", "shared"))
         check_whole("epochs", self.epochs, 1)
         check_whole("batch", self.batch, 1)
 
@@ -121,36 +123,43 @@ class Mappo(Common):
         if begin is not None:
             self.actor.take(begin)
         self.anchor = None if anchor is None else Weighted(anchor, options.rate).tensors
-        self.critic_form = CRITIC if options.critic == "own" else form
-        wide = self.critic_form.width
-        sides = (3 * wide + (wide if options.reward == "local" else 0), 128, 1)
+        self.critic_form = form if options.critic == "shared" else CRITIC
+        places = self.runs.seen.node.shape[2]
+        parts = {"own": places, "all": self.sizes.clusters * places}.get(options.critic, 3)
+        if options.reward == "local" and options.critic != "own":
+            parts += 1
+        sides = (parts * self.critic_form.width, 128, 1)
         shapes: dict[str, tuple[int, ...]] = {}
         for layer in (0, 1):
             shapes[f"value.{layer}.weight"] = (sides[layer + 1], sides[layer])
             shapes[f"value.{layer}.bias"] = (sides[layer + 1],)
-        if options.critic == "own":
+        if options.critic != "shared":
             shapes |= graph_shapes(CRITIC, self.sizes, last=True)
         self.critic = Weighted(initial(shapes, self.rng), options.critic_rate)
         self.mean, self.deviation, self.explained = 0.0, 1.0, 0.0
 
     def value(self, seen: Seen) -> Any:
-        """Return the critic's view of rounds, in its own scale, shape [E] or, locally, [E, N]."""
-        x, w = TorchBackend, self.critic.tensors
-        if self.options.critic == "own":
+        """Return the critic's view of rounds, in its own scale, [E], or [E, N] of clusters."""
+        x, w, options = TorchBackend, self.critic.tensors, self.options
+        if options.critic == "shared":
+            cluster, pending, running, graph = embed(x, self.actor.tensors, "", self.form, seen)
+        else:
             cluster, pending, running, graph = embed(x, w, "", CRITIC, seen, last=True)
+        E, N = cluster.shape[:2]
+        if options.critic in ("own", "all"):
+            places = pending * x.real(graph.real)[..., None]
+            read = places.reshape(*((E, N) if options.critic == "own" else (E,)), -1)
         else:
-            own = self.actor.tensors
-            cluster, pending, running, graph = embed(x, own, "", self.form, seen)
-        first = x.real(graph.first)[..., None]
-        parts = [cluster.mean(1), (pending * first).sum((1, 2)) / FEW]
-        if running is None:  # the actor has no use for those of tasks that run
-            parts.append(torch.zeros_like(parts[0]))
-        else:
-            parts.append((running * x.real(graph.runs)[..., None]).sum((1, 2)) / FEW)
-        pooled = torch.cat(parts, -1)
-        if self.options.reward == "local":
-            pooled = torch.cat([pooled[:, None].expand(*cluster.shape[:2], -1), cluster], -1)
-        return perceptron(x, w, "value", pooled)[..., 0]
+            first = x.real(graph.first)[..., None]
+            parts = [cluster.mean(1), (pending * first).sum((1, 2)) / FEW]
+            if running is None:  # the actor has no use for those of tasks that run
+                parts.append(torch.zeros_like(parts[0]))
+            else:
+                parts.append((running * x.real(graph.runs)[..., None]).sum((1, 2)) / FEW)
+            read = torch.cat(parts, -1)
+        if options.reward == "local" and options.critic != "own":
+            read = torch.cat([read[:, None].expand(E, N, -1), cluster], -1)
+        return perceptron(x, w, "value", read)[..., 0]
 
     def _values(self, seen: Seen) -> Floats:
         with torch.no_grad():
@@ -176,8 +185,10 @@ class Mappo(Common):
             seen = self.runs.seen
             made = self.act(seen, self.rng)
             came, last = self.runs.act(made)
-            reward = came.shared if options.reward == "shared" else came.local
-            reward = reward.copy()
+            reward = came.local.copy()
+            if options.reward == "shared":
+                each = reward.shape if options.critic == "own" else came.shared.shape
+                reward = np.broadcast_to(came.shared[:, *[None] * (len(each) - 1)], each).copy()
             passes = came.passed > 0 if options.per_slot else np.ones_like(came.terminated)
             discount = np.where(came.terminated, 0.0, np.where(passes, options.discount, 1.0))
             decay = np.where(passes, options.decay, 1.0)

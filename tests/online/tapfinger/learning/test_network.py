@@ -88,7 +88,7 @@ def test_a_round_alone_is_as_among_others(name):
 @pytest.mark.parametrize("name", ["small", "no_void_place", "no_pointer", "vanilla"])
 def test_extreme_weights_take_nothing_that_is_not_allowed(name):
     seen, form = rounds(), PRESETS[name]
-    w, rng = weights(name, scale=30.0), np.random.default_rng(5)
+    w, rng = weights(name, scale=100.0), np.random.default_rng(5)
     cpu, gpu = table(SIZES)
     E, N, P = seen.node.shape
     rows, columns = np.ogrid[:E, :N]
@@ -110,6 +110,12 @@ def test_extreme_weights_take_nothing_that_is_not_allowed(name):
             drawn_in_all += int(made.acts.sum())
     if name == "vanilla":
         assert (place[named] == seen.startable.argmax(-1)[named]).all()
+    given, wants = shares(seen, name, w)
+    mine, may = given[wants.acts], wants.mask[wants.acts]
+    each = 1 + 100_000 // len(mine)
+    many = drawn(np.repeat(mine, each, axis=0), rng)
+    assert np.repeat(may, each, axis=0)[np.arange(len(many)), many].all()
+    assert np.isfinite(given).all()
 
 
 def test_drawing_keeps_to_the_shares():

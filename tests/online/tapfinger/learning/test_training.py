@@ -19,7 +19,13 @@ from edgeopt.online.tapfinger.learning.architecture import (
 )
 from edgeopt.online.tapfinger.learning.network import NumpyBackend, Seen, bundles, places
 from edgeopt.online.tapfinger.learning.runs import Runs, Teacher
-from tests.online.tapfinger.learning.rounds import INSTANCES, SIZES, rounds, weights
+from tests.online.tapfinger.learning.rounds import (
+    INSTANCES,
+    SIZES,
+    reordered,
+    rounds,
+    weights,
+)
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
@@ -110,7 +116,7 @@ def test_ratios_begin_at_one_and_nothing_diverges_from_itself(form):
     assert learner.divergence(first, shares, stood).item() > 1e-4
 
 
-@pytest.mark.parametrize("critic", ["own", "shared"])
+@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
 def test_gradients_are_those_of_differences(critic):
     learner = ppo(critic=critic, kl=0.3, entropy=0.2)
     learner.anchor = Weighted({k: 1.5 * w for k, w in learner.weights().items()}, 1.0).tensors
@@ -259,10 +265,15 @@ def test_a_round_of_tensors_is_a_copy():
     assert torch.isfinite(shares.bundle).all()
 
 
-def test_learners_by_name(monkeypatch):
+@pytest.fixture
+def few_instances(monkeypatch):
     monkeypatch.setattr(training, "TRAINING", range(1000, 1002))
     monkeypatch.setattr(training, "VALIDATION", range(3000, 3001))
     monkeypatch.setattr(training, "BOOK", range(900, 901))
+
+
+@pytest.mark.usefixtures("few_instances")
+def test_learners_by_name():
     for name, teacher in (("imitation", "told"), ("imitation", "untold"), ("mappo", "told")):
         made = training.learner(name, seed=3, teacher=teacher, updates=2)
         assert made.about()["seeds"] == {"learner": [3], "training": [1000, 1001],
@@ -272,3 +283,62 @@ def test_learners_by_name(monkeypatch):
             assert made.about()["settings"]["told"] == told
     with pytest.raises(OptionError, match="preset"):
         training.learner("mappo", preset="none")
+
+
+@pytest.mark.usefixtures("few_instances")
+@pytest.mark.parametrize(("starts", "discount"), [("several", 1.0), ("single", 0.99)])
+def test_the_network_of_the_paper_takes_an_update(starts, discount, monkeypatch):
+    monkeypatch.setattr(mappo, "ROUNDS", 2)
+    monkeypatch.setitem(mappo.Mappo.__init__.__kwdefaults__, "runs", 2)
+    learner = training.learner("mappo", preset="paper", starts=starts, updates=1)
+    options = learner.options
+    assert (options.discount, options.decay, options.per_slot) == (discount, 0.95, False)
+    before = learner.weights()
+    assert before["pointer.value"].shape == (3, 256)
+    assert before["encoder.1.forward.0.weight"].shape == (3, 2048, 256)
+    assert {f"{layer}.pending.weight" for layer in range(6)} < set(before)
+    assert not any(name.endswith("pending.scale") for name in before)
+    learner.update()
+    after = learner.weights()
+    assert all(np.isfinite(part).all() for part in after.values())
+    for name in ("5.pending.weight", "pointer.value", "bundle.1.weight"):
+        assert not np.array_equal(before[name], after[name])
+
+
+@pytest.mark.parametrize("setting", training.SETTINGS)
+def test_settings_draw_tasks_that_are_not_those_of_figures(setting):
+    first, second = (training.instances(range(1000 + k, 1001 + k), setting)[0] for k in (0, 1))
+    assert first.fingerprint() != second.fingerprint()
+    assert first.single_start == (setting in ("single", "testbed"))
+    assert min(*training.TRAINING, *training.VALIDATION, *training.BOOK) > 20
+
+
+@pytest.mark.parametrize("reward", ["shared", "local"])
+@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
+def test_critics_read_what_they_are_to_read(critic, reward):
+    learner = ppo(critic=critic, reward=reward)
+    seen = learner.runs.seen
+    E, N = seen.node.shape[:2]
+    value = learner.value(seen_by(seen)).detach().numpy()
+    assert value.shape == ((E, N) if critic == "own" or reward == "local" else (E,))
+    order = np.arange(seen.node.shape[2])[::-1]
+    turned = learner.value(seen_by(reordered(seen, order, 2))).detach().numpy()
+    assert np.allclose(turned, value, atol=1e-5) == (critic in ("pooled", "shared"))
+    swapped = learner.value(seen_by(reordered(seen, [2, 0, 1], 1))).detach().numpy()
+    if value.ndim == 2 and critic != "all":
+        np.testing.assert_allclose(swapped, value[:, [2, 0, 1]], atol=1e-5)
+    else:
+        assert np.allclose(swapped, value, atol=1e-5) == (critic in ("pooled", "shared"))
+    learner.update()
+    assert np.isfinite(learner.evaluate()["flow"])
+
+
+def test_returns_that_are_not_scaled_are_learnt_as_they_are():
+    scaled, plain = ppo(), ppo(scaled=False)
+    first, second = scaled.played(), plain.played()
+    assert (plain.mean, plain.deviation) == (0.0, 1.0)
+    assert scaled.deviation > 1.0
+    np.testing.assert_allclose(first["target"].mean(), 0.0, atol=1e-4)
+    np.testing.assert_allclose(
+        scaled.mean + scaled.deviation * first["target"], second["target"], rtol=1e-3, atol=1e-2
+    )

@@ -253,6 +253,11 @@ def _kept(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
 def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
     from edgeopt.online.tapfinger import LearnedScheduler
 
+    kinds = instance.kinds or ()
+    if "lm" in kinds:  # measured; containers may have a single CPU core
+        return LearnedScheduler("containers" if instance.minimum[0, 0] == 1 else "testbed")
+    if "long" in kinds:
+        return LearnedScheduler("pointer")
     return LearnedScheduler("single" if instance.single_start else "several")
 
 

@@ -39,6 +39,7 @@ from edgeopt.studies.tapfinger.policies import (
     has_many_bundles,
     solve,
 )
+from edgeopt.studies.tapfinger.releases import RELEASES
 from edgeopt.studies.tapfinger.three_clusters import THREE_CLUSTERS
 from edgeopt.studies.wording import duration, number, percent
 
@@ -78,7 +79,8 @@ def _notes(case: Case) -> list[str]:
         "of task takes with a bundle; those told nothing do not. Of these, Tiresias goes by the "
         "service that a task has had, and Learnt by its book of completed services, which is empty "
         "when a run begins or has been kept on as many tasks like those of the instance; neither "
-        "uses the progress. The paper's learned policy is not included.",
+        "uses the progress. The paper's learned policy is not among them; of ours, imitations of "
+        "schedulers carry in their weights what those were told.",
         _randomness(case),
         *_time_limited(case),
     ]
@@ -263,6 +265,7 @@ SYSTEM = System(
     claims=Claims("tapfinger"),
     figures=Named(registry.FIGURES, "tapfinger"),
     learners=LEARNERS,
+    releases=RELEASES,
     reporting=Reporting(
         metrics=METRICS,
         pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.policies.estimates import Told
 
-SHIPPED: Final = ("several", "single", "untold")
+SHIPPED: Final = ("several", "single", "untold", "pointer", "testbed", "containers")
 """Checkpoints that come with the package.
 
 The first two imitate `ReservationSpt`, where clusters may start several tasks in a slot and where
-they may start one; the last imitates `LearntReservation`, so that nobody was told durations.
+they may start one; the third imitates `LearntReservation`, so that nobody was told durations. The
+others imitate `ReservationSpt` on other tasks: those that larger bundles do not speed up, and
+measured ones on servers and on containers.
 """
 
 
@@ -52,7 +54,7 @@ class LearnedScheduler(Titled, IgnoresFeedback):
     ----------
     checkpoint
         What was learnt: a checkpoint, its file, or the name of one that comes with the package,
-        ``"several"``, ``"single"`` or ``"untold"``; see `SHIPPED`.
+        such as ``"several"``; see `SHIPPED`.
     greedy
         Whether the likeliest task and bundle are taken instead of drawn ones. Two clusters that
         want the same task most lose a round then, and may wait for ever.

@@ -12,11 +12,12 @@ from edgeopt.studies.figures import PaperFigure, Published, found, said
 from edgeopt.studies.figures.drawing import HOLLOW, curves, rows_of_bars
 from edgeopt.studies.figures.reading import below, by, extreme, where
 from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin
+from edgeopt.studies.tapfinger.figures.recorded import LEARNED
 from edgeopt.studies.tapfinger.figures.setting import (
+    BOUND,
     FIT,
     FOUR,
     FREE,
-    LEARNED,
     MIXED,
     OTHERS,
     SERIES,
@@ -28,6 +29,7 @@ from edgeopt.studies.tapfinger.figures.setting import (
     Setting,
     claimed,
     servers,
+    standing,
     unfolded,
 )
 from edgeopt.studies.tapfinger.log import doublings
@@ -53,6 +55,7 @@ _AXES: Final = dict(
     zip(SERIES, ("tasks in\nthe system", "CPU cores in use\nper cluster",
                  "GPUs in use\nper cluster"), strict=True)
 )  # fmt: skip
+_LEAST: Final[Any] = {"color": INK, "linestyle": ":", "linewidth": 1.2}
 
 
 def _draw(
@@ -87,6 +90,7 @@ def _draw(
                for name, title in first.policies.items()]  # fmt: skip
     handles += [Line2D([], [], label=f"recorded {what}", **HOLLOW | {"marker": mark})
                 for mark, what in (("D", "mean"), ("o", "median"))]  # fmt: skip
+    handles.append(Line2D([], [], **_LEAST, label="bound if no bundle changes"))
     if first.ranges:
         handles.append(Line2D([], [], color=INK, linewidth=2.6, label="means of the draws"))
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
@@ -100,6 +104,9 @@ def _boxes(
     names = {name: f"{LEARNED[name]}, recorded" for name in setting.learned}
     names |= setting.policies
     reach: list[float] = []
+    least = by("value", part="mean")(rows)[BOUND]
+    axes.axvline(least, **_LEAST, zorder=0)
+    reach.append(least)
     if told:
         in_margin(axes, -0.75, "told")
     for place, name in enumerate(names):
@@ -162,11 +169,12 @@ def completion_figure(
         draw=partial(_draw, settings={"boxes": setting}, series=series),
         takeaway=said(
             "Mean completion times lie between {best:3} slots ({best.title}) and {worst:3} "
-            "({worst.title}); {learner} was recorded with {recorded:3}",
+            "({worst.title}); {learner} was recorded with {recorded:3}; {standing}",
             best=extreme("min", "value", setting.policies, part="mean"),
             worst=extreme("max", "value", setting.policies, part="mean"),
             learner=LEARNED[learner],
             recorded=recorded.mean,
+            standing=standing(),
         ),
         published=[
             *(line for one in claims for line in claimed(*one)),
@@ -223,11 +231,12 @@ _FIGURE_6 = PaperFigure(
     takeaway=said(
         "With 4 arrivals per slot {least4:3} ({least4.title}) to {most4:3} tasks ({most4.title}) "
         "are in the system on average, with 2 arrivals {least2:3} ({least2.title}) to {most2:3} "
-        "({most2.title})",
+        "({most2.title}); with 4, {standing}",
         least4=extreme("min", "value", SIX.policies, rate=4, part="waiting"),
         most4=extreme("max", "value", SIX.policies, rate=4, part="waiting"),
         least2=extreme("min", "value", SIX.policies, rate=2, part="waiting"),
         most2=extreme("max", "value", SIX.policies, rate=2, part="waiting"),
+        standing=standing(rate=4),
     ),
     published=[
         *(
@@ -278,9 +287,9 @@ def _long_rows(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _mean_below(rows: pd.DataFrame, *, other: str) -> float:
-    each = [below("value", "reservation", other, length=place, part="mean") for place in _LENGTHS]
-    return float(np.mean([read(rows) for read in each]))
+def _mean_below(metric: str, policy: str, other: str, **at: Any) -> Any:
+    each = [below(metric, policy, other, length=place, **at) for place in _LENGTHS]
+    return lambda rows: float(np.mean([read(rows) for read in each]))
 
 
 _FIGURE_10 = PaperFigure(
@@ -293,17 +302,18 @@ _FIGURE_10 = PaperFigure(
     takeaway=said(
         "The least mean completion time is {first:3} slots ({first.title}) on the shortest "
         "workload and {third:3} slots ({third.title}) on the longest; {gpu.title} holds most GPUs, "
-        "{gpu:3} per cluster",
+        "{gpu:3} per cluster; on the shortest, {standing}",
         first=extreme("min", "value", SIX.policies, length="first", part="mean"),
         third=extreme("min", "value", SIX.policies, length="third", part="mean"),
         gpu=extreme("max", "value", SIX.policies, length="first", part="gpu"),
+        standing=standing(length="first"),
     ),
     published=[
         *(
             line
             for other, value in (("tiresias", 0.145), ("optimus+swapped", 0.10))
             for line in claimed(
-                other, value, computed=partial(_mean_below, other=other),
+                other, value, computed=_mean_below,
                 why="The published value is the mean of the recorded ones over the three lengths.",
             )
         ),

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.instances.tapfinger import from_bundled, generate
-from edgeopt.studies.figures import CLOSE, NOT_COMPARABLE, InstanceSpec, Published, found
-from edgeopt.studies.figures.reading import below
+from edgeopt.studies.figures import (
+    CLOSE,
+    NOT_COMPARABLE,
+    Estimate,
+    InstanceSpec,
+    Published,
+    found,
+)
+from edgeopt.studies.figures.reading import below, by
 from edgeopt.studies.over_instances import mean_columns
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.tapfinger.figures.recorded import LEARNED, RECORDED, Recorded
+from edgeopt.studies.tapfinger.releases import TRAINING, summary
+from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
-
-LEARNED: Final = {
-    "tapfinger": "TapFinger",
-    "no_han": "TapFinger without HAN",
-    "no_pointer": "TapFinger without pointer",
-    "vanilla": "Vanilla MARL",
-}
-"""Titles of the recorded policies that are learned."""
 
 TITLES: Final = {
     "optimus+swapped": "Optimus",
@@ -54,6 +57,9 @@ STATISTICS: Final = {
 }
 FOUR: Final = ("mean", "median", "p95", "waiting")
 
+BOUND: Final = "bound"
+"""Stands for a policy in the row of the bound on the mean of all that never change a bundle."""
+
 SERIES: Final = ("tasks_over_time", "cpu_over_time", "gpu_over_time")
 """One number per slot each: tasks in the system, CPU cores and GPUs in use per cluster."""
 
@@ -61,89 +67,6 @@ _SHARES: Final = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.
 _SUMMARY: Final = ("mean", *_SHARES, "waiting", "cpu", "gpu", "makespan", "decision_ms")
 """One number each: slots to completion, tasks in the system, units in use per cluster, slots of the
 run, milliseconds of decisions per slot."""
-
-
-class Recorded(NamedTuple):
-    """One run of the authors, which the paper's figures show.
-
-    Slots to completion, the mean number of tasks in the system, and the mean CPU cores and GPUs in
-    use on a cluster, after tasks that ended have released theirs.
-    """
-
-    mean: float
-    median: float
-    p95: float
-    waiting: float
-    cpu: float
-    gpu: float
-
-
-RECORDED: Final = {
-    ("three", "tapfinger"): Recorded(6.417, 5.0, 14.0, 12.04, 8.63, 7.1),
-    ("three", "vanilla"): Recorded(16.234, 13.5, 33.4, 24.13, 10.39, 8.65),
-    ("three", "optimus"): Recorded(8.562, 7.0, 16.0, 15.33, 13.08, 12.88),
-    ("three", "tiresias"): Recorded(14.661, 15.0, 30.4, 20.82, 13.95, 5.3),
-    ("three", "random"): Recorded(12.839, 10.0, 33.4, 18.79, 10.3, 8.24),
-    ("three", "min"): Recorded(12.745, 13.0, 25.0, 19.09, 10.05, 5.02),
-    ("six", "tapfinger"): Recorded(7.312, 6.0, 17.8, 25.51, 8.89, 7.49),
-    ("six", "optimus"): Recorded(9.203, 7.0, 16.8, 32.11, 12.36, 12.38),
-    ("six", "tiresias"): Recorded(15.047, 15.0, 31.7, 45.12, 13.68, 5.73),
-    ("six", "random"): Recorded(13.99, 11.0, 31.0, 43.31, 10.67, 8.55),
-    ("six", "min"): Recorded(15.201, 15.0, 31.0, 45.94, 10.87, 5.43),
-    ("six, rate 3", "tapfinger"): Recorded(4.984, 5.0, 10.0, 13.66, 7.5, 5.62),
-    ("six, rate 3", "optimus"): Recorded(7.607, 6.0, 14.8, 20.7, 10.51, 10.19),
-    ("six, rate 3", "tiresias"): Recorded(13.755, 14.0, 27.0, 33.21, 14.0, 4.97),
-    ("six, rate 3", "random"): Recorded(7.354, 6.0, 19.0, 17.86, 8.76, 6.76),
-    ("six, rate 3", "min"): Recorded(13.328, 14.0, 25.0, 31.78, 9.04, 4.52),
-    ("six, rate 2", "tapfinger"): Recorded(4.25, 4.0, 6.8, 8.11, 5.53, 4.46),
-    ("six, rate 2", "optimus"): Recorded(6.984, 6.0, 13.0, 14.33, 8.13, 7.94),
-    ("six, rate 2", "tiresias"): Recorded(13.674, 15.0, 27.8, 22.82, 12.99, 3.47),
-    ("six, rate 2", "random"): Recorded(6.932, 5.0, 18.0, 13.23, 7.59, 5.79),
-    ("six, rate 2", "min"): Recorded(12.891, 14.0, 26.0, 24.99, 7.33, 3.67),
-    ("test-bed three, 1000", "tapfinger"): Recorded(4.658, 4.0, 8.0, 6.63, 8.39, 4.31),
-    ("test-bed three, 1000", "optimus"): Recorded(5.395, 5.0, 9.0, 7.77, 4.0, 8.96),
-    ("test-bed three, 1000", "tiresias"): Recorded(5.574, 5.0, 9.0, 8.34, 20.44, 2.13),
-    ("test-bed three, 1000", "random"): Recorded(5.033, 4.0, 9.0, 7.62, 12.38, 6.28),
-    ("test-bed three, 1000", "min"): Recorded(4.917, 4.0, 8.0, 7.5, 3.43, 1.72),
-    ("test-bed six, 2000", "tapfinger"): Recorded(4.732, 4.0, 8.0, 13.97, 11.4, 5.36),
-    ("test-bed six, 2000", "optimus"): Recorded(5.28, 5.0, 9.0, 15.23, 3.95, 8.48),
-    ("test-bed six, 2000", "tiresias"): Recorded(5.576, 5.0, 9.0, 16.89, 20.26, 2.21),
-    ("test-bed six, 2000", "random"): Recorded(4.965, 4.0, 9.0, 14.32, 11.77, 6.05),
-    ("test-bed six, 2000", "min"): Recorded(4.83, 4.0, 8.0, 14.12, 3.26, 1.63),
-    ("test-bed six, 4000", "tapfinger"): Recorded(4.742, 4.0, 8.0, 14.11, 11.4, 5.34),
-    ("test-bed six, 4000", "optimus"): Recorded(5.267, 5.0, 9.0, 15.49, 3.98, 8.51),
-    ("test-bed six, 4000", "tiresias"): Recorded(5.558, 5.0, 9.0, 16.76, 19.89, 2.19),
-    ("test-bed six, 4000", "random"): Recorded(5.011, 4.0, 9.0, 14.97, 12.21, 6.26),
-    ("test-bed six, 4000", "min"): Recorded(4.861, 4.0, 8.0, 14.57, 3.34, 1.67),
-    ("test-bed six, 8000", "tapfinger"): Recorded(4.781, 4.0, 8.0, 14.31, 11.39, 5.36),
-    ("test-bed six, 8000", "optimus"): Recorded(5.294, 5.0, 9.0, 15.68, 4.03, 8.62),
-    ("test-bed six, 8000", "tiresias"): Recorded(5.542, 5.0, 9.0, 16.69, 19.87, 2.18),
-    ("test-bed six, 8000", "random"): Recorded(5.017, 4.0, 9.0, 14.9, 12.32, 6.24),
-    ("test-bed six, 8000", "min"): Recorded(4.874, 4.0, 8.0, 14.62, 3.34, 1.67),
-    ("several", "tapfinger"): Recorded(4.292, 4.0, 9.4, 10.93, 8.05, 6.94),
-    ("several", "no_han"): Recorded(5.875, 4.0, 17.9, 12.63, 7.04, 7.82),
-    ("several", "optimus"): Recorded(7.734, 6.0, 15.0, 21.16, 13.28, 13.12),
-    ("several", "tiresias"): Recorded(7.552, 7.0, 13.0, 19.03, 11.98, 11.96),
-    ("several", "random"): Recorded(15.12, 11.0, 36.4, 27.88, 11.29, 8.57),
-    ("several", "min"): Recorded(28.818, 25.0, 57.0, 45.32, 12.62, 6.31),
-    ("mixed", "tapfinger"): Recorded(4.87, 4.0, 10.0, 22.17, 7.82, 7.09),
-    ("mixed", "optimus"): Recorded(8.125, 5.0, 15.0, 29.64, 8.92, 8.8),
-    ("mixed", "tiresias"): Recorded(10.792, 7.0, 33.8, 33.09, 7.02, 7.02),
-    ("mixed", "random"): Recorded(23.573, 14.5, 57.0, 62.37, 9.02, 6.91),
-    ("mixed", "min"): Recorded(33.456, 26.0, 74.7, 95.81, 11.66, 5.83),
-    ("pointer", "tapfinger"): Recorded(8.057, 3.5, 22.4, 16.07, 9.83, 9.65),
-    ("pointer", "no_pointer"): Recorded(13.229, 12.0, 30.0, 27.87, 11.32, 11.1),
-    ("pointer", "optimus"): Recorded(13.333, 11.0, 47.3, 27.19, 12.48, 12.48),
-    ("pointer", "tiresias"): Recorded(35.786, 36.5, 81.8, 50.49, 13.29, 13.24),
-    ("pointer", "random"): Recorded(52.974, 61.0, 93.9, 65.59, 10.37, 10.73),
-    ("pointer", "min"): Recorded(12.604, 12.0, 26.4, 28.09, 11.51, 11.51),
-    ("containers", "tapfinger"): Recorded(23.12, 19.5, 51.1, 15.11, 10.23, 3.49),
-    ("containers", "optimus"): Recorded(30.97, 23.0, 67.3, 20.04, 6.53, 3.83),
-    ("containers", "tiresias"): Recorded(26.765, 24.5, 57.0, 18.39, 9.05, 4.02),
-    ("containers", "random"): Recorded(55.265, 49.5, 127.1, 29.55, 10.28, 3.79),
-    ("containers", "min"): Recorded(67.87, 56.5, 147.0, 37.49, 4.45, 4.45),
-}
-"""By setting and policy; one draw of tasks each."""
 
 
 _TOLD: Final = (
@@ -191,8 +114,22 @@ _MEASURED: Final = (
 """Why figures of measured tasks may differ."""
 
 
-OTHERS: Final = ("optimus", "reservation", "learnt", "learnt+kept")
-"""Our schedulers that were not recorded and need no training."""
+OTHERS: Final = ("optimus", "reservation", "learnt", "learnt+kept", "imitation")
+"""Our schedulers that were not recorded."""
+
+_ABLATIONS: Final = {
+    ("three", "vanilla"): "imitated-vanilla-single",
+    ("several", "no_han"): "imitated-no_han",
+    ("pointer", "no_pointer"): "imitated-no_pointer-pointer",
+}
+"""Trainings of ours, by the setting and the name of the recorded network that lacks a part."""
+
+_TAUGHT: Final = (
+    "Other arrivals, one seed. Ours is smaller, and imitates a scheduler that is told durations."
+)
+_LACKS: Final = (
+    "Ours imitates on 16 other draws of tasks: median, least and most mean of three trainings."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,27 +180,53 @@ class Setting:
         return RECORDED[self.recorded, policy.partition("+")[0]] if known else None
 
     def lines(self, parts: Sequence[str] = FOUR, place: str = "", **at: Any) -> list[Published]:
-        """Compare recorded figures with ours, at a place of the rows that is named `place`."""
+        """Compare recorded figures with ours, at a place of the rows that is named `place`.
+
+        The recorded network is compared with our imitation, and one that lacks a part with ours
+        that lacks it.
+        """
         why = "Recorded after tasks that ended have released their units, computed before."
-        return [
+        shown = [
             Published(
-                f"{LEARNED.get(name) or TITLES[name]}, {STATISTICS[part]}{place}",
+                f"{TITLES[name]}, {STATISTICS[part]}{place}",
                 getattr(self.recorded_of(name), part),
-                None if name in LEARNED else found("value", policy=name, part=part, **at),
+                found("value", policy=name, part=part, **at),
                 why="" if part in FOUR else why,
                 rule=CLOSE,
                 sized=True,
             )
-            for name in (*self.learned, *self.baselines)
+            for name in self.baselines
             for part in parts
         ]
+        taught = []
+        for name in self.learned:
+            key = _ABLATIONS.get((self.recorded, name))
+            taught += [
+                Published(
+                    f"{LEARNED[name]}, {STATISTICS[part]}{place}",
+                    getattr(self.recorded_of(name), part),
+                    found("value", policy="imitation", part=part, **at) if key is None
+                    else partial(ablated, key),
+                    why=_TAUGHT if key is None else _LACKS,
+                    rule=NOT_COMPARABLE,
+                )
+                for part in (parts if key is None else ("mean",))
+            ]  # fmt: skip
+        return [*taught, *shown]
+
+
+def ablated(key: str, _rows: pd.DataFrame) -> Estimate:
+    """Return what a network reached that lacks a part, with the range over trainings."""
+    table = summary(TRAINING.read().table)
+    [row] = table[table["course"] == key].to_dict("records")
+    spread = "range" if row["seeds"] > 1 else ""
+    return Estimate(row["flow"], row["least"], row["most"], spread)
 
 
 SINGLE: Final = Setting(
     recorded="three",
     options={"single_start": True},
     open=(*_OPEN, *_NOISE),
-    others=(*OTHERS, "imitation"),
 )
 """Three clusters that start one task per slot."""
 
@@ -274,7 +237,7 @@ SEVERAL: Final = Setting(
     recorded="several",
     open=(*_OPEN, *FREE),
     baselines=("optimus+swapped", "tiresias+elastic", "random", "min"),
-    others=(*OTHERS, "imitation", "imitation+untold"),
+    others=(*OTHERS, "imitation+untold"),
 )
 MIXED: Final = replace(
     SEVERAL, recorded="mixed", options={"clusters": 6, "capacity": "mixed"}, tasks=36
@@ -296,21 +259,42 @@ def servers(clusters: int, tasks: int) -> Setting:
 
 def claimed(
     baseline: str, value: float, part: str = "mean", *,
-    computed: Callable[[pd.DataFrame], float] | None = None, why: str = "",
+    computed: Callable[..., Any] = below, why: str = "",
 ) -> list[Published]:  # fmt: skip
-    """Compare TapFinger's published lead over a baseline with that of Reservation."""
+    """Compare TapFinger's published lead over a baseline with those of ours.
+
+    ``computed("value", policy, baseline, part=part)`` reads how far one of ours is below.
+    """
     what = f"below {TITLES[baseline]}, {part} completion time"
-    instead = (
+    planned = (
         "The published value is TapFinger's. Reservation is not learned, but knows how long tasks "
         "take."
     )
-    computed = computed or below("value", "reservation", baseline, part=part)
     return [
-        Published(f"TapFinger {what}", value, None, True, why),
         Published(
-            f"Reservation in its place {what}", value, computed, True, instead, rule=NOT_COMPARABLE
-        ),
-    ]
+            f"{title} {what}", value, computed("value", policy, baseline, part=part), True,
+            " ".join(one for one in (own, why) if one), rule=NOT_COMPARABLE,
+        )
+        for policy, title, own in (
+            ("imitation", "TapFinger", _TAUGHT),
+            ("reservation", "Reservation in its place", planned),
+        )
+    ]  # fmt: skip
+
+
+def standing(**at: Any) -> Callable[[pd.DataFrame], str]:
+    """Return a reader that says how far our imitation is from its teacher and from the bound."""
+
+    def read(rows: pd.DataFrame) -> str:
+        known = by("value", part="mean", **at)(rows)
+        teacher, least = (known["imitation"] / known[name] - 1 for name in ("reservation", BOUND))
+        side = "above" if teacher >= 0 else "below"
+        return (
+            f"our imitation is {percent(abs(teacher))} {side} Reservation, its teacher, and "
+            f"{percent(least)} above the bound on all that never change a bundle"
+        )
+
+    return read
 
 
 def compared(
@@ -320,8 +304,9 @@ def compared(
     runs: int,
     at: Mapping[str, Any],
     series: Sequence[str] = (),
+    bounded: bool = True,
 ) -> Cell:
-    """Return the cell of schedulers on the same drawn tasks."""
+    """Return the cell of schedulers on the same drawn tasks, with a bound if it is `bounded`."""
     identity = {
         **at,
         "instance": spec.fingerprint(),
@@ -329,13 +314,15 @@ def compared(
         "reading": f"{__name__}.{compared.__name__}",
         "series": list(series),
         "runs": runs,
+        "bounded": bounded,
     }
-    return Cell(identity, _simulate, (spec, tuple(policies), runs, tuple(series)))
+    return Cell(identity, _simulate, (spec, tuple(policies), runs, tuple(series), bounded))
 
 
 def _simulate(
-    spec: InstanceSpec, policies: Sequence[str], runs: int, series: Sequence[str]
+    spec: InstanceSpec, policies: Sequence[str], runs: int, series: Sequence[str], bounded: bool
 ) -> Mapping[str, Any]:
+    from edgeopt.models.tapfinger import scenario_bound
     from edgeopt.online import simulate
 
     system = find_system("tapfinger")
@@ -343,12 +330,20 @@ def _simulate(
     instance = spec.instance()
     assert warm_up is not None
     short, whole = environment(warm_up(instance)), environment(instance)
-    read = []
+    read, scenarios = [], np.zeros(1, dtype=np.int64)
     for entry in choose(system, policies):
         policy = entry.make(instance, {})
         simulate(short, policy, rng=0, runs=1)
         run = simulate(whole, policy, rng=0, runs=runs)
-        read.append({"told": getattr(policy, "told", ""), **_read(run, series)})
+        scenarios = run.scenarios
+        about = {"policy": entry.name, "told": getattr(policy, "told", "")}
+        read.append({**about, **_read(run, series)})
+    if bounded:
+        if instance.noise == 0.0:
+            scenarios = scenarios[:1]  # all are alike
+        least = scenario_bound(instance, scenarios).value / instance.tasks
+        nothing = {**dict.fromkeys(_SUMMARY, np.nan), **{name: [] for name in series}}
+        read.append({"policy": BOUND, "told": "everything", **nothing, "mean": least})
     return {key: [one[key] for one in read] for key in read[0]}
 
 
@@ -382,8 +377,10 @@ def unfolded(
     step = -(-longest // points)
     rows = []
     for key, group in tall.groupby([*by, "policy", "told"], sort=False):
-        parts = [(name, np.nan, group[name].to_numpy(dtype=float)) for name in _SUMMARY]
-        for name in series:
+        bound = "policy" in group and (group["policy"] == BOUND).all()
+        parts = [(name, np.nan, group[name].to_numpy(dtype=float))
+                 for name in (_SUMMARY[:1] if bound else _SUMMARY)]  # fmt: skip
+        for name in () if bound else series:
             kept = windows([np.asarray(one, dtype=float) for one in group[name]], longest, step)
             parts += [(name, place * step, values) for place, values in enumerate(kept.T)]
         about = dict(zip((*by, "policy", "told"), key, strict=True))

@@ -157,14 +157,17 @@ def test_gradients_are_those_of_differences(critic):
 
 
 @pytest.mark.parametrize("per_slot", [False, True])
-@pytest.mark.parametrize("reward", ["shared", "local"])
-def test_targets_are_those_of_a_double_loop(per_slot, reward, monkeypatch):
-    learner, seen = ppo(per_slot=per_slot, reward=reward, discount=0.9), []
+@pytest.mark.parametrize(
+    ("reward", "critic"), [("shared", "pooled"), ("local", "pooled"), ("shared", "own")]
+)
+def test_targets_are_those_of_a_double_loop(per_slot, reward, critic, monkeypatch):
+    learner, seen = ppo(per_slot=per_slot, reward=reward, critic=critic, discount=0.9), []
     plain = mappo.advantages
     monkeypatch.setattr(mappo, "advantages", lambda *parts: seen.append(parts) or plain(*parts))
     for _ in range(12):  # runs end in some of them
         rows = learner.played()
     (gains, values, discount, decay) = seen[-1]
+    assert (gains.ndim == 3) == (reward == "local" or critic == "own")
     discount, decay = (np.broadcast_to(part, gains.shape) for part in (discount, decay))
     assert set(np.unique(discount)) <= ({0.0, 0.9, 1.0} if per_slot else {0.0, 0.9})
     assert set(np.unique(decay)) <= ({0.95, 1.0} if per_slot else {0.95})

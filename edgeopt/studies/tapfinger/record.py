@@ -31,6 +31,7 @@ from edgeopt.studies.tapfinger.policies import (
     BENCHMARKS,
     CHANGING,
     FIXED,
+    LEARNED,
     METHODS,
     PLANNING,
     bound_label,
@@ -263,6 +264,7 @@ SYSTEM = System(
     claims=Claims("tapfinger"),
     figures=Named(registry.FIGURES, "tapfinger"),
     learners=LEARNERS,
+    learned=LEARNED,
     reporting=Reporting(
         metrics=METRICS,
         pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.options import check_choice, check_fields, check_kind, check_whole
+from edgeopt.options import check_choice, check_fields, check_kind, check_real, check_whole
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.writing import Folder
 
@@ -227,6 +227,7 @@ def trained(
         raise OptionError(f"--seeds {', '.join(map(str, seeds))}: name at least one, each once")
     for seed in seeds:
         check_whole("--seeds", seed, 0)
+    check_real("--minutes", minutes, "(0, inf)", none=True)
     folder = Folder(out, "train", force=force)
     planned = entry.updates if updates is None else updates
     check_whole("--updates", planned, 1)

@@ -57,10 +57,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("system", SHIPPED)
 def test_what_comes_with_the_package_runs_by_name(system: str) -> None:
     shipped = _learned(system).shipped
-    assert list(shipped) == SHIPPED[system]
+    assert set(shipped) >= set(SHIPPED[system])
     for name, path in shipped.items():
         assert _origins(system, f"learned:{name}") == [Checkpoint.load(path).fingerprint()]
-    assert sum(path.stat().st_size for path in shipped.values()) < 1_200_000
+
+
+def test_what_comes_with_the_package_is_small() -> None:
+    paths = [path for system in SHIPPED for path in _learned(system).shipped.values()]
+    assert sum(path.stat().st_size for path in paths) <= 2_000_000
 
 
 def test_the_recommended_policy_is_that_of_the_record() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,11 +28,13 @@ FORMAT: Final = 1
 
 def versions() -> dict[str, str]:
     """Return the versions of what computes, for the record of a checkpoint."""
-    return {
+    found = {
         "edgeopt": edgeopt.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+    torch = sys.modules.get("torch")  # loaded if it trains
+    return found if torch is None else found | {"torch": str(torch.__version__)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -28,6 +28,10 @@ def reproduce(
     cluster: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on instead.")
     ] = None,
+    train: Annotated[
+        bool,
+        typer.Option("--train", help="Train anew, at full length, the series that figures show."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Reproduce figures and tables of a system's paper, and compare them with the published ones.
@@ -51,6 +55,7 @@ def reproduce(
         quick=quick,
         workers=-1 if workers is None else workers,
         cluster=cluster,
+        train=train,
     )
     if as_json:
         print(json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False))

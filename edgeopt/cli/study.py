@@ -41,7 +41,10 @@ def study(
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     policies: Annotated[
         list[str] | None,
-        typer.Option(help="Policies to compare: names or patterns, comma-separated or repeated."),
+        typer.Option(
+            help="Policies to compare: names or patterns, comma-separated or repeated; learned, "
+            "learned:NAME or learned:PATH for what was trained."
+        ),
     ] = None,
     reference: Annotated[
         str | None, typer.Option(help="Policy to which differences are taken.")
@@ -135,6 +138,8 @@ def _print(case: "Case") -> None:
     )
     for sentence in sentences(case):
         show.note(sentence)
+    for policy, origins in case.trained.items():
+        show.note(f"{case.entries[policy].title} was trained: {'; '.join(origins)}.")
 
 
 def _print_comparisons(result: "Study") -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass, field
+import sys
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import edgeopt
 from edgeopt.errors import InputError
-from edgeopt.learning.tensors import read_arrays, write_arrays
+from edgeopt.learning.tensors import content_hash, read_arrays, write_arrays
 from edgeopt.options import check_fields
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ FORMAT: Final = 1
 
 def versions() -> dict[str, str]:
     """Return the versions of what computes, for the record of a checkpoint."""
-    return {
+    found = {
         "edgeopt": edgeopt.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+    torch = sys.modules.get("torch")  # loaded if it trains
+    return found if torch is None else found | {"torch": str(torch.__version__)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,12 +133,26 @@ class Checkpoint:
         OutputError
             If it cannot be written.
         """
-        record = {name: value for name, value in self._record().items() if name != "weights"}
-        shapes = {name: list(array.shape) for name, array in sorted(self.weights.items())}
-        return write_arrays(path, self.weights, {"format": FORMAT, "shapes": shapes, **record})
+        return write_arrays(path, self.weights, self._record())
+
+    def fingerprint(self) -> str:
+        """Return the hash over weights and record that the file carries.
+
+        Returns
+        -------
+        str
+            SHA-256, in hexadecimal.
+        """
+        return content_hash(self.weights, self._record())
 
     def _record(self) -> dict[str, Any]:
-        return asdict(self) | {
+        record = {one.name: getattr(self, one.name) for one in fields(self)}
+        del record["weights"]
+        return record | {
+            "format": FORMAT,
+            "shapes": {name: list(array.shape) for name, array in sorted(self.weights.items())},
+            "settings": dict(self.settings),
+            "versions": dict(self.versions),
             "features": list(self.features),
             "instances": list(self.instances),
             "curve": [dict(row) for row in self.curve],

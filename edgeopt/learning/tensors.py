@@ -43,7 +43,7 @@ def write_arrays(
     for name, array in held.items():
         if array.dtype.name not in TYPES:
             raise InputError(name, f"arrays of type {array.dtype} cannot be written")
-    said = _canonical({**record, _HASH: _hash(held, record)})
+    said = _canonical({**record, _HASH: content_hash(held, record)})
     return write_file(path, serialised(held, {_KEY: said}))
 
 
@@ -67,7 +67,7 @@ def read_arrays(
         arrays = parsed(content)
     except (SafetensorError, ValueError, LookupError, TypeError, OverflowError) as error:
         raise InputError(name, f"is damaged: {error}") from None
-    if _hash(arrays, record) != expected:
+    if content_hash(arrays, record) != expected:
         raise InputError(name, "is damaged: its hash does not match its content")
     return arrays, record
 
@@ -76,7 +76,7 @@ def _canonical(record: Any) -> str:
     return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _hash(arrays: Mapping[str, NDArray[Any]], record: Mapping[str, Any]) -> str:
+def content_hash(arrays: Mapping[str, NDArray[Any]], record: Mapping[str, Any]) -> str:
     """Return the hash of names, types, shapes and bytes of arrays, and of the record."""
     found = hashlib.sha256(_canonical(record).encode())
     for name in sorted(arrays):

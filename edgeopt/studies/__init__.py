@@ -14,7 +14,7 @@ from edgeopt.studies.entries import (
     PolicyEntry,
     Source,
 )
-from edgeopt.studies.learners import LearnerEntry
+from edgeopt.studies.learners import Learned, LearnerEntry
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.result import Case, Study
@@ -40,6 +40,7 @@ __all__ = [
     "Comparison",
     "Constraint",
     "Instances",
+    "Learned",
     "LearnerEntry",
     "Log",
     "Metric",

@@ -10,6 +10,7 @@ from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
 from edgeopt.options import listed
 from edgeopt.studies.entries import PolicyEntry
+from edgeopt.studies.learners import is_learned, learned_entry
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _require_sound(point: EntryPoint, entry: PolicyEntry) -> None:
 
 
 def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyEntry, ...]:
-    """Resolve names, patterns and objects to entries, in their order."""
+    """Resolve names, patterns, learned policies and objects to entries, in their order."""
     known, refused = _known(record)
     wanted = (
         None
@@ -146,6 +147,8 @@ def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyE
     for one in wanted:
         if isinstance(one, str):
             found: Sequence[PolicyEntry] = [e for e in known if fnmatch.fnmatchcase(e.name, one)]
+            if not found and is_learned(one):
+                found = [learned_entry(record, one)]
             if not found:
                 raise OptionError(
                     f"policy {one!r} is unknown to {record.name}; "

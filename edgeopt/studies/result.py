@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt.errors import OptionError
 from edgeopt.studies.files import plain
+from edgeopt.studies.learners import origins
 from edgeopt.studies.over_instances import OVER_INSTANCES
 from edgeopt.studies.table import tidy
 
@@ -154,6 +155,12 @@ class Case:
         """What each policy is told beforehand, by its attribute `told`; "" where it has none."""
         return {name: getattr(policy, "told", "") for name, policy in self.policies.items()}
 
+    @cached_property
+    def trained(self) -> dict[str, list[str]]:
+        """Where the weights of each policy that was trained come from, by its name."""
+        found = {name: origins(self.system, policy) for name, policy in self.policies.items()}
+        return {name: said for name, said in found.items() if said}
+
     @property
     def causal(self) -> list[str]:
         """Names of the policies that do not know the future; only these can be called best."""
@@ -210,7 +217,10 @@ class Case:
         return draw(pictures[name], self, titled=True)
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON document: system, instance, benchmark, intervals, policies, claims."""
+        """Return the JSON document: system, instance, benchmark, intervals, policies, claims.
+
+        Where policies were trained, `trained` says from where their weights come.
+        """
         system, settings, name = self.system, self.settings, self.system.offline.reference
         over = "runs on this instance"
         others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
@@ -225,6 +235,7 @@ class Case:
             "intervals": {"over": over, "runs": settings.runs, "confidence": settings.confidence},
             "policies": [{**row, "seed": settings.seed} for row in self.table.to_dict("records")],
             "claims": [verdict.as_dict() for verdict in self.verdicts],
+            **({"trained": self.trained} if self.trained else {}),
         }
 
 

@@ -59,7 +59,9 @@ def study(
     policies
         Names and glob patterns of the system's policies (``"rescue*"``), policy objects, or a
         mixture; by default all entries with ``default=True``. ``[mine, "*"]`` compares a policy of
-        your own with all of the system's. One that knows the future of a run, which is marked and
+        your own with all of the system's. ``learned`` is the learned policy that the system
+        recommends, ``learned:NAME`` one that comes with the package, ``learned:PATH`` one that
+        `edgeopt train` has made. One that knows the future of a run, which is marked and
         never called best, says so by its `kind`, or as an object by an attribute
         ``hindsight = True``; such policies come last.
     system

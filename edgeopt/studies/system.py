@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.figures.paper_figure import PaperFigure
-    from edgeopt.studies.learners import LearnerEntry
+    from edgeopt.studies.learners import Learned, LearnerEntry
     from edgeopt.studies.released import Release
     from edgeopt.studies.result import Case
     from edgeopt.studies.tuning import Tuning
@@ -257,6 +257,8 @@ class System:
         Which parameters of policies can be tuned, and on what.
     learners
         What can be trained, the recommended one first.
+    learned
+        The policies that run what was trained.
     releases
         Files of the package that training makes.
 
@@ -281,6 +283,7 @@ class System:
     paper: Paper | None = None
     tuning: Tuning | None = None
     learners: Sequence[LearnerEntry] = ()
+    learned: Learned | None = None
     releases: Sequence[Release] = ()
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,10 @@ def test_a_saved_checkpoint_is_read_again_whole(tmp_path):
     assert read.stopped
     assert read.versions["numpy"] == np.__version__
     assert repr(read) == "Checkpoint(oinc insertion, 422 weights, 20 of 40 updates)"
+    assert read.fingerprint() == made.fingerprint()
+    assert read_arrays(path, "a test")[1]["shapes"]["0.weight"] == [32, 12]
+    assert read.fingerprint() in path.read_bytes().decode(errors="replace")
+    assert replace(read, updates=21).fingerprint() != read.fingerprint()
     again = read.save(tmp_path / "again.safetensors")
     assert again.read_bytes() == path.read_bytes()
 

@@ -26,6 +26,7 @@ def test_a_bandit_of_two_states_is_solved(tmp_path):
     read = Checkpoint.load(found.path, system="toy", learner="bandit")
     assert "seconds" not in read.curve[0]
     assert read.updates == read.planned == 200
+    assert read.versions["torch"] == torch.__version__
 
 
 def test_same_seed_same_bytes_and_others_differ(tmp_path):

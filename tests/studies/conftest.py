@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -33,6 +35,13 @@ def offering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[edgeopt.policies]\ngreedy = tests.studies.stopping:EXTRA\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.fixture
+def torch_stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let training that needs no PyTorch run without it."""
+    stub = SimpleNamespace(torch=SimpleNamespace(set_num_threads=lambda count: None))
+    monkeypatch.setitem(sys.modules, "edgeopt.learning.networks", stub)
 
 
 @pytest.fixture

@@ -60,11 +60,13 @@ def test_a_training_that_stopped_says_so(tmp_path):
         ({"seeds": (1, 1)}, "name at least one, each once"),
         ({"seeds": ()}, "name at least one, each once"),
         ({"updates": 0}, "--updates = 0: must be at least 1"),
+        ({"minutes": -1.0}, "--minutes = -1.0: must be positive"),
     ],
 )
 def test_options_are_checked_before_any_work(tmp_path, options, words):
     with pytest.raises(OptionError, match=words):
         trained(SYSTEM, out=tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
     with pytest.raises(OptionError, match="start has no choice"):
         LearnerEntry("a", "A", LevelLearner, 1, 1, "a", {"start": ()})
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
-from edgeopt.errors import InputError, OptionError
-from edgeopt.studies import released
+from edgeopt.errors import InputError
+from edgeopt.studies import find_system, released, systems
+from edgeopt.studies.learners import trained
 from edgeopt.studies.released import Release
 
 if TYPE_CHECKING:
@@ -55,6 +57,67 @@ def test_all_files_are_there_and_the_tables_say_how_they_were_made() -> None:
             assert one.read().command == one.command
 
 
-def test_what_is_not_released_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"nothing released is called 'x'; choose from oinc"):
-        list(released.make(["x"], tmp_path))
+def test_all_weights_of_a_system_are_declared_where_some_are() -> None:
+    for name in systems():
+        record = find_system(name)
+        declared = {one.path for one in record.releases if one.path.suffix == ".safetensors"}
+        if declared:
+            assert record.learned is not None
+            assert declared == set(record.learned.shipped.values())
+
+
+@pytest.mark.usefixtures("offering")
+def test_weights_are_those_that_the_command_trains(tmp_path: Path) -> None:
+    path = tmp_path / "level.safetensors"
+    one = released.weights(path, "stopping", "threshold", seed=3, start="high")
+    assert one.name == "stopping-level"
+    assert one.command == "edgeopt train stopping threshold --start high --seeds 3"
+    one.write(tmp_path / "kept")
+    trained(find_system("stopping"), seeds=(3,), options={"start": "high"}, out=tmp_path / "out")
+    same = tmp_path / "out" / "seed-3" / "policy.safetensors"
+    assert path.read_bytes() == same.read_bytes()
+
+
+@pytest.mark.usefixtures("torch_stub")
+def test_the_command_says_what_it_does_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits = []
+
+    def interrupted(folder: Path) -> pd.DataFrame:
+        visits.append(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "half").touch()
+        if len(visits) == 1:
+            raise KeyboardInterrupt
+        return pd.DataFrame({"reward": [1.0]})
+
+    one = Release("mine", tmp_path / "mine.csv", "make mine", interrupted)
+    monkeypatch.setattr(released, "releases", lambda: {"mine": one})
+    command = [str(tmp_path / "kept"), "mine", "--workers", "1"]
+    assert released.main(command) == 130
+    assert released.main(command) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert lines[:2] == ["mine: begins", "mine: goes on"]
+    assert lines[2].startswith(f"mine: {one.path}, ")
+    assert lines[2].endswith("of processor time")
+    assert printed.err == "interrupted; the same command goes on\n"
+    assert not (tmp_path / "kept" / "mine").exists()
+    assert released.main(command) == 0
+    assert capsys.readouterr().out.startswith("mine: begins")
+    assert visits == [tmp_path / "kept" / "mine"] * 3
+
+
+def test_what_cannot_be_made_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert released.main([str(tmp_path / "kept"), "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("edgeopt: error: nothing released is called 'x'; choose from oinc")
+    assert said.count("\n") == 1
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "edgeopt.learning.networks", raising=False)
+    assert released.main([str(tmp_path / "kept")]) == 2
+    assert "install edgeopt[rl]" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
+import edgeopt
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
+from edgeopt.studies.learners import Learned
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
+    from edgeopt.learning import Checkpoint
 
 OFFLINE, FRAMEWISE, INFORMED = "offline", "framewise", "informed"
 """Names of the benchmarks."""
@@ -216,3 +218,28 @@ POLICIES = tuple(
     )
     for name, title, kind, edition, options, default in _FORMS
 )
+
+
+def _run(checkpoint: Checkpoint) -> Any:
+    """Return a policy with a network for rounds or for requests; the other part is optimised."""
+    from edgeopt.online.edr import RlRouting, RlTraining
+
+    if checkpoint.learner == "micro":
+        return RlRouting(routing=checkpoint, history=False)
+    return RlTraining(checkpoint)
+
+
+def _checkpoints(policy: Any) -> list[Checkpoint]:
+    from edgeopt.online.edr import RlBoth, RlRouting, RlTraining
+    from edgeopt.online.edr.policies.learnt import shipped
+
+    found = [policy.checkpoint or shipped("macro")] if isinstance(policy, RlTraining) else []
+    if isinstance(policy, RlRouting | RlBoth):
+        found.append(policy.routing or shipped("micro"))
+    return found
+
+
+LEARNED: Final = Learned(
+    "rl", Path(edgeopt.__file__).parent / "online" / "edr" / "learning", _run, _checkpoints
+)
+"""What runs the results of training: a network for rounds, for requests, or both."""

@@ -16,7 +16,7 @@ from edgeopt.studies.edr.growth import GROWTH
 from edgeopt.studies.edr.learners import LEARNERS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.edr.losses import LOSSES
-from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, METHODS, export, solve
+from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, LEARNED, METHODS, export, solve
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.entries import Named, Source, licences, on, origin
@@ -224,5 +224,6 @@ SYSTEM = System(
     ),
     tuning=TUNING,
     learners=LEARNERS,
+    learned=LEARNED,
     releases=(LOSSES,),
 )

@@ -206,10 +206,12 @@ class PaperFigure:
         """Kind and number for people: ``"Figure 5"``."""
         return f"{self.kind.capitalize()} {self.number}"
 
-    def caveats_of(self, quick: bool) -> tuple[str, ...]:
-        """Return the caveats of a full or a quick run, in words."""
+    def caveats_of(self, quick: bool, trained: bool = False) -> tuple[str, ...]:
+        """Return the caveats of a full or a quick run, which may have trained the series anew."""
         own = tuple(one if isinstance(one, str) else one(quick) for one in self.caveats)
-        return own if self.series is None else (*own, self.series.said)
+        if self.series is None:
+            return own
+        return (*own, "The series was trained by this run." if trained else self.series.said)
 
     def listed(self, quick: bool) -> Sequence[Cell]:
         """Return the cells of a full or a quick run, none if the figure shows a series."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ import edgeopt
 from edgeopt.errors import OptionError
 from edgeopt.studies.figures.paper_figure import NOT_BUILT, Estimate
 from edgeopt.studies.figures.verdicts import in_a_sentence
+from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.registry import find_system
+from edgeopt.studies.released import anew
 from edgeopt.studies.sweeps import Store, compute_cells, tabulate
 from edgeopt.studies.wording import listed, spreads_said
 from edgeopt.writing import Folder
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.studies.figures.paper_figure import PaperFigure
+    from edgeopt.studies.released import Release
     from edgeopt.studies.system import System
 
 _LINE = (
@@ -46,17 +50,20 @@ class Outcome:
         Number of cells computed for it.
     quick
         Whether they are few and small.
+    trained
+        Whether this run trained the series that it shows.
     """
 
     paper_figure: PaperFigure
     rows: pd.DataFrame
     cells: int
     quick: bool = False
+    trained: bool = False
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
         """Why computed values may differ from published ones, in sentences."""
-        return self.paper_figure.caveats_of(self.quick)
+        return self.paper_figure.caveats_of(self.quick, self.trained)
 
     @cached_property
     def takeaway(self) -> str:
@@ -192,6 +199,7 @@ def reproduce(
     workers: int = 1,
     cluster: str | None = None,
     progress: bool | None = None,
+    train: bool = False,
 ) -> Reproduction:
     """Reproduce the figures and tables of the evaluation in a system's paper.
 
@@ -214,15 +222,20 @@ def reproduce(
         Address of the scheduler of a Dask cluster, which computes instead.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
+    train
+        Whether to train anew, at full length, the series that figures show, into the folder
+        ``trained`` of `out`; by default those that come with the package are shown.
 
     Raises
     ------
     OptionError
-        If an option is out of range, or the system has no such figure.
+        If an option is out of range, or the system has no such figure; with `train`, if there is no
+        `out`, no figure shows a trained series, or `cluster` is given.
     OutputError
         If the directory is not empty and not a reproduction's, or cannot be written to.
     MissingDependencyError
-        If `cluster` is given and the extra ``cluster`` is not installed.
+        If `cluster` is given and the extra ``cluster`` is not installed, or `train` and the extra
+        ``rl`` is not.
 
     Examples
     --------
@@ -234,10 +247,15 @@ def reproduce(
     began = time.perf_counter()
     record = find_system(system) if isinstance(system, str) else system
     paper_figures = _chosen(record, figure, table)
+    wanted = _trainable(record, paper_figures, out, cluster) if train else {}
     store = None
     if out is not None:
         Folder(out, "reproduce", force=force).begin()
         store = Store(Path(out) / "cells", force=force)
+    paths = {}
+    if out is not None and wanted:
+        with progress_bar(len(wanted), show=progress) as step:
+            paths = anew(wanted.values(), Path(out) / "trained", workers=workers, step=step)
     cells = [paper_figure.listed(quick) for paper_figure in paper_figures]
     computed = compute_cells(
         (cell for listed in cells for cell in listed),
@@ -252,16 +270,34 @@ def reproduce(
             paper_figure.rows(
                 tabulate(listed, computed)
                 if paper_figure.series is None
-                else paper_figure.series.read().table
+                else paper_figure.series.read(paths.get(paper_figure.series.name)).table
             ),
             len(listed),
             quick,
+            bool(wanted),
         )
         for paper_figure, listed in zip(paper_figures, cells, strict=True)
     )
     found = Reproduction(record, outcomes, quick, time.perf_counter() - began)
     if out is not None:
         found.page(out, force=force)
+    return found
+
+
+def _trainable(
+    record: System, chosen: Sequence[PaperFigure], out: str | Path | None, cluster: str | None
+) -> dict[str, Release]:
+    """Return the series of figures by name, if they can be trained here."""
+    if out is None:
+        raise OptionError("--train: needs --out, where to keep what is trained")
+    if cluster is not None:
+        raise OptionError("--train and --cluster cannot be used together; it trains here")
+    found = {one.series.name: one.series for one in chosen if one.series is not None}
+    if not found:
+        those = [one.heading for one in record.figures if one.series is not None]
+        known = f"these do: {', '.join(those)}" if those else f"none of {record.name} does"
+        raise OptionError(f"--train: no figure chosen shows a series that was trained; {known}")
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     return found
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+import edgeopt
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
+from edgeopt.studies.learners import Learned
 from edgeopt.studies.oinc.log import Parts
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.learning import Checkpoint
     from edgeopt.models.oinc.slot import SlotPlan
     from edgeopt.studies.result import Case
 
@@ -249,3 +252,26 @@ POLICIES = (
         for name, title in COMBINATIONS.items()
     ),
 )
+
+
+def _run(checkpoint: Checkpoint) -> Any:
+    from edgeopt.online.oinc import Oinc
+    from edgeopt.online.oinc.learning import InsertionActor
+
+    return Oinc(inference=InsertionActor(checkpoint=checkpoint))
+
+
+def _checkpoints(policy: Any) -> list[Checkpoint]:
+    from edgeopt.online.oinc.learning import InsertionActor, shipped
+
+    inference = getattr(policy, "inference", None)
+    return [inference.checkpoint or shipped()] if isinstance(inference, InsertionActor) else []
+
+
+LEARNED: Final = Learned(
+    "learned",
+    Path(edgeopt.__file__).parent / "online" / "oinc" / "learning",
+    _run,
+    _checkpoints,
+)
+"""What runs the results of training."""

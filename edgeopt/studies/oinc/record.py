@@ -25,7 +25,7 @@ from edgeopt.studies.oinc.log import (
     constraint_count,
     request_count,
 )
-from edgeopt.studies.oinc.policies import BENCHMARKS, export, solve
+from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
 from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
 from edgeopt.studies.oinc.sums import GAPS, WEIGHTED
 from edgeopt.studies.oinc.table_one import CALIBRATED, TABLE_ONE
@@ -191,5 +191,6 @@ SYSTEM = System(
         detailed=1,
     ),
     learners=LEARNERS,
+    learned=LEARNED,
     releases=(CURVES,),
 )

@@ -73,10 +73,14 @@ class Trainings:
         last = self.curve().iloc[-1].to_dict()
         spread = beside(last, "figure", digits=4)
         seconds = max(one.seconds for one in self.by_seed.values())
+        seeds = len(self.by_seed)
+        most, each = (
+            ("at most ", f"for each of {seeds} seeds") if seeds > 1 else ("", "from 1 seed")
+        )
+        heading = uncapitalised(self.entry.heading)
         said = (
-            f"After {plural(int(last['updates']), 'update')} and at most {duration(seconds)} of "
-            f"processor time for each of {plural(len(self.by_seed), 'seed')}, {self.entry.title} "
-            f"has on the validation seeds: {uncapitalised(self.entry.heading)} "
+            f"After {plural(int(last['updates']), 'update')} and {most}{duration(seconds)} of "
+            f"processor time {each}, {self.entry.title} has on the validation seeds: {heading} "
             f"{number(last['figure'], 4)}" + (f" ({spread})" if spread else "")
         )
         others = [f"{title} {number(value, 4)}" for title, value in self.references.items()]

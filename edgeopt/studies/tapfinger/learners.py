@@ -27,13 +27,18 @@ def _learner(name: str, **options: Any) -> Any:
 
 
 def _references(learner: Any) -> Mapping[str, float]:
-    """Return mean flow times of the teacher, or of the scheduler that is told durations."""
+    """Return mean flow times of the teacher or the scheduler told durations, and their bound."""
+    from edgeopt.models.tapfinger import flow_bound
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
 
     teacher = getattr(learner, "teacher", None)
     policies = [ReservationSpt()] if teacher is None else [teacher.policy]
-    return {
+    least = [
+        flow_bound(one, preemptive=False, method="relaxation").value / one.tasks
+        for one in learner.validation
+    ]
+    found = {
         policy.title: float(
             np.mean(
                 [
@@ -44,6 +49,7 @@ def _references(learner: Any) -> Mapping[str, float]:
         )
         for policy in policies
     }
+    return found | {"Bound": float(np.mean(least))}
 
 
 LEARNERS: Final = (

@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
+import edgeopt
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
+from edgeopt.studies.learners import Learned
 from edgeopt.studies.wording import listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.learning import Checkpoint
     from edgeopt.models.tapfinger import FlowBound, ScenarioBound, Schedule, SchedulingProblem
     from edgeopt.studies.result import Case
 
@@ -278,3 +281,24 @@ POLICIES = tuple(
     for name, title, kind, edition, options, bound in _FORMS
 )
 """The paper's baselines in their forms, schedulers that need no training, and learnt ones."""
+
+
+def _run(checkpoint: Checkpoint) -> Any:
+    from edgeopt.online.tapfinger import LearnedScheduler
+
+    return LearnedScheduler(checkpoint)
+
+
+def _checkpoints(policy: Any) -> list[Checkpoint]:
+    from edgeopt.online.tapfinger import LearnedScheduler
+
+    return [policy.trained] if isinstance(policy, LearnedScheduler) else []
+
+
+LEARNED: Final = Learned(
+    "imitation",
+    Path(edgeopt.__file__).parent / "online" / "tapfinger" / "learning",
+    _run,
+    _checkpoints,
+)
+"""What runs the results of training: `imitation` is the one for the starts of an instance."""

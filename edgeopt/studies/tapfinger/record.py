@@ -31,6 +31,7 @@ from edgeopt.studies.tapfinger.policies import (
     BENCHMARKS,
     CHANGING,
     FIXED,
+    LEARNED,
     METHODS,
     PLANNING,
     bound_label,
@@ -266,6 +267,7 @@ SYSTEM = System(
     figures=Named(registry.FIGURES, "tapfinger"),
     learners=LEARNERS,
     releases=RELEASES,
+    learned=LEARNED,
     reporting=Reporting(
         metrics=METRICS,
         pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),

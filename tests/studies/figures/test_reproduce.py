@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.studies.figures import (
     NOT_BUILT,
     InstanceSpec,
@@ -28,6 +29,7 @@ from edgeopt.studies.figures import (
 from edgeopt.studies.figures.cells import evaluated
 from edgeopt.studies.figures.drawing import bars, curves
 from edgeopt.studies.figures.reading import by, extreme, unrolled
+from edgeopt.studies.released import Release
 from edgeopt.studies.sweeps import StoreWarning, run_cells
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -218,3 +220,65 @@ def test_bars_show_published_values_without_computed_ones() -> None:
     assert len(axes.patches) == 1
     assert [np.asarray(line.get_xdata()).tolist() for line in axes.lines] == [[3.0]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["Twice", "Thrice"]
+
+
+def _series(tmp_path: Path, trained: list[Path]) -> PaperFigure:
+    """Return a figure whose series is 1 in the package, and grows with each training."""
+
+    def make(folder: Path) -> pd.DataFrame:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "policy.safetensors").touch()
+        trained.append(folder)
+        return pd.DataFrame({"policy": ["twice"], "x": [1], "value": [1.0 + len(trained)]})
+
+    path = tmp_path / "package.csv"
+    path.write_text("# make learners\n# code 0\npolicy,x,value\ntwice,1,1.0\n")
+    module = ("edgeopt.studies.released",)
+    one = Release("series", path, "make learners", make, module, module)
+    return replace(
+        PAPER_FIGURE, number="4", cells=None, series=one, rows=lambda table: table, published=()
+    )
+
+
+@pytest.mark.usefixtures("torch_stub")
+def test_series_are_trained_anew_and_kept(tmp_path: Path) -> None:
+    trained: list[Path] = []
+    one = _series(tmp_path, trained)
+    record = replace(SYSTEM, figures=(PAPER_FIGURE, one, replace(one, number="5")))
+    plain = reproduce(record, figure="4").outcomes[0]
+    assert float(plain.rows["value"].iloc[0]) == 1.0
+    assert "by an earlier state of the code" in plain.caveats[-1]
+    for _ in range(2):
+        again = reproduce(record, out=tmp_path / "out", quick=True, train=True)
+        assert [float(o.rows["value"].iloc[0]) for o in again.outcomes[1:]] == [2.0, 2.0]
+    assert trained == [tmp_path / "out" / "trained" / "series"]
+    assert (trained[0] / "policy.safetensors").exists()
+    kept = tmp_path / "out" / "trained" / "series.csv"
+    assert kept.read_text().startswith("# make learners\n# code ")
+    assert again.outcomes[1].caveats[-1] == "The series was trained by this run."
+    assert again.outcomes[0].caveats == plain.caveats[:-1]
+    assert "trained by this run" in (tmp_path / "out" / "index.html").read_text()
+    kept.write_text("")
+    reproduce(record, figure="4", out=tmp_path / "out", train=True)
+    assert len(trained) == 2
+
+
+def test_training_anew_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = _series(tmp_path, [])
+    record = replace(SYSTEM, figures=(PAPER_FIGURE, one))
+    out = tmp_path / "out"
+    with pytest.raises(OptionError, match="--train: needs --out"):
+        reproduce(record, train=True)
+    with pytest.raises(OptionError, match="--train and --cluster cannot be used together"):
+        reproduce(record, train=True, out=out, cluster="tcp://here:1")
+    with pytest.raises(OptionError, match=r"no figure chosen shows .*; these do: Figure 4"):
+        reproduce(record, train=True, out=out, figure="3b")
+    with pytest.raises(OptionError, match="none of stopping does"):
+        reproduce(RECORD, train=True, out=out)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "edgeopt.learning.networks", raising=False)
+    with pytest.raises(MissingDependencyError, match=r"install edgeopt\[rl\]"):
+        reproduce(record, train=True, out=out)
+    assert not out.exists()

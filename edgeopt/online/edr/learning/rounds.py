@@ -137,8 +137,8 @@ class TaskEpisode:
         price_forecast: PriceForecast = "hour",
     ) -> None:
         self.instance = instance
-        self._room = training_room * instance.slots * instance.capacity
-        self._weight = weight_of(instance.round_work, self._room)
+        self.room = training_room * instance.slots * instance.capacity
+        self._weight = weight_of(instance.round_work, self.room)
         self._price = np.array(
             [self._expected(price_forecast, frame) for frame in range(instance.frames)]
         )
@@ -146,9 +146,9 @@ class TaskEpisode:
         reserve = np.zeros(instance.frames)
         reserve[1:] = need[:-1]
         reserve[2:] += np.maximum(np.diff(need)[:-1], 0.0)
-        self._cap = np.maximum(instance.cap - reserve, 0.0)
-        self._late = late_price(instance)
-        usual = self._late / FACTOR
+        self.cap = np.maximum(instance.cap - reserve, 0.0)
+        self.late = late_price(instance)
+        usual = self.late / FACTOR
         self.scale = np.where(usual > 0.0, usual, 1.0) * instance.rounds
         self.restart()
 
@@ -191,11 +191,11 @@ class TaskEpisode:
         """Train the live tasks as far as they fit; return rewards and which tasks ended, [A]."""
         instance, t, i = self.instance, self.frame, self.live
         work, energy = instance.round_work[i], instance.round_energy[t, i]
-        kept = repair_cap(np.minimum(rounds, self.remaining[i]), energy, order, self._cap[t])
-        kept = repair_work(kept, work, order, self._room)
+        kept = repair_cap(np.minimum(rounds, self.remaining[i]), energy, order, self.cap[t])
+        kept = repair_work(kept, work, order, self.room)
         self.remaining[i] -= kept
         over = instance.deadline[i] == t
-        paid = kept * instance.round_cost[t, i] + over * self.remaining[i] * self._late[i]
+        paid = kept * instance.round_cost[t, i] + over * self.remaining[i] * self.late[i]
         self.cost += float(paid.sum())
         self.frame += 1
         return -paid / self.scale[i], over | (self.remaining[i] == 0)

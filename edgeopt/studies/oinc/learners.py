@@ -46,12 +46,12 @@ LEARNERS: Final = tuple(
         signed=True,
     )
     for name, title, updates, every, options in (
-        ("insertion", "Insertion actor", 1000, 100, {}),
+        ("insertion", "Insertion actor", 400, 40, {}),
         (
             "sac-d",
             "Published learner (SAC-D)",
-            300,
-            30,
+            150,
+            15,
             {"method": ("sampled", "exact"), "credit": ("global", "own", "difference")},
         ),
     )

@@ -132,7 +132,7 @@ def tiny() -> Rooms:
     """Return six devices and three sites, with CPU left as it comes."""
     instance = generate(rng=5, devices=6, sites=3, slots=240, jobs=0, duty=0.6)
     left = np.random.default_rng(5).choice([0.6, 0.8, 1.0], (40, 3))
-    return Rooms(instance, left)
+    return Rooms(instance, left, even=0.1)
 
 
 def test_the_target_is_the_sum_over_joint_choices() -> None:

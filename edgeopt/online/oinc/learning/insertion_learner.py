@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.learning.slots import Drawn, Rooms
 
-START: Final = 0.5
+START: Final = 0.7
 """Share of the updates that learn what choices cost."""
 
 RATE: Final = 5e-3

@@ -78,10 +78,13 @@ class Rooms:
         The instance.
     left
         Shares that the loop left to requests, in the order of its slots, shape [R, J].
+    even
+        Share of the slots in which what is left is drawn evenly.
     """
 
     instance: OincInstance
     left: Floats
+    even: float = UNIFORM
 
     @classmethod
     def of(cls, instance: OincInstance) -> Rooms:
@@ -112,7 +115,7 @@ class Rooms:
     def room(self, rng: np.random.Generator) -> Floats:
         """Draw shares of the CPUs that are left to requests, shape [J]."""
         room: Floats = self.left[rng.integers(len(self.left))]
-        return rng.uniform(LEAST, 1.0, room.size) if rng.random() < UNIFORM else room
+        return rng.uniform(LEAST, 1.0, room.size) if rng.random() < self.even else room
 
     def requests(self, slot: int) -> SlotProblem:
         """Return the requests of a slot, with all CPU."""

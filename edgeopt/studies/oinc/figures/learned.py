@@ -188,12 +188,29 @@ def points(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+_CODE: Final = (
+    "edgeopt.studies.oinc.learners",
+    "edgeopt.online.oinc.learning.insertion_learner",
+    "edgeopt.online.oinc.learning.insertion",
+    "edgeopt.online.oinc.learning.placing",
+    "edgeopt.online.oinc.learning.strain",
+    "edgeopt.online.oinc.learning.slots",
+    "edgeopt.online.oinc.learning.sac",
+    "edgeopt.online.oinc.learning.credit",
+    "edgeopt.learning.networks",
+    "edgeopt.learning.updates",
+    "edgeopt.models.oinc.slot.search",
+    "edgeopt.models.oinc.slot.plan",
+)
+"""Modules that decide the figures of the curves."""
+
 CURVES: Final = Release(
     name="oinc-curves",
     path=Path(__file__).with_name("curves.csv"),
     command="edgeopt reproduce oinc --figure 2 --train",
     make=points,
-    code=("edgeopt.online.oinc.learning.insertion_learner", "edgeopt.online.oinc.learning.sac"),
+    code=_CODE,
+    alone=_CODE,
 )
 """The curves, and how they are made."""
 

@@ -46,7 +46,7 @@ LEARNERS: Final = tuple(
         signed=True,
     )
     for name, title, updates, every, options in (
-        ("insertion", "Insertion actor", 400, 40, {}),
+        ("insertion", "Insertion actor", 300, 30, {}),
         (
             "sac-d",
             "Published learner (SAC-D)",

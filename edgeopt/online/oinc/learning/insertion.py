@@ -65,19 +65,26 @@ def terms_of(problem: SlotProblem) -> Floats:
     )
 
 
-_NOTHING: Final = np.zeros((0, 0, 0))
+_NONE: Final = np.zeros((0, 0, 0))
+_UNSEEN: Final = np.zeros((0, 0, 0, 0))
+
+TEACHER: Final = (_NONE, *(np.zeros((0, 0)), _NONE) * 2, np.zeros((0, 0)), np.zeros(0))
+"""In place of weights: choose what costs least, latencies and missed objectives together."""
 
 
 def placed(
-    weights: tuple[Floats, ...], terms: Floats, slo: Floats, noise: Floats = _NOTHING
+    weights: tuple[Floats, ...],
+    terms: Floats,
+    slo: Floats,
+    noise: Floats = _NONE,
+    seen: Floats = _UNSEEN,
+    costs: Floats = _NONE,
 ) -> Ints:
-    """Return the site of every request, shape [n], scores being raised by noise [2, n, J]."""
+    """Return the site of every request, shape [n]; see `place` for what may be filled in."""
     site = np.empty(slo.size, dtype=np.int64)
     if site.size:
-        unseen, none = np.zeros((0, 0, 0, 0)), np.zeros((0, 0), dtype=np.int64)
-        place(
-            terms, slo, places(terms, slo), *weights, noise, site, unseen, none, np.zeros((0, 0, 0))
-        )
+        raised = np.ascontiguousarray(noise)
+        place(terms, slo, places(terms, slo), *weights, raised, site, seen, costs)
     return site
 
 

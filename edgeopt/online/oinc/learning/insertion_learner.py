@@ -1,11 +1,9 @@
-"""Training of the insertion actor: what choices cost, then straight through the choices.
+"""Training of the insertion actor: by what its choices cost, in the states that it comes to.
 
-Requests are placed by the compiled kernel of execution, with noise on the scores; PyTorch then
-scores all pairs of requests and sites that it saw at once. In the first updates both networks learn
-to choose what adds least to the latencies and the missed objectives of the sites as they are. From
-then on they learn from the plans that they make: a choice has the gradient of a softmax, and moves
-the loads at the end of its sweep; what it changes for later choices is left out, so that nothing is
-computed step by step.
+Requests are placed by the compiled kernel of execution, with noise on the scores. It notes what
+each site would have counted with more, latencies and missed objectives together, which is what the
+search weighs its moves by; PyTorch then scores all pairs of requests and sites that were seen at
+once, and both networks learn to choose as a softmax of those costs does.
 """
 
 from __future__ import annotations
@@ -27,9 +25,8 @@ from edgeopt.learning.networks import (
 from edgeopt.learning.updates import set_rate, step
 from edgeopt.models.oinc.slot import evaluate
 from edgeopt.online.oinc.learning.insertion import HIDDEN, in_order, measured, placed, terms_of
-from edgeopt.online.oinc.learning.placing import FEATURES, REGRET, SCALE, SWEEPS, place, places
+from edgeopt.online.oinc.learning.placing import FEATURES, REGRET, SCALE, SWEEPS
 from edgeopt.online.oinc.learning.slots import TRAINING, VALIDATION, drawn, held_out
-from edgeopt.online.oinc.learning.strain import FLATTER, FULL, MANY, MISSED, SOFT, STEEP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,14 +36,11 @@ if TYPE_CHECKING:
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.learning.slots import Drawn, Rooms
 
-START: Final = 0.7
-"""Share of the updates that learn what choices cost."""
-
 RATE: Final = 5e-3
 """Step size of the first update; it falls to 0."""
 
 COLDEST: Final = 0.3
-"""Noise on the scores in the last update, in terms of the first; without any it unlearns."""
+"""Noise on the scores in the last update, in terms of the first."""
 
 CLIP: Final = 1.0
 """Largest norm of a gradient."""
@@ -78,61 +72,30 @@ class Batch:
 
     Attributes
     ----------
-    features, chosen, costs
-        What was seen, which site was taken, and how much more every site would have counted with,
-        [2, N, J, 12], [2, N] and [2, N, J].
-    noise
-        What was added to the scores, [2, N, J].
-    terms, there
-        What each request adds to each site, and which sites there are, [N, J, 5] and [N, J].
-    slot, count
-        Slot of every request [N], and requests of every slot [B].
+    features, costs
+        What was seen, and how much more every site would have counted with, [2, N, J, 12] and
+        [2, N, J].
+    there
+        Which sites there are, [N, J].
     """
 
     def __init__(self, slots: Sequence[Drawn], weights: Any, temperature: float, rng: Any) -> None:
-        count = np.array([one.slo.size for one in slots])
-        size = int(count.sum()), max(one.terms.shape[1] for one in slots)
+        size = sum(one.slo.size for one in slots), max(one.terms.shape[1] for one in slots)
         features = np.zeros((SWEEPS, *size, len(FEATURES)), np.float32)
         noise = temperature * rng.gumbel(size=(SWEEPS, *size))
-        chosen = np.zeros((SWEEPS, size[0]), np.int64)
         costs = np.zeros((SWEEPS, *size), np.float32)
-        terms = np.zeros((*size, 5), np.float32)
         there = np.zeros(size, np.bool_)
         first = 0
-        for found, slo in slots:
-            n, width = found.shape[:2]
+        for terms, slo in slots:
+            n, width = terms.shape[:2]
             here = slice(first, first + n)
-            order = places(found, slo)
-            seen = np.empty((SWEEPS, n, width, len(FEATURES)))
-            taken, site = np.empty((SWEEPS, n), np.int64), np.empty(n, np.int64)
-            more = np.empty((SWEEPS, n, width))
-            raised = np.ascontiguousarray(noise[:, here, :width])
-            place(found, slo, order, *weights, raised, site, seen, taken, more)
+            seen, more = np.empty((SWEEPS, n, width, len(FEATURES))), np.empty((SWEEPS, n, width))
+            placed(weights, terms, slo, noise[:, here, :width], seen, more)
             features[:, here, :width], costs[:, here, :width] = seen, more
-            chosen[:, here] = taken
-            terms[here, :width], there[here, :width] = found[order], True
+            there[here, :width] = True
             first += n
-        self.features, self.chosen = torch.from_numpy(features), torch.from_numpy(chosen)
-        self.noise = torch.from_numpy(noise.astype(np.float32))
-        self.costs = torch.from_numpy(costs)
-        self.terms, self.there = torch.from_numpy(terms), torch.from_numpy(there)
-        self.slot = torch.from_numpy(np.repeat(np.arange(count.size), count))
-        self.count = torch.from_numpy(count)
-
-    def scores(self, network: InsertionNetwork, sweep: int) -> Any:
-        """Return the scores of a sweep without noise, minus infinity where no site is, [N, J]."""
-        found = torch.full(self.there.shape, -torch.inf)
-        return found.masked_scatter(self.there, network(self.features[sweep][self.there], sweep))
-
-
-def surrogate(loads: Any) -> Any:
-    """Return what sites of these sums count with, see `strained`, [..., J]."""
-    a, c, e = loads[..., 2], loads[..., 3], loads[..., 4]
-    # The root has no slope at 0.
-    stretch = 0.5 * (a + e + torch.sqrt((a - e) ** 2 + 4.0 * c * c + 1e-12))
-    late = SOFT * nn.functional.softplus(STEEP * (stretch - FULL))
-    late = torch.where(late < MANY, late, MANY + FLATTER * (late - MANY))
-    return loads[..., 0] ** 2 + loads[..., 1] ** 2 + MISSED * late
+        self.features, self.costs = torch.from_numpy(features), torch.from_numpy(costs)
+        self.there = torch.from_numpy(there)
 
 
 def cost_loss(network: InsertionNetwork, batch: Batch) -> Any:
@@ -140,20 +103,12 @@ def cost_loss(network: InsertionNetwork, batch: Batch) -> Any:
     total = torch.zeros(())
     for sweep in range(SWEEPS):
         p = torch.softmax((-batch.costs[sweep] / CLOSE).masked_fill(~batch.there, -torch.inf), -1)
-        log_p = torch.log_softmax(batch.scores(network, sweep), -1)
-        total = total - (p * log_p.masked_fill(~batch.there, 0.0)).sum(-1).mean()
-    return total
-
-
-def insertion_loss(network: InsertionNetwork, batch: Batch) -> Any:
-    """Return the surrogate per request after both sweeps, whose gradient is straight-through."""
-    total = torch.zeros(())
-    for sweep in range(SWEEPS):
-        p = torch.softmax(batch.scores(network, sweep) + batch.noise[sweep], -1)
-        share = nn.functional.one_hot(batch.chosen[sweep], p.shape[-1]) + p - p.detach()
-        loads = torch.zeros(len(batch.count), *batch.terms.shape[1:])
-        loads = loads.index_add(0, batch.slot, share[..., None] * batch.terms)
-        total = total + (surrogate(loads).sum(-1) / batch.count).mean()
+        score = torch.full(batch.there.shape, -torch.inf)
+        score = score.masked_scatter(
+            batch.there, network(batch.features[sweep][batch.there], sweep)
+        )
+        log_p = torch.log_softmax(score, -1).masked_fill(~batch.there, 0.0)
+        total = total - (p * log_p).sum(-1).mean()
     return total
 
 
@@ -192,8 +147,7 @@ class InsertionLearner:
         slots = [self.rooms[place].terms(self.rng) for place in chosen]
         temperature = COLDEST + (1.0 - COLDEST) * left
         batch = Batch(slots, in_order(to_arrays(self.network)), temperature, self.rng)
-        loss = cost_loss if self.done < START * self.updates else insertion_loss
-        step(self.optimiser, loss(self.network, batch), self.network.parameters(), CLIP)
+        step(self.optimiser, cost_loss(self.network, batch), self.network.parameters(), CLIP)
         self.done += 1
 
     def evaluate(self) -> dict[str, float]:

@@ -95,7 +95,7 @@ def describe(
         seen[11] = min(max(tight - NEAR, 0.0), EXCESS)
 
 
-@compiled(writes="site features chosen costs")
+@compiled(writes="site features costs")
 def place(
     terms: Floats,
     slo: Floats,
@@ -110,15 +110,14 @@ def place(
     noise: Floats,
     site: Ints,
     features: Floats,
-    chosen: Ints,
     costs: Floats,
 ) -> None:
-    """Fill in the site of every request, [n], and what was seen, chosen and what it would cost.
+    """Fill in the site of every request, [n], what was seen, and what sites would cost.
 
-    Weights are those of both sweeps, of layers [2, in, out]. `noise` [2, n, J], by sweep and place
-    in the order, is added to the scores; it is empty for none. `features` [2, n, J, 12], `chosen`
-    [2, n] and `costs` [2, n, J], what every site would count with more, are empty unless they are
-    wanted.
+    Weights are those of both sweeps, of layers [2, in, out]; where `greed` is empty the score is
+    minus the cost. `noise` [2, n, J], by sweep and place in the order, is added to the scores; it
+    is empty for none. `features` [2, n, J, 12] and `costs` [2, n, J], what every site would count
+    with more, are empty unless they are wanted.
     """
     n, sites, count = terms.shape
     sums = np.zeros((sites, count), dtype=np.float64)
@@ -134,23 +133,24 @@ def place(
             describe(sums, terms[i], slo[i], (n - at) / sites, marginal, seen)
             best, most = 0, -np.inf
             for j in range(sites):
-                score = (
-                    SCALE
-                    * _output(
-                        seen[j], first[sweep], first_bias[sweep], second[sweep],
-                        second_bias[sweep], last[sweep], last_bias[sweep],
-                    )
-                    - math.exp(greed[sweep]) * marginal[j]
-                )  # fmt: skip
+                if greed.size > 0:
+                    score = (
+                        SCALE
+                        * _output(
+                            seen[j], first[sweep], first_bias[sweep], second[sweep],
+                            second_bias[sweep], last[sweep], last_bias[sweep],
+                        )
+                        - math.exp(greed[sweep]) * marginal[j]
+                    )  # fmt: skip
+                else:
+                    score = -_added(sums[j], terms[i, j])
+                if costs.size > 0:
+                    costs[sweep, at, j] = _added(sums[j], terms[i, j])
                 if noise.size > 0:
                     score += noise[sweep, at, j]
                 if score > most:
                     best, most = j, score
-                if costs.size > 0:
-                    costs[sweep, at, j] = _added(sums[j], terms[i, j])
             site[i] = best
-            if chosen.size > 0:
-                chosen[sweep, at] = best
             for m in range(count):
                 sums[best, m] += terms[i, best, m]
 

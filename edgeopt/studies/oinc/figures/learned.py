@@ -32,9 +32,10 @@ LEARNED: Final = {"insertion": "Insertion actor", "sac-d": "Published learner (S
 """Learners and their titles."""
 
 FIXED: Final = {
-    "near": "Search in every slot", "greedy": "Greedy", "liu": "Liu", "random": "Random sites",
+    "bound": "Bound", "near": "Search in every slot", "teacher": "Insertion by cost",
+    "greedy": "Greedy", "liu": "Liu", "random": "Random sites",
 }  # fmt: skip
-"""Ways to answer requests that do not learn, and their titles."""
+"""Ways to answer requests that do not learn, with what no way can surpass, and their titles."""
 
 FIGURES: Final = ("reward", "latency", "requests_met")
 """Figures of a curve."""
@@ -45,6 +46,10 @@ NINE: Final = "insertion+nine"
 
 LATER: Final = "curves"
 """The slots of the curves; others are those of `OTHERS`."""
+
+
+NEVER: Final = 1e3
+"""What a refused request would count with, s; no plan here refuses any."""
 
 
 class Point(NamedTuple):
@@ -115,8 +120,10 @@ def greedily(slots: Sequence[SlotProblem]) -> list[Any]:
 
 def fixed_points() -> list[Point]:
     """Evaluate the policies that do not learn."""
+    from edgeopt.models.oinc.bound import least_latency
     from edgeopt.models.oinc.slot import evaluate, solve_slot
     from edgeopt.online.oinc import Liu
+    from edgeopt.online.oinc.learning.insertion import TEACHER, measured, placed, terms_of
 
     rng = np.random.default_rng(4)
     found = []
@@ -125,11 +132,17 @@ def fixed_points() -> list[Point]:
         greedy = greedily(slots)
         plans = {
             "near": [solve_slot(one) for one in slots],
+            "teacher": [evaluate(one, placed(TEACHER, terms_of(one), one.slo)) for one in slots],
             "greedy": greedy,
             "liu": [Liu().answer(None, one)[0] for one in slots],
             "random": [evaluate(one, rng.integers(one.sites, size=one.requests)) for one in slots],
         }
         found += [Point.of(name, 0, kind, 0.0, own, greedy) for name, own in plans.items()]
+        least = np.array([least_latency(one, NEVER) for one in slots])
+        count = np.array([one.requests for one in slots])
+        reward, latency = -float(np.mean(least / count)), float(least.sum() / count.sum())
+        ahead = reward - measured(greedy)["reward"]
+        found.append(Point("bound", 0, kind, 0.0, reward, latency, 1.0, ahead, np.nan, np.nan))
     return found
 
 

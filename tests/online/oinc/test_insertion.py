@@ -14,9 +14,10 @@ from edgeopt.instances.oinc import generate
 from edgeopt.learning import Checkpoint
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc.learning import InsertionActor, shipped
-from edgeopt.online.oinc.learning.insertion import reward_of, shapes
+from edgeopt.online.oinc.learning.insertion import SHIPPED, reward_of, shapes
 from edgeopt.online.oinc.learning.placing import FEATURES
-from edgeopt.online.oinc.learning.slots import SCENARIO, TRAINING, VALIDATION
+from edgeopt.online.oinc.learning.slots import OTHERS, SCENARIO, TESTS, TRAINING, VALIDATION
+from edgeopt.studies.oinc.learners import INSERTION
 from tests.draws import draws
 from tests.strategies import slot_problems
 
@@ -129,8 +130,8 @@ def test_what_is_no_insertion_actor_is_refused() -> None:
 def test_the_checkpoint_of_the_package_tells_its_training_apart_from_its_evaluation() -> None:
     found = shipped()
     found.require(shapes())
-    used = {seed for seeds in (TRAINING, VALIDATION) for seed in seeds}
-    assert len(used) == len(TRAINING) + len(VALIDATION)
+    used = {seed for seeds in (TRAINING, VALIDATION, TESTS) for seed in seeds}
+    assert len(used) == len(TRAINING) + len(VALIDATION) + len(TESTS)
     assert SCENARIO["rng"] not in used
     assert found.seeds["training"] == list(TRAINING)
     assert found.seeds["validation"] == list(VALIDATION)

@@ -273,7 +273,8 @@ _OPEN: Final = (
     "sites, and shares are the best ones for them.",
     "The published learner learns the instance on other slots than those shown; the insertion "
     "actor has never seen the instance, only 40 others.",
-    "Training here takes about a minute of processor time; the paper trains for 2000 episodes.",
+    "The insertion actor learns from the costs by which insertion by cost places requests.",
+    "Training here is as short as the episodes shown; the paper trains for 2000 episodes.",
 )
 
 

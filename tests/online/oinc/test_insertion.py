@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.learning import Checkpoint
-from edgeopt.models.oinc.slot import SlotProblem, slot_problem
+from edgeopt.models.oinc.slot import SlotProblem, slot_problem, solve_slot
 from edgeopt.online.oinc.learning import InsertionActor, shipped
 from edgeopt.online.oinc.learning.insertion import SHIPPED, reward_of, shapes
 from edgeopt.online.oinc.learning.placing import FEATURES
@@ -20,6 +20,10 @@ from edgeopt.online.oinc.learning.slots import OTHERS, SCENARIO, TESTS, TRAINING
 from edgeopt.studies.oinc.learners import INSERTION
 from tests.draws import draws
 from tests.strategies import slot_problems
+
+
+RECORDED = -0.3301
+"""Mean reward of the checkpoint in the package on five slots of an instance it never saw."""
 
 
 def checkpoint(seed: int | None, **changes: Any) -> Checkpoint:
@@ -137,3 +141,20 @@ def test_the_checkpoint_of_the_package_tells_its_training_apart_from_its_evaluat
     assert found.seeds["validation"] == list(VALIDATION)
     assert len(set(found.instances)) == len(TRAINING)
     assert not found.stopped
+
+
+def test_the_checkpoint_of_the_package_reaches_its_recorded_figures() -> None:
+    instance = generate(rng=TESTS[0], duty=0.45, slots=60, jobs=0)
+    room = np.where(np.arange(instance.sites) % 3 == 0, 0.05, 1.0)
+    problems = [slot_problem(instance, slot, 1.0 - room) for slot in (5, 17, 29, 41, 53)]
+    found = [reward_of(answered(one)) for one in problems]
+    assert np.mean(found) == pytest.approx(RECORDED, abs=2e-4)
+    assert np.mean(found) < np.mean([reward_of(solve_slot(one)) for one in problems])
+
+
+def test_what_is_released_is_what_is_shipped() -> None:
+    assert INSERTION.path == SHIPPED
+    for kind, setting in OTHERS.items():
+        own = {"duty": 0.45, "sites": 12} | setting
+        trained = 0.3 <= own["duty"] <= 0.6 and 10 <= own["sites"] <= 15
+        assert trained == (kind == "as trained")

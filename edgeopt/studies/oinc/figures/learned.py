@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -97,6 +97,7 @@ class Point(NamedTuple):
         )  # fmt: skip
 
 
+@cache
 def tested(kind: str) -> list[SlotProblem]:
     """Return the slots of the curves, or those of another kind of instances."""
     from edgeopt.online.oinc.learning.slots import later, other_slots, scenario

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+import edgeopt
 from edgeopt.studies.learners import LearnerEntry
+from edgeopt.studies.released import weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,12 +59,26 @@ LEARNERS: Final = tuple(
         updates=updates,
         every=every,
         heading="Mean reward of a slot (s)",
+        options=options,
         references=_references,
         signed=True,
     )
-    for name, title, updates, every in (
-        ("insertion", "Insertion actor", 500, 50),
-        ("sac-d", "Published learner (SAC-D)", 200, 20),
+    for name, title, updates, every, options in (
+        ("insertion", "Insertion actor", 300, 30, {}),
+        (
+            "sac-d",
+            "Published learner (SAC-D)",
+            150,
+            15,
+            {"method": ("sampled", "exact"), "credit": ("global", "own", "difference")},
+        ),
     )
 )
 """What can be trained; the reward is minus the latency of requests, and minus 3 s for late ones."""
+
+INSERTION: Final = weights(
+    Path(edgeopt.__file__).parent / "online/oinc/learning/insertion.safetensors",
+    "oinc",
+    "insertion",
+)
+"""The insertion actor that comes with the package."""

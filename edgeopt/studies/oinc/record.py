@@ -15,7 +15,7 @@ from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.oinc.figures.learned import CURVES
 from edgeopt.studies.oinc.gantt import GANTT
-from edgeopt.studies.oinc.learners import LEARNERS
+from edgeopt.studies.oinc.learners import INSERTION, LEARNERS
 from edgeopt.studies.oinc.log import (
     JOBS_LOG,
     METRICS,
@@ -192,5 +192,5 @@ SYSTEM = System(
     ),
     learners=LEARNERS,
     learned=LEARNED,
-    releases=(CURVES,),
+    releases=(INSERTION, CURVES),
 )

@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.learning import Checkpoint
-from edgeopt.models.oinc.slot import SlotProblem, slot_problem
+from edgeopt.models.oinc.slot import SlotProblem, slot_problem, solve_slot
 from edgeopt.online.oinc.learning import InsertionActor, shipped
-from edgeopt.online.oinc.learning.insertion import reward_of, shapes
+from edgeopt.online.oinc.learning.insertion import SHIPPED, reward_of, shapes
 from edgeopt.online.oinc.learning.placing import FEATURES
-from edgeopt.online.oinc.learning.slots import SCENARIO, TRAINING, VALIDATION
+from edgeopt.online.oinc.learning.slots import OTHERS, SCENARIO, TESTS, TRAINING, VALIDATION
+from edgeopt.studies.oinc.learners import INSERTION
 from tests.draws import draws
 from tests.strategies import slot_problems
+
+RECORDED = -0.3301
+"""Mean reward of the checkpoint in the package on five slots of an instance it never saw."""
 
 
 def checkpoint(seed: int | None, **changes: Any) -> Checkpoint:
@@ -129,10 +133,27 @@ def test_what_is_no_insertion_actor_is_refused() -> None:
 def test_the_checkpoint_of_the_package_tells_its_training_apart_from_its_evaluation() -> None:
     found = shipped()
     found.require(shapes())
-    used = {seed for seeds in (TRAINING, VALIDATION) for seed in seeds}
-    assert len(used) == len(TRAINING) + len(VALIDATION)
+    used = {seed for seeds in (TRAINING, VALIDATION, TESTS) for seed in seeds}
+    assert len(used) == len(TRAINING) + len(VALIDATION) + len(TESTS)
     assert SCENARIO["rng"] not in used
     assert found.seeds["training"] == list(TRAINING)
     assert found.seeds["validation"] == list(VALIDATION)
     assert len(set(found.instances)) == len(TRAINING)
     assert not found.stopped
+
+
+def test_the_checkpoint_of_the_package_reaches_its_recorded_figures() -> None:
+    instance = generate(rng=TESTS[0], duty=0.45, slots=60, jobs=0)
+    room = np.where(np.arange(instance.sites) % 3 == 0, 0.05, 1.0)
+    problems = [slot_problem(instance, slot, 1.0 - room) for slot in (5, 17, 29, 41, 53)]
+    found = [reward_of(answered(one)) for one in problems]
+    assert np.mean(found) == pytest.approx(RECORDED, abs=2e-4)
+    assert np.mean(found) < np.mean([reward_of(solve_slot(one)) for one in problems])
+
+
+def test_what_is_released_is_what_is_shipped() -> None:
+    assert INSERTION.path == SHIPPED
+    for kind, setting in OTHERS.items():
+        own = {"duty": 0.45, "sites": 12} | setting
+        trained = 0.3 <= own["duty"] <= 0.6 and 10 <= own["sites"] <= 15
+        assert trained == (kind == "as trained")

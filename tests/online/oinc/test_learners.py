@@ -16,11 +16,11 @@ from edgeopt.online.oinc.learning.credit import (
     credits,
     earned,
     expected_cost,
-    expected_slope,
     level_latencies,
+    roots_of,
 )
 from edgeopt.online.oinc.learning.insertion import InsertionActor, reward_of
-from edgeopt.online.oinc.learning.placing import FEATURES
+from edgeopt.online.oinc.learning.placing import FEATURES, places
 from edgeopt.online.oinc.learning.slots import Rooms, later
 from edgeopt.online.oinc.learning.training import learner
 
@@ -104,14 +104,7 @@ def test_the_expected_cost_is_the_sum_over_all_assignments() -> None:
             for j in set(sites)
         )  # fmt: skip
         total += float(np.prod(p[np.arange(4), site])) * cost
-    assert expected_cost(problem, p) == pytest.approx(total, rel=1e-12)
-    slope, step = expected_slope(problem, p), 1e-6
-    for i, j in product(range(4), range(3)):
-        moved = [p.copy(), p.copy()]
-        moved[0][i, j] += step
-        moved[1][i, j] -= step
-        drawn = (expected_cost(problem, moved[0]) - expected_cost(problem, moved[1])) / (2 * step)
-        assert slope[i, j] == pytest.approx(drawn, rel=1e-6)
+    assert expected_cost(p, roots_of(problem)) == pytest.approx(total, rel=1e-12)
 
 
 # --- with PyTorch ----------------------------------------------------------------------------
@@ -121,12 +114,16 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 from edgeopt.learning import Checkpoint, train  # noqa: E402
 from edgeopt.learning.networks import to_arrays  # noqa: E402
 from edgeopt.learning.updates import soft_actor_loss  # noqa: E402
-from edgeopt.online.oinc.learning.insertion import in_order  # noqa: E402
+from edgeopt.online.oinc.learning.insertion import (  # noqa: E402
+    TEACHER,
+    in_order,
+    placed,
+)
 from edgeopt.online.oinc.learning.insertion_learner import (  # noqa: E402
+    CLOSE,
     Batch,
     InsertionLearner,
-    insertion_loss,
-    surrogate,
+    cost_loss,
 )
 from edgeopt.online.oinc.learning.sac import SacLearner, critic_target, factored_loss  # noqa: E402
 
@@ -136,7 +133,7 @@ def tiny() -> Rooms:
     """Return six devices and three sites, with CPU left as it comes."""
     instance = generate(rng=5, devices=6, sites=3, slots=240, jobs=0, duty=0.6)
     left = np.random.default_rng(5).choice([0.6, 0.8, 1.0], (40, 3))
-    return Rooms(instance, left)
+    return Rooms(instance, left, even=0.1)
 
 
 def test_the_target_is_the_sum_over_joint_choices() -> None:
@@ -212,25 +209,67 @@ def test_one_device_learns_the_rewards_and_their_softmax() -> None:
     assert p == pytest.approx(torch.softmax(worth / 0.5, 0).numpy(), abs=1e-2)
 
 
-def test_placing_takes_the_highest_scores_of_the_network(tiny: Rooms) -> None:
+def counted(sums: Any) -> float:
+    """Return what a site of these sums counts with, from the eigenvalues of its objectives."""
+    stretch = np.linalg.eigvalsh([[sums[2], sums[3]], [sums[3], sums[4]]])[-1]
+    late = 0.7 * np.logaddexp(0.0, 40.0 * (stretch - 0.985))
+    return float(sums[0] ** 2 + sums[1] ** 2 + 3.0 * min(late, 12.0 + 0.25 * (late - 12.0)))
+
+
+@pytest.mark.parametrize("taught", [False, True])
+def test_placing_goes_by_scores_and_training_by_costs(tiny: Rooms, taught: bool) -> None:
     made = InsertionLearner(seed=1, updates=9, rooms=[tiny], validation=[])
-    problems = [tiny.draw(np.random.default_rng(seed)) for seed in range(30)]
-    for noise in (0.0, 1.0):
-        weights = in_order(to_arrays(made.network))
-        batch = Batch(problems, weights, noise, np.random.default_rng(0))
-        with torch.no_grad():
-            score = made.network.double()(batch.features.double()) + batch.noise
-            made.network.float()
-            loss = insertion_loss(made.network, batch)
-        top = score.max(-1).values
-        taken = score.gather(-1, batch.chosen[:, None])[:, 0]
-        assert float((top - taken).max()) < 1e-5
-    # The loss is that of the plan which was made.
-    loads = torch.zeros(len(problems), 3, 5)
-    for row in range(len(batch.chosen)):
-        loads[batch.slot[row], batch.chosen[row]] += batch.terms[row, batch.chosen[row]]
-    expected = (surrogate(loads).sum(-1) / batch.count).mean()
-    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+    slots = [tiny.terms(np.random.default_rng(seed)) for seed in range(6)]
+    weights = TEACHER if taught else in_order(to_arrays(made.network))
+    batch = Batch(slots, weights, 1.0, np.random.default_rng(0))
+    size = batch.there.shape
+    noise = np.random.default_rng(0).gumbel(size=(2, *size))
+    entropy, first = 0.0, 0
+    for terms, slo in slots:
+        n = len(terms)
+        here = slice(first, first + n)
+        order = places(terms, slo)
+        site = np.full(n, -1)
+        for sweep in range(2):
+            for at, i in enumerate(order):
+                site[i] = -1
+                sums = np.array([terms[site == j, j].sum(axis=0) for j in range(3)])
+                more = np.array(
+                    [counted(sums[j] + terms[i, j]) - counted(sums[j]) for j in range(3)]
+                )
+                row = first + at
+                assert batch.costs[sweep, row].numpy() == pytest.approx(more, rel=1e-4, abs=1e-5)
+                with torch.no_grad():
+                    score = made.network(batch.features[sweep, row], sweep)
+                p = np.exp(-(more - more.min()) / CLOSE)
+                entropy -= float(p @ torch.log_softmax(score, -1).numpy() / p.sum())
+                raised = (-more if taught else score.numpy()) + noise[sweep, row]
+                site[i] = int(np.argmax(raised))
+        assert placed(weights, terms, slo, noise[:, here]).tolist() == site.tolist()
+        first += n
+    assert float(cost_loss(made.network, batch).detach()) == pytest.approx(
+        entropy / first, rel=1e-3
+    )
+
+
+def test_the_exact_method_goes_down_the_expected_latency(tiny: Rooms) -> None:
+    problem = tiny.draw(np.random.default_rng(2))
+    logits = torch.tensor(np.random.default_rng(1).normal(size=(problem.requests, 3)))
+    roots = [torch.tensor(root) for root in roots_of(problem)]
+
+    def cost(z: Any) -> Any:
+        return expected_cost(torch.softmax(z, -1), roots)
+
+    assert torch.autograd.gradcheck(cost, logits.requires_grad_())
+    made = SacLearner(
+        seed=0, updates=40, rooms=tiny, held_out=40, hidden=(32,), rate=1e-2, batch=32,
+        method="exact",
+    )  # fmt: skip
+    before = [float(made.expected().detach()) for _ in range(5)]
+    for _ in range(40):
+        made.update()
+    after = [float(made.expected().detach()) for _ in range(5)]
+    assert np.mean(after) < 0.95 * np.mean(before)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +278,7 @@ def test_placing_takes_the_highest_scores_of_the_network(tiny: Rooms) -> None:
         ("insertion", {"batch": 8}),
         ("sac-d", {"batch": 8, "hidden": (16,), "discount": 0.9, "shares": "levels"}),
         ("sac-d", {"batch": 8, "hidden": (16,), "credit": "difference"}),
+        ("sac-d", {"batch": 8, "hidden": (16,), "method": "exact"}),
     ],
 )
 def test_same_seed_same_weights_and_a_stop_changes_nothing(
@@ -303,9 +343,11 @@ def test_a_tiny_instance_is_learnt(tiny: Rooms) -> None:
 
 def test_options_of_learners_are_checked(tiny: Rooms) -> None:
     with pytest.raises(OptionError, match="name"):
-        learner("ppo")
+        learner("ppo", updates=1)
     with pytest.raises(OptionError, match="needs discount = 0"):
-        learner("sac-d", rooms=tiny, discount=0.5, credit="own")
+        learner("sac-d", updates=1, rooms=tiny, discount=0.5, credit="own")
     with pytest.raises(OptionError, match="shares"):
-        learner("sac-d", rooms=tiny, shares="best")
+        learner("sac-d", updates=1, rooms=tiny, shares="best")
+    with pytest.raises(OptionError, match="needs shares"):
+        learner("sac-d", updates=1, rooms=tiny, shares="levels", method="exact")
     assert slot_problem(tiny.instance, 3).sites == 3

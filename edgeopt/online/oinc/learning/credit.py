@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from edgeopt.online.oinc.learning.insertion import MISSED
+from edgeopt.online.oinc.learning.strain import MISSED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.slot import SlotProblem
@@ -39,8 +41,7 @@ class Latencies(NamedTuple):
 def closed_latencies(problem: SlotProblem, site: Ints) -> Latencies:
     """Return latencies under the shares of least total latency without objectives."""
     request = np.arange(site.size)
-    a = np.sqrt(problem.transmission[request, site])
-    e = np.sqrt(problem.computation[request, site] / problem.room[site])
+    a, e = (root[request, site] for root in roots_of(problem))
     together = site[:, None] == site
     due = (np.outer(a, a) + np.outer(e, e)) * together
     latency = due.sum(axis=1)
@@ -84,23 +85,17 @@ def credits(found: Latencies, slo: Floats, credit: Credit, missed: float = MISSE
     return made
 
 
-def expected_cost(problem: SlotProblem, p: Floats) -> float:
+def expected_cost(p: Any, roots: Sequence[Any]) -> Any:
     r"""Return the expected sum of latencies if every request draws its site, without objectives.
 
     :math:`\\sum_j (\\sum_i p_{ij} a_{ij})^2 + \\sum_i p_{ij} (1 - p_{ij}) a_{ij}^2`, and the same
-    with e; p has the shape [n, J].
+    with e; `roots` are a and e, arrays or tensors of the shape [n, J] that p has.
     """
-    total = 0.0
-    for squared in (problem.transmission, problem.computation / problem.room):
-        mean = (p * np.sqrt(squared)).sum(axis=0)
-        total += float((mean**2).sum() + (p * (1.0 - p) * squared).sum())
-    return total
+    mean = [(p * root).sum(0) for root in roots]
+    spread = [p * (1.0 - p) * root**2 for root in roots]
+    return sum((one**2).sum() for one in mean) + sum(one.sum() for one in spread)
 
 
-def expected_slope(problem: SlotProblem, p: Floats) -> Floats:
-    """Return the gradient of the expected cost by the probabilities, shape [n, J]."""
-    slope = np.zeros_like(p)
-    for squared in (problem.transmission, problem.computation / problem.room):
-        root = np.sqrt(squared)
-        slope += 2.0 * root * (p * root).sum(axis=0) + (1.0 - 2.0 * p) * squared
-    return slope
+def roots_of(problem: SlotProblem) -> tuple[Floats, Floats]:
+    """Return the roots a and e of what requests take at sites alone, shape [n, J]."""
+    return np.sqrt(problem.transmission), np.sqrt(problem.computation / problem.room)

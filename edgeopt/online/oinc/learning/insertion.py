@@ -13,7 +13,8 @@ from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint
 from edgeopt.models.oinc.slot import evaluate
 from edgeopt.models.oinc.slot.search import measure
-from edgeopt.online.oinc.learning.placing import FEATURES, place, places
+from edgeopt.online.oinc.learning.placing import FEATURES, SWEEPS, place, places
+from edgeopt.online.oinc.learning.strain import MISSED
 from edgeopt.online.oinc.parts import Part
 from edgeopt.options import check_kind, check_real, check_whole
 
@@ -32,33 +33,29 @@ SHIPPED: Final = Path(__file__).with_name("insertion.safetensors")
 """The file of the checkpoint that comes with the package."""
 
 HIDDEN: Final = 32
-"""Width of both hidden layers."""
-
-MISSED: Final = 3.0
-"""What a missed objective counts with in the reward of Zeng et al., s."""
+"""Width of both hidden layers of both networks."""
 
 _LAYERS: Final = (len(FEATURES), HIDDEN, HIDDEN, 1)
 
 
 def shapes() -> dict[str, tuple[int, ...]]:
     """Return the shapes of the weights by name."""
-    found: dict[str, tuple[int, ...]] = {"greed": (1,)}
-    for layer, out in enumerate(_LAYERS[1:]):
-        found[f"network.{layer}.weight"] = (out, _LAYERS[layer])
-        found[f"network.{layer}.bias"] = (out,)
+    found: dict[str, tuple[int, ...]] = {"greed": (SWEEPS,)}
+    for sweep in range(SWEEPS):
+        for layer, out in enumerate(_LAYERS[1:]):
+            found[f"sweeps.{sweep}.{layer}.weight"] = (out, _LAYERS[layer])
+            found[f"sweeps.{sweep}.{layer}.bias"] = (out,)
     return found
 
 
 def in_order(weights: Mapping[str, NDArray[Any]]) -> tuple[Floats, ...]:
-    """Return the weights as `place` takes them, [in, out] and [out] by layer, and the greed."""
-    layers = [
-        weights[f"network.{layer}.{part}"]
-        for layer in range(len(_LAYERS) - 1)
-        for part in ("weight", "bias")
-    ]
-    return tuple(
-        np.ascontiguousarray(array.T, dtype=np.float64) for array in (*layers, weights["greed"])
-    )
+    """Return the weights as `place` takes them: by layer [2, in, out] and [2, out], and greed."""
+    found = []
+    for layer in range(len(_LAYERS) - 1):
+        for part in ("weight", "bias"):
+            both = [weights[f"sweeps.{sweep}.{layer}.{part}"].T for sweep in range(SWEEPS)]
+            found.append(np.stack(both).astype(np.float64))
+    return (*found, weights["greed"].astype(np.float64))
 
 
 def terms_of(problem: SlotProblem) -> Floats:
@@ -68,17 +65,26 @@ def terms_of(problem: SlotProblem) -> Floats:
     )
 
 
-_NO_NOISE: Final = np.zeros((0, 0))
+_NONE: Final = np.zeros((0, 0, 0))
+_UNSEEN: Final = np.zeros((0, 0, 0, 0))
+
+TEACHER: Final = (_NONE, *(np.zeros((0, 0)), _NONE) * 2, np.zeros((0, 0)), np.zeros(0))
+"""In place of weights: choose what costs least, latencies and missed objectives together."""
 
 
 def placed(
-    weights: tuple[Floats, ...], terms: Floats, slo: Floats, noise: Floats = _NO_NOISE
+    weights: tuple[Floats, ...],
+    terms: Floats,
+    slo: Floats,
+    noise: Floats = _NONE,
+    seen: Floats = _UNSEEN,
+    costs: Floats = _NONE,
 ) -> Ints:
-    """Return the site of every request, shape [n], scores being raised by noise."""
+    """Return the site of every request, shape [n]; see `place` for what may be filled in."""
     site = np.empty(slo.size, dtype=np.int64)
     if site.size:
-        nothing, none = np.zeros((0, 0, 0)), np.zeros(0, dtype=np.int64)
-        place(terms, slo, places(terms, slo), *weights, noise, site, nothing, none)
+        raised = np.ascontiguousarray(noise)
+        place(terms, slo, places(terms, slo), *weights, raised, site, seen, costs)
     return site
 
 
@@ -112,16 +118,17 @@ def shipped() -> Checkpoint:
 class InsertionActor(Part):
     r"""Place requests one after the other by a learnt score, then give every site its best shares.
 
-    Large requests with short objectives come first, each to the site where its marginal cost
+    Large requests with short objectives come first, each to the site where its score is highest: a
+    small network sees the request at a site and what lies there, and its output is lowered by how
+    far the marginal cost
 
     .. math:: 2 a_{ij} \sum a + a_{ij}^2 + 2 e_{ij} \sum e + e_{ij}^2, \qquad
         a = \sqrt{w A},\ e = \sqrt{w E / \varphi},
 
-    is least. Then every request is taken out once more and goes where its score is highest: a small
-    network sees the request at a site and what lies there, and its output is lowered by how far the
-    marginal cost lies above the least one. A network of zeros leaves greedy insertion.
+    lies above the least one. Then every request is taken out once more and placed by the scores of
+    a second network. Networks of zeros leave greedy insertion.
 
-    Since the same network scores all pairs, one checkpoint runs on instances of any size.
+    Since the same networks score all pairs, one checkpoint runs on instances of any size.
 
     Parameters
     ----------
@@ -207,7 +214,7 @@ class InsertionActor(Part):
             assert rng is not None
             noise = rng.gumbel(
                 scale=self.temperature,
-                size=(self.samples - 1, problem.requests, problem.sites),
+                size=(self.samples - 1, SWEEPS, problem.requests, problem.sites),
             )
             for one in noise:
                 plan = evaluate(

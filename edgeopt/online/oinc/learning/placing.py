@@ -1,9 +1,8 @@
-"""Compiled insertion of requests by a network that scores one request at one site.
+"""Compiled insertion of requests by networks that score one request at one site.
 
 A site is described by the five sums of `measure`: the roots of sending and computing, and the
-three that decide whether objectives fit. Requests are placed one after the other where their
-marginal cost is least; then every request is taken out and placed again, by the score of the
-network.
+three that decide whether objectives fit. Requests are placed one after the other where their score
+is highest; then every request is taken out and placed again, by the score of another network.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.kernels import stretch
+from edgeopt.online.oinc.learning.strain import strained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,9 @@ FEATURES: Final = (
     "work over objective", "regret times requests left", "excess",
 )  # fmt: skip
 """Inputs of the network, in order."""
+
+SWEEPS: Final = 2
+"""How often every request is placed."""
 
 REGRET: Final = 4
 """The input that greedy insertion goes by."""
@@ -92,7 +95,7 @@ def describe(
         seen[11] = min(max(tight - NEAR, 0.0), EXCESS)
 
 
-@compiled(writes="site features chosen")
+@compiled(writes="site features costs")
 def place(
     terms: Floats,
     slo: Floats,
@@ -107,44 +110,58 @@ def place(
     noise: Floats,
     site: Ints,
     features: Floats,
-    chosen: Ints,
+    costs: Floats,
 ) -> None:
-    """Fill in the site of every request, [n], and what was seen and chosen in the second sweep.
+    """Fill in the site of every request, [n], what was seen, and what sites would cost.
 
-    Weights of layers are [in, out]. `noise` [n, J], by place in the order, is added to the scores;
-    it is empty for none. `features` [n, J, 12] and `chosen` [n], by place in the order, are empty
-    unless they are wanted.
+    Weights are those of both sweeps, of layers [2, in, out]; where `greed` is empty the score is
+    minus the cost. `noise` [2, n, J], by sweep and place in the order, is added to the scores; it
+    is empty for none. `features` [2, n, J, 12] and `costs` [2, n, J], what every site would count
+    with more, are empty unless they are wanted.
     """
     n, sites, count = terms.shape
     sums = np.zeros((sites, count), dtype=np.float64)
     marginal = np.empty(sites, dtype=np.float64)
     own = np.empty((sites, len(FEATURES)), dtype=np.float64)
-    for sweep in range(2):
+    for sweep in range(SWEEPS):
         for at in range(n):
             i = order[at]
             if sweep > 0:
                 for m in range(count):
                     sums[site[i], m] -= terms[i, site[i], m]
-            seen = features[at] if features.size > 0 else own
+            seen = features[sweep, at] if features.size > 0 else own
             describe(sums, terms[i], slo[i], (n - at) / sites, marginal, seen)
             best, most = 0, -np.inf
             for j in range(sites):
-                score = -marginal[j]
-                if sweep > 0:
+                if greed.size > 0:
                     score = (
                         SCALE
-                        * _output(seen[j], first, first_bias, second, second_bias, last, last_bias)
-                        - math.exp(greed[0]) * marginal[j]
-                    )
-                    if noise.size > 0:
-                        score += noise[at, j]
+                        * _output(
+                            seen[j], first[sweep], first_bias[sweep], second[sweep],
+                            second_bias[sweep], last[sweep], last_bias[sweep],
+                        )
+                        - math.exp(greed[sweep]) * marginal[j]
+                    )  # fmt: skip
+                else:
+                    score = -_added(sums[j], terms[i, j])
+                if costs.size > 0:
+                    costs[sweep, at, j] = _added(sums[j], terms[i, j])
+                if noise.size > 0:
+                    score += noise[sweep, at, j]
                 if score > most:
                     best, most = j, score
             site[i] = best
-            if chosen.size > 0:
-                chosen[at] = best
             for m in range(count):
                 sums[best, m] += terms[i, best, m]
+
+
+@compiled
+def _added(sums: Floats, more: Floats) -> float:
+    """Return by how much a site counts more with a request."""
+    return strained(
+        sums[0] + more[0], sums[1] + more[1], sums[2] + more[2], sums[3] + more[3],
+        sums[4] + more[4],
+    ) - strained(sums[0], sums[1], sums[2], sums[3], sums[4])  # fmt: skip
 
 
 @compiled
@@ -157,7 +174,7 @@ def _output(
     last: Floats,
     last_bias: Floats,
 ) -> float:
-    """Return the output of the network."""
+    """Return the output of a network."""
     below = first_bias.copy()
     for i in range(seen.size):
         for h in range(below.size):

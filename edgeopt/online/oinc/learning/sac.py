@@ -36,7 +36,9 @@ from edgeopt.online.oinc.learning.credit import (
     Credit,
     closed_latencies,
     credits,
+    expected_cost,
     level_latencies,
+    roots_of,
 )
 from edgeopt.online.oinc.learning.insertion import measured
 from edgeopt.online.oinc.learning.slots import LATER, Rooms, later, scenario
@@ -62,6 +64,9 @@ WORK: Final = 0.2
 
 SIZE: Final = 12.8
 """Data of a request that count as 1 in the inputs, Mbit."""
+
+Method = Literal["sampled", "exact"]
+"""Whether the actor learns from critics, or from its expected latencies, objectives left out."""
 
 Shares = Literal["levels", "exact"]
 """Shares in proportion to levels that are chosen too, or the best ones."""
@@ -105,6 +110,7 @@ class SacLearner:
         batch: int = 256,
         discount: float = 0.0,
         temperature: float = 0.1,
+        method: Method = "sampled",
         credit: Credit = "global",
         shares: Shares = "exact",
         levels: int = 10,
@@ -114,15 +120,20 @@ class SacLearner:
         check_real("discount", discount, "[0, 1)")
         check_real("temperature", temperature, "[0, inf)")
         check_whole("levels", levels, 1)
+        check_choice("method", method, get_args(Method))
+        if method == "exact" and shares != "exact":
+            raise OptionError('method = "exact": needs shares = "exact"')
         if discount and credit != "global":
             raise OptionError(f"credit = {credit!r}: needs discount = 0")
         generator = seeded(seed)
         self.seed, self.updates, self.done, self.batch = seed, updates, 0, batch
         self.discount, self.credit, self.shares = discount, credit, shares
+        self.method = method
         self.temperature, self.generator = temperature, generator
         self.settings = {
             "hidden": list(hidden), "rate": rate, "batch": batch, "discount": discount,
-            "temperature": temperature, "credit": credit, "shares": shares, "levels": levels,
+            "temperature": temperature, "method": method, "credit": credit, "shares": shares,
+            "levels": levels,
         }  # fmt: skip
         self.rooms = scenario() if rooms is None else rooms
         self.instance = self.rooms.instance
@@ -186,6 +197,10 @@ class SacLearner:
 
     def update(self) -> None:
         """Play a batch of slots, and learn from as many that were played."""
+        if self.method == "exact":
+            step(self.optimisers["actor"], self.expected())
+            self.done += 1
+            return
         self._play()
         left = max(1.0 - self.done / self.updates, 0.0)
         held = self.buffer.sample(self.batch, self.rng)
@@ -223,14 +238,33 @@ class SacLearner:
 
         return critics, actor
 
-    def _play(self) -> None:
-        """Draw slots, sample choices, and keep what came of them."""
+    def expected(self) -> Any:
+        """Return the expected latency of a request in drawn slots, objectives left out."""
+        slots, _, rooms, inputs = self._drawn()
+        p = self.log_policy(inputs).exp()
+        total = torch.zeros(())
+        for row, (slot, room) in enumerate(zip(slots, rooms, strict=True)):
+            problem = self.rooms.requests(int(slot)).with_reserved(1.0 - room)
+            roots = [torch.from_numpy(root.astype(np.float32)) for root in roots_of(problem)]
+            total = (
+                total
+                + expected_cost(p[row, torch.tensor(problem.device)], roots) / problem.requests
+            )
+        return total / len(slots)
+
+    def _drawn(self) -> tuple[Any, Any, list[Floats], Any]:
+        """Draw slots, those after them, CPU that is left, and give inputs."""
         chosen = self.rng.integers(len(self.training) - 1, size=self.batch)
         slots, following = self.training[chosen], self.training[chosen + 1]
         rooms = [self.rooms.room(self.rng) for _ in slots]
         inputs = np.stack([self.inputs(*one) for one in zip(slots, rooms, strict=True)])
+        return slots, following, rooms, torch.from_numpy(inputs)
+
+    def _play(self) -> None:
+        """Draw slots, sample choices, and keep what came of them."""
+        slots, following, rooms, inputs = self._drawn()
         with torch.no_grad():
-            p = self.log_policy(torch.from_numpy(inputs)).exp()
+            p = self.log_policy(inputs).exp()
         flat = torch.multinomial(p.flatten(0, 1), 1, generator=self.generator)
         action = flat.view(len(slots), -1).numpy()
         mask = self.counting(slots).numpy()
@@ -241,7 +275,7 @@ class SacLearner:
             )
         together = reward.max(axis=1, where=mask, initial=-np.inf)
         rows = {
-            "inputs": inputs, "action": action, "mask": mask,
+            "inputs": inputs.numpy(), "action": action, "mask": mask,
             "reward": together if self.credit == "global" else reward,
         }  # fmt: skip
         if self.discount:

@@ -1,9 +1,9 @@
-"""The learners of OINC by name, and how long they train by default."""
+"""The learners of OINC by name."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.options import check_choice, check_whole
 
@@ -11,36 +11,21 @@ if TYPE_CHECKING:
     from edgeopt.learning import Learner
 
 
-class Schedule(NamedTuple):
-    """How long a learner trains by default.
-
-    Attributes
-    ----------
-    updates
-        Updates of the schedule.
-    every
-        Updates between two evaluations.
-    """
-
-    updates: int
-    every: int
+LEARNERS: Final = ("insertion", "sac-d")
+"""Names of the learners."""
 
 
-SCHEDULES: Final = {"insertion": Schedule(500, 50), "sac-d": Schedule(200, 20)}
-"""By name of the learner."""
-
-
-def learner(name: str, *, seed: int = 0, updates: int | None = None, **options: Any) -> Learner:
+def learner(name: str, *, updates: int, seed: int = 0, **options: Any) -> Learner:
     """Return a learner before its first update, for `edgeopt.learning.train`.
 
     Parameters
     ----------
     name
         ``"insertion"`` for the insertion actor, ``"sac-d"`` for the published learner.
+    updates
+        Updates of the schedule.
     seed
         Of weights, batches and noise; instances have seeds of their own.
-    updates
-        Updates of the schedule, those of `SCHEDULES` by default.
     **options
         Those of the learner.
 
@@ -56,15 +41,14 @@ def learner(name: str, *, seed: int = 0, updates: int | None = None, **options: 
     MissingDependencyError
         If PyTorch is not installed.
     """
-    check_choice("name", name, SCHEDULES)
+    check_choice("name", name, LEARNERS)
     check_whole("seed", seed, 0)
-    planned = SCHEDULES[name].updates if updates is None else updates
-    check_whole("updates", planned, 1)
+    check_whole("updates", updates, 1)
     import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     if name == "insertion":
         from edgeopt.online.oinc.learning.insertion_learner import InsertionLearner
 
-        return InsertionLearner(seed=seed, updates=planned, **options)
+        return InsertionLearner(seed=seed, updates=updates, **options)
     from edgeopt.online.oinc.learning.sac import SacLearner
 
-    return SacLearner(seed=seed, updates=planned, **options)
+    return SacLearner(seed=seed, updates=updates, **options)

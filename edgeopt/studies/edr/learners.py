@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.studies.learners import LearnerEntry
+from edgeopt.studies.released import weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def _learner(name: str, **options: Any) -> Any:
-    from edgeopt.online.edr.learning.training import learner
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
+    if name == "macro":
+        from edgeopt.online.edr.learning.macro import RoundsLearner
 
-    return learner(name, **options)
+        return RoundsLearner(**options)
+    from edgeopt.online.edr.learning.micro import RoutingLearner
+
+    return RoutingLearner(**options)
 
 
 def _even(learner: Any) -> Mapping[str, float]:
@@ -33,6 +41,11 @@ def _even(learner: Any) -> Mapping[str, float]:
     return {"Even rate": float(np.mean(costs))}
 
 
+def _cheapest(learner: Any) -> Mapping[str, float]:
+    """Return the gap of the cheapest routes, and of the optimum."""
+    return {"Cheapest routes": learner.cheapest(), "Linear program": 0.0}
+
+
 LEARNERS: Final = (
     LearnerEntry(
         "macro",
@@ -47,11 +60,19 @@ LEARNERS: Final = (
         "micro",
         "Routing by DDPG",
         partial(_learner, "micro"),
-        updates=20,
+        updates=50,
         every=5,
         heading="Mean gap to the linear program of a slot",
-        references=lambda _: {"Linear program": 0.0},
+        references=_cheapest,
         signed=True,
     ),
 )
 """What can be trained."""
+
+FOLDER: Final = Path(__file__).parents[2] / "online" / "edr" / "learning"
+"""Where the networks are that come with the package."""
+
+NETWORKS: Final = tuple(
+    weights(FOLDER / f"{one.name}.safetensors", "edr", one.name) for one in LEARNERS
+)
+"""These networks, as releases."""

@@ -13,7 +13,7 @@ from edgeopt.instances.edr.named_instances import small as random_instance
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
-from edgeopt.studies.edr.learners import LEARNERS
+from edgeopt.studies.edr.learners import LEARNERS, NETWORKS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.edr.losses import LOSSES
 from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, METHODS, export, solve
@@ -224,5 +224,5 @@ SYSTEM = System(
     ),
     tuning=TUNING,
     learners=LEARNERS,
-    releases=(LOSSES,),
+    releases=(LOSSES, *NETWORKS),
 )

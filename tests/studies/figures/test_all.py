@@ -67,7 +67,6 @@ NUMBERS = {
 """What an evaluation has, in its order."""
 
 LEARNED = {
-    "edr": r"\bRL\b",
     "tapfinger": "^(TapFinger|Vanilla MARL|one inference|the same|scheduling one task)",
 }
 """Lines about learned policies, which are not built."""

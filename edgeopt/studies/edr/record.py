@@ -17,6 +17,7 @@ from edgeopt.studies.edr.learners import LEARNERS, NETWORKS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.edr.losses import LOSSES
 from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, METHODS, export, solve
+from edgeopt.studies.edr.trained import TABLE
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.entries import Named, Source, licences, on, origin
@@ -224,5 +225,5 @@ SYSTEM = System(
     ),
     tuning=TUNING,
     learners=LEARNERS,
-    releases=(LOSSES, *NETWORKS),
+    releases=(LOSSES, *NETWORKS, TABLE),
 )

@@ -19,6 +19,9 @@ from edgeopt.online.edr import (
     Lyapunov,
     Oasdr,
     QuantileThreshold,
+    RlBoth,
+    RlRouting,
+    RlTraining,
     SaddlePoint,
     Scenario,
 )
@@ -179,8 +182,15 @@ CAPPED = [
     Scenario(samples=2, history=False, guard=1.0, reserve=None, training_room=1.0),
     Scenario(recourse="fluid", price_forecast="day", cap_room=0.0, elastic="shed"),
     Scenario(recourse="perfect", samples=2, reserve="last"),
+    RlTraining(),
 ]
-POLICIES = [*CAPPED, Lyapunov(), Lyapunov(weight=0.0, catch_up=2.0, guard=None)]
+POLICIES = [
+    *CAPPED,
+    Lyapunov(),
+    Lyapunov(weight=0.0, catch_up=2.0, guard=None),
+    RlRouting(history=False),
+    RlBoth(),
+]
 
 
 @dataclass

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.studies.learners import LearnerEntry
+from edgeopt.studies.released import weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +19,14 @@ if TYPE_CHECKING:
 
 
 def _learner(name: str, **options: Any) -> Any:
-    from edgeopt.online.edr.learning.training import learner
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
+    if name == "macro":
+        from edgeopt.online.edr.learning.macro import RoundsLearner
 
-    return learner(name, **options)
+        return RoundsLearner(**options)
+    from edgeopt.online.edr.learning.micro import RoutingLearner
+
+    return RoutingLearner(**options)
 
 
 def least_share(episode: TaskEpisode) -> float:
@@ -74,6 +82,11 @@ def _references(learner: Any) -> Mapping[str, float]:
     }
 
 
+def _cheapest(learner: Any) -> Mapping[str, float]:
+    """Return the gap of the cheapest routes, and of the optimum."""
+    return {"Cheapest routes": learner.cheapest(), "Bound (linear program)": 0.0}
+
+
 LEARNERS: Final = (
     LearnerEntry(
         "macro",
@@ -88,11 +101,19 @@ LEARNERS: Final = (
         "micro",
         "Routing by DDPG",
         partial(_learner, "micro"),
-        updates=20,
+        updates=50,
         every=5,
         heading="Mean gap to the linear program of a slot",
-        references=lambda _: {"Bound (linear program)": 0.0},
+        references=_cheapest,
         signed=True,
     ),
 )
 """What can be trained."""
+
+FOLDER: Final = Path(__file__).parents[2] / "online" / "edr" / "learning"
+"""Where the networks are that come with the package."""
+
+NETWORKS: Final = tuple(
+    weights(FOLDER / f"{one.name}.safetensors", "edr", one.name) for one in LEARNERS
+)
+"""These networks, as releases."""

@@ -13,10 +13,11 @@ from edgeopt.instances.edr.named_instances import small as random_instance
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
-from edgeopt.studies.edr.learners import LEARNERS
+from edgeopt.studies.edr.learners import LEARNERS, NETWORKS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.edr.losses import LOSSES
 from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, LEARNED, METHODS, export, solve
+from edgeopt.studies.edr.trained import TABLE
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.entries import Named, Source, licences, on, origin
@@ -225,5 +226,5 @@ SYSTEM = System(
     tuning=TUNING,
     learners=LEARNERS,
     learned=LEARNED,
-    releases=(LOSSES,),
+    releases=(LOSSES, *NETWORKS, TABLE),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from edgeopt.studies.figures.cells import InstanceSpec, simulated, swept
 from edgeopt.studies.figures.paper_figure import (
     CLOSE,
-    NOT_BUILT,
     NOT_COMPARABLE,
     Estimate,
     PaperFigure,
@@ -16,7 +15,6 @@ from edgeopt.studies.figures.reproduce import Outcome, Reproduction, reproduce
 
 __all__ = [
     "CLOSE",
-    "NOT_BUILT",
     "NOT_COMPARABLE",
     "Estimate",
     "InstanceSpec",

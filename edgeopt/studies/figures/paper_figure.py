@@ -20,15 +20,11 @@ if TYPE_CHECKING:
     from edgeopt.studies.released import Release
     from edgeopt.studies.sweeps import Cell
 
-NOT_BUILT: Final = "not built yet: needs a learned policy"
-"""Stands for the computed value where the published one is that of a learned policy."""
-
 AGREES: Final = "agrees"
 DIFFERS: Final = "differs"
 NOT_COMPARABLE: Final = "not comparable"
-NOT_COMPUTED: Final = "not computed"
 NOT_JUDGED: Final = "not judged"
-VERDICTS: Final = (AGREES, DIFFERS, UNRESOLVED, NOT_COMPARABLE, NOT_COMPUTED, NOT_JUDGED)
+VERDICTS: Final = (AGREES, DIFFERS, UNRESOLVED, NOT_COMPARABLE, NOT_JUDGED)
 """What may be said of a published value beside the computed one."""
 
 JUDGED: Final = VERDICTS[:3]
@@ -62,8 +58,7 @@ class Published:
     value
         The published value, or the statement in a few words.
     computed
-        Maps the rows of the figure to the computed value, or to a finding in words; None where
-        that needs a learned policy, which is not built yet.
+        Maps the rows of the figure to the computed value, or to a finding in words.
     percent
         Whether the value is a share, shown as a percentage.
     why
@@ -91,7 +86,7 @@ class Published:
 
     what: str
     value: float | str
-    computed: Callable[[pd.DataFrame], Estimate | float | str] | None
+    computed: Callable[[pd.DataFrame], Estimate | float | str]
     percent: bool = False
     why: str = ""
     rule: float | str | Callable[[pd.DataFrame], bool | None] | None = None
@@ -112,8 +107,6 @@ class Published:
 
     def verdict(self, rows: pd.DataFrame, found: Estimate | float | str, *, quick: bool) -> str:
         """Return the verdict on the value computed from the rows, one of `VERDICTS`."""
-        if self.computed is None:
-            return NOT_COMPUTED
         if self.rule is None:
             return NOT_JUDGED
         if isinstance(self.rule, str) or (quick and self.sized):

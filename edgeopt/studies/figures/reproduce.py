@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import edgeopt
 from edgeopt.errors import OptionError
-from edgeopt.studies.figures.paper_figure import NOT_BUILT, Estimate
+from edgeopt.studies.figures.paper_figure import Estimate
 from edgeopt.studies.figures.verdicts import in_a_sentence
 from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.registry import find_system
@@ -81,13 +81,12 @@ class Outcome:
         """One mapping per published value, with its computed counterpart.
 
         Keys ``paper_figure, what, setting, published, computed, low, high, spread, finding,
-        percent, verdict, met, why``; `computed` is a number, a statement, or that it is not built
-        yet; `spread` says what the ends are, `finding` whether a comparison is resolved; `met` is
+        percent, verdict, met, why``; `computed` is a number, or a statement; `spread` says what the ends are, `finding` whether a comparison is resolved; `met` is
         what counts as agreement; `why` is particular to the line.
         """
         lines = []
         for one in self.paper_figure.published:
-            found: Any = NOT_BUILT if one.computed is None else one.computed(self.rows)
+            found: Any = one.computed(self.rows)
             estimate = found if isinstance(found, Estimate) else (found, nan, nan, "", "")
             verdict = one.verdict(self.rows, found, quick=self.quick)
             line = (

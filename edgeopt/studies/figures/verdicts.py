@@ -10,7 +10,6 @@ from edgeopt.studies.figures.paper_figure import (
     DIFFERS,
     JUDGED,
     NOT_COMPARABLE,
-    NOT_COMPUTED,
     NOT_JUDGED,
 )
 from edgeopt.studies.over_instances import UNRESOLVED
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 _WITHOUT = {
     NOT_COMPARABLE: "not comparable with what is computed",
-    NOT_COMPUTED: "not computed",
     NOT_JUDGED: "shown, not judged",
 }
 """Verdicts that are none, and how they are said."""

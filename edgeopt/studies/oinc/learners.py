@@ -31,7 +31,7 @@ def _learner(name: str, **options: Any) -> Any:
 def best_reward(problem: SlotProblem) -> float:
     """Bound the reward of a slot from above: all objectives are met, or at least one is missed."""
     from edgeopt.models.oinc.slot.columns import slot_bound
-    from edgeopt.online.oinc.learning.insertion import MISSED
+    from edgeopt.online.oinc.learning.strain import MISSED
 
     met, any_plan = (slot_bound(problem, objectives=one, gap=GAP).value for one in (True, False))
     return -min(met, any_plan + MISSED) / problem.requests

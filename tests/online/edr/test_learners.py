@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
+
 from edgeopt.learning import train  # noqa: E402
 from edgeopt.online.edr import RlTraining  # noqa: E402
 from edgeopt.online.edr.learning.macro import RoundsLearner, played  # noqa: E402
 from edgeopt.online.edr.learning.micro import RoutingLearner, _padded, _value  # noqa: E402
 from edgeopt.online.edr.learning.rounds import LEVELS, TaskEpisode, features_of  # noqa: E402
-from edgeopt.online.edr.learning.training import SCHEDULES, learner  # noqa: E402
 from tests.online.edr.nets import one_task  # noqa: E402
 
 QUICK = {"rate": 3e-3, "batch": 32, "copied": 25, "warm_up": 32, "per_update": 1}
@@ -37,34 +38,50 @@ def test_values_of_two_frames_are_those_of_backward_induction():
     np.testing.assert_allclose(last * scale, [-4, -3, -3, -3, -3, -3], atol=1e-2 * scale)
 
 
+CHEAP = 0.3
+"""Probability that a round costs 1 in a frame, and not 3."""
+
+
+def stopping(window):
+    """One round, to be done in one of six frames, after eight of which three were cheap."""
+    return one_task([1.0, 3.0, 3.0, 1.0, 3.0, 1.0, 3.0, 3.0, *window], 8, 1)
+
+
+def test_stopping_at_two_costs_is_near_the_exact_recursion():
+    windows = list(product((1.0, 3.0), repeat=6))
+    cheap = np.array(windows) == 1.0
+    chance = np.where(cheap, CHEAP, 1.0 - CHEAP).prod(axis=1)
+    instances = [stopping(window) for window in windows]
+    drawn = np.random.default_rng(0).choice(len(windows), size=300, p=chance)
+    found = RoundsLearner(
+        seed=0, updates=300, draw=lambda seed: instances[drawn[seed % 300]], validation=(0,),
+        **QUICK | {"rate": 5e-3, "batch": 128},
+    )  # fmt: skip
+    for _ in range(300):
+        found.update()
+    # In the last frame the round is done at any cost, before that where it is below waiting.
+    value = CHEAP * 1.0 + (1.0 - CHEAP) * 3.0
+    for _ in range(5):
+        value = CHEAP * min(1.0, value) + (1.0 - CHEAP) * min(3.0, value)
+    mine = [played(TaskEpisode(instance), found.values) for instance in instances]
+    scale = [instance.round_cost[8:, 0].mean() for instance in instances]
+    assert value <= chance @ (np.array(mine) * scale) <= 1.03 * value
+
+
 @cache
 def lottery(seed):
     cost = np.random.default_rng(seed).choice([1.0, 3.0], 14)
     return one_task(cost, 8, 3)
 
 
-def test_stopping_at_two_costs_is_near_the_exact_recursion():
-    steady = QUICK | {"rate": 1e-3, "copied": 50, "batch": 64}
-    found = RoundsLearner(seed=1, updates=300, draw=lottery, validation=(0,), **steady)
-    for _ in range(300):
-        found.update()
-    mine, best = [], []
-    for seed in range(500, 560):
-        instance = lottery(seed)
-        window = instance.round_cost[8:, 0]
-        # A round stops at once where it is cheap, and else waits: the recursion never takes 3.
-        best.append(1.0 if (window < 2).any() else 3.0)
-        mine.append(played(TaskEpisode(instance), found.values) * window.mean())
-    assert np.mean(mine) <= 1.05 * np.mean(best)
-
-
 def test_same_seed_same_weights(tmp_path):
     def made(name, **options):
         small = {"draw": lottery, "validation": (0,), "warm_up": 20, "batch": 8}
-        return train(learner("macro", **small | options), tmp_path / name, updates=20, every=10)
+        one = RoundsLearner(updates=20, **small | options)
+        return train(one, tmp_path / name, updates=20, every=10)
 
-    runs = [made("a", seed=2, updates=20), made("b", seed=2, updates=20)]
-    other = made("c", seed=3, updates=20)
+    runs = [made("a", seed=2), made("b", seed=2)]
+    other = made("c", seed=3)
     weights = [run.checkpoint.weights["0.weight"] for run in (*runs, other)]
     np.testing.assert_array_equal(weights[0], weights[1])
     assert not np.array_equal(weights[0], weights[2])
@@ -73,17 +90,14 @@ def test_same_seed_same_weights(tmp_path):
     assert RlTraining(runs[0].checkpoint).checkpoint is runs[0].checkpoint
 
 
-def test_the_small_state_and_the_schedules():
-    small = learner("macro", state="printed-minimal", updates=5)
+def test_the_small_state():
+    small = RoundsLearner(state="printed-minimal", updates=5)
     assert small.weights()["0.weight"].shape == (64, 5)
     assert small.values(np.zeros((3, 10))).shape == (3, len(LEVELS))
-    assert set(SCHEDULES) == {"macro", "micro"}
-    with pytest.raises(ValueError, match="learner"):
-        learner("none")
 
 
 def test_an_untrained_network_does_not_beat_the_even_rate():
-    untrained = [learner("macro", seed=seed, validation=(900, 901)) for seed in range(2)]
+    untrained = [RoundsLearner(seed=seed, updates=1, validation=(900, 901)) for seed in range(2)]
     costs = [one.evaluate()["cost"] for one in untrained]
     even = []
     for episode in untrained[0]._judged:
@@ -104,7 +118,7 @@ def sites(seed):
 
 
 def test_routing_goes_on_where_it_was_interrupted():
-    options = {"draw": sites, "validation": (0,), "warm_up": 10, "batch": 8, "frames": 2}
+    options = {"draw": sites, "validation": (0,), "warm_up": 9, "batch": 8, "frames": 2, "alone": 2}
     whole, first, second = (RoutingLearner(seed=0, updates=6, **options) for _ in range(3))
     for _ in range(6):
         whole.update()
@@ -119,9 +133,8 @@ def test_routing_goes_on_where_it_was_interrupted():
 
 
 def test_rows_that_count_for_nothing_and_their_order_change_no_value():
-    made = RoutingLearner(seed=0, draw=sites, validation=(0,))
-    made.evaluate()
-    shown = next(one.rows for one, _ in made._judged if len(one.rows.demand) > 3)
+    made = RoutingLearner(seed=0, updates=1, draw=sites, validation=(0,))
+    shown = next(one.rows for one, _ in made._slots() if len(one.rows.demand) > 3)
     count = len(shown.demand)
     order = np.random.default_rng(0).permutation(count)
     mixed = shown._replace(
@@ -131,5 +144,5 @@ def test_rows_that_count_for_nothing_and_their_order_change_no_value():
     for rows, size in ((shown, count), (shown, count + 9), (mixed, count)):
         held = {name: torch.from_numpy(part)[None] for name, part in _padded(rows, size).items()}
         even = held["valid"].float()
-        found.append(float(_value(made._nets["critic"], held, even).detach()))
+        found.append(float(_value(made.nets["critic"], held, even).detach()))
     np.testing.assert_allclose(found, found[0], rtol=1e-5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from edgeopt.digests import closure
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import generate
-from edgeopt.learning import Checkpoint
+from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem
 from edgeopt.models.edr.routing.network import solve_by_network
 from edgeopt.online import simulate
@@ -18,6 +18,7 @@ from edgeopt.online.edr import EdrEnvironment, RlBoth, RlRouting, RlTraining
 from edgeopt.online.edr.events import Slot
 from edgeopt.online.edr.learning import rounds, rows
 from edgeopt.online.edr.learning.rounds import TaskEpisode, features_of
+from edgeopt.online.edr.learning.slots import gap, optima, plain_gap
 from edgeopt.online.edr.policies.learnt import shipped
 from tests.draws import draws
 from tests.online.edr.nets import macro, micro, one_task
@@ -101,8 +102,6 @@ def test_episodes_show_what_policies_see():
 
 
 def rounds_values(net, tasks):
-    from edgeopt.learning import perceptron
-
     return perceptron(net, features_of(tasks))
 
 
@@ -256,3 +255,32 @@ def test_trained_policies_come_with_edgeopt_and_need_no_torch():
     run = simulate(EdrEnvironment(instance), RlBoth(), runs=1)
     assert np.isfinite(run.reward).all()
     assert run.rounds.sum() > 0
+
+
+HELD_OUT = (440, 441, 442, 443, 444)
+"""Seeds of instances that chose nothing."""
+
+
+def test_the_networks_reach_what_was_recorded_on_instances_that_chose_nothing():
+    weights = shipped("macro").weights
+    even = np.equal(rounds.LEVELS, 1.0).astype(float)
+    costs = []
+    for seed in HELD_OUT:
+        episode = TaskEpisode(generate(rng=seed, reuse=("group", "none")[seed % 2], slots=3))
+        for values in (lambda seen: perceptron(weights, seen), lambda seen: even + 0 * seen[:, :1]):
+            episode.restart()
+            while (tasks := episode.observe()) is not None:
+                found = np.asarray(values(features_of(tasks)), dtype=float)
+                episode.act(*rounds.rounds_of(found, found.argmax(axis=1), tasks))
+            costs.append(episode.share())
+    learnt, usual = np.reshape(costs, (-1, 2)).T
+    assert learnt == pytest.approx([1.106, 1.414, 1.014, 1.391, 0.982], abs=0.02)
+    assert (learnt < usual).all()
+    gaps = []
+    for seed in HELD_OUT:
+        judged = list(optima(generate(rng=seed), seed))
+        mine = np.mean([gap(*one, shipped("micro").weights) for one in judged])
+        gaps.append((mine, np.mean([plain_gap(*one) for one in judged])))
+    routed, cheapest = np.transpose(gaps)
+    assert routed == pytest.approx([0.187, 0.025, 0.028, 1.020, 0.050], abs=0.01)
+    assert (routed < cheapest).all()

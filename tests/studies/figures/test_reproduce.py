@@ -15,7 +15,6 @@ import pytest
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.studies.figures import (
-    NOT_BUILT,
     InstanceSpec,
     PaperFigure,
     Published,
@@ -65,7 +64,6 @@ PAPER_FIGURE = PaperFigure(
             what="thrice above twice", value=0.4, percent=True, rule=0.3,
             computed=lead("value", "thrice", "twice", x=1),
         ),
-        Published(what="learned (s)", value=1.0, computed=None),
         Published("grows", "yes", lambda rows: f"{len(rows)} rows", why="Counted."),
     ),
     caveats=("Everything is left open.",),
@@ -80,15 +78,14 @@ def test_lines_set_published_beside_computed() -> None:
     [outcome] = result.outcomes
     assert outcome.cells == 12
     assert len(outcome.rows) == 6
-    first, second, third, fourth = outcome.lines
+    first, second, third = outcome.lines
     # Values 2 and 4 of two seeds: median and range.
     assert (first["published"], first["computed"]) == (2.5, 3.0)
     assert (first["low"], first["high"], first["spread"]) == (2.0, 4.0, "range")
     assert second["computed"] == pytest.approx(0.5)
     assert math.isnan(second["low"])
-    assert third["computed"] == NOT_BUILT
-    assert fourth["computed"] == "6 rows"
-    assert result.lines["why"].tolist() == ["", "", "", "Counted."]
+    assert third["computed"] == "6 rows"
+    assert result.lines["why"].tolist() == ["", "", "Counted."]
     assert result.caveats.to_numpy().tolist() == [["figure-3b", "Everything is left open."]]
     assert len(reproduce(RECORD, quick=True).outcomes[0].rows) == 2
 
@@ -104,7 +101,7 @@ def test_page_and_files(tmp_path: Path) -> None:
     assert page.index("within 30\N{NO-BREAK SPACE}%, or in the interval") < page.index(
         "At most 4.5 s"
     )
-    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "Quick run"):
+    for text in ("At most 4.5 s", "Everything is left open.", "Figure 3b", "Quick run"):
         assert text in page
     assert "http" not in page.replace("http://www.w3.org", "")
     rows = pd.read_csv(tmp_path / "figure-3b.csv")
@@ -116,9 +113,8 @@ def test_page_and_files(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
     [one] = document["paper_figures"]
     assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
-    assert one["published"][2]["computed"] == NOT_BUILT
     verdicts = [line["verdict"] for line in one["published"]]
-    assert verdicts == ["not judged", "agrees", "not computed", "not judged"]
+    assert verdicts == ["not judged", "agrees", "not judged"]
     assert document["verdict"] == result.verdict
     for name in ("published", "caveats"):
         table = pd.read_csv(tmp_path / f"{name}.csv")

@@ -53,7 +53,6 @@ def test_what_has_no_rule_or_stands_for_something_else_is_not_judged() -> None:
     assert judged(2.0, rule=NOT_COMPARABLE) == "not comparable"
     assert judged(2.0, rule=0.1, sized=True, quick=True) == "not comparable"
     assert judged(2.0, rule=0.1, sized=True) == judged(2.0, rule=0.1, quick=True) == "agrees"
-    assert Published("what", 2.0, None, rule=0.1).verdict(NONE, "", quick=False) == "not computed"
     with pytest.raises(OptionError, match="needs a predicate"):
         Published("what", "rises", lambda _: "falls", rule=0.1)
 
@@ -66,8 +65,7 @@ def test_a_sentence_counts_every_line_once() -> None:
     lines = [line(f"{place}", verdict) for place, verdict in enumerate((*VERDICTS, "agrees"))]
     assert in_a_sentence(lines, quick=False) == (
         "2 of 4 published statements agree with what is computed, 1 differs, 1 not resolved. "
-        "The others: 1 not comparable with what is computed, 1 not computed and 1 shown, not "
-        "judged."
+        "The others: 1 not comparable with what is computed and 1 shown, not judged."
     )
     assert in_a_sentence(lines[:1], quick=True).endswith("a full one may judge otherwise.")
     assert in_a_sentence(lines[-2:-1], quick=False).startswith("No published statement is judged")
@@ -77,7 +75,7 @@ def test_settings_are_counted_apart_and_stand_side_by_side() -> None:
     both = [
         line("a", "agrees", "default"), line("a", "differs", "fitted"),
         line("b", "differs", "default"), line("b", "agrees", "fitted"),
-        line("c", "not computed"), line("d", "agrees"),
+        line("c", "not judged"), line("d", "agrees"),
         line("a", "agrees", "default", "figure-2"), line("a", "agrees", "fitted", "figure-2"),
     ]  # fmt: skip
     assert settings_of(both) == ["default", "fitted"]
@@ -87,7 +85,7 @@ def test_settings_are_counted_apart_and_stand_side_by_side() -> None:
     assert in_a_sentence(both, quick=False) == (
         "In the default setting 3 of 4 published statements agree with what is computed, "
         "1 differs. In the fitted setting 3 of 4 published statements agree with what is computed, "
-        "1 differs. No single setting gives all of them. The others: 1 not computed."
+        "1 differs. No single setting gives all of them. The others: 1 shown, not judged."
     )
     tables = [*both, line("e", "agrees", "fitted", "table-i")]
     assert "1 differs (1 of 1 about tables, 3 of 4 about figures). No" in in_a_sentence(

@@ -58,7 +58,36 @@ def drawn(seed: int) -> EdrInstance:
     return generate(rng=seed, reuse=MODES[seed % 2], slots=3)
 
 
-class RoundsLearner:
+class Kept:
+    """What training goes on from: networks, optimisers, a buffer, a generator, and counts."""
+
+    nets: dict[str, Perceptron]
+    optimisers: dict[str, torch.optim.Adam]
+    buffer: ReplayBuffer
+    rng: np.random.Generator
+    counts: dict[str, int]
+
+    def state(self) -> dict[str, Any]:
+        """Return what is needed to go on."""
+        return {
+            "nets": {name: to_arrays(net) for name, net in self.nets.items()},
+            "optimisers": {name: optimiser_state(one) for name, one in self.optimisers.items()},
+            "buffer": self.buffer.state(), "generator": self.rng.bit_generator.state,
+            "counts": dict(self.counts),
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up such a state."""
+        for name, net in self.nets.items():
+            from_arrays(net, state["nets"][name])
+        for name, one in self.optimisers.items():
+            restore_optimiser(one, state["optimisers"][name])
+        self.buffer.restore(state["buffer"])
+        self.rng.bit_generator.state = state["generator"]
+        self.counts = dict(state["counts"])
+
+
+class RoundsLearner(Kept):
     """Double deep Q-learning over tasks, one instance per update.
 
     Parameters
@@ -87,7 +116,7 @@ class RoundsLearner:
         self,
         *,
         seed: int = 0,
-        updates: int = 150,
+        updates: int,
         state: Literal["replay", "printed-minimal"] = "replay",
         draw: Callable[[int], EdrInstance] = drawn,
         validation: tuple[int, ...] = VALIDATION,
@@ -108,25 +137,25 @@ class RoundsLearner:
             "warm_up": warm_up, "per_update": per_update, "least": least,
         }  # fmt: skip
         seeded(seed)
-        self._rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
         sizes = (len(self._columns), HIDDEN, HIDDEN, len(LEVELS))
-        self._network, self._target = Perceptron(sizes), Perceptron(sizes)
-        from_arrays(self._target, to_arrays(self._network))
-        self._optimiser = torch.optim.Adam(self._network.parameters(), rate)
-        self._buffer = ReplayBuffer(buffer)
-        self._done = self._steps = self._owed = 0
+        self.nets = {"online": Perceptron(sizes), "target": Perceptron(sizes)}
+        from_arrays(self.nets["target"], to_arrays(self.nets["online"]))
+        self.optimisers = {"online": torch.optim.Adam(self.nets["online"].parameters(), rate)}
+        self.buffer = ReplayBuffer(buffer)
+        self.counts = {"done": 0, "steps": 0, "owed": 0}
         self._judged: list[TaskEpisode] = []
 
     def values(self, states: Floats) -> Floats:
         """Return the values of all levels in states of all features, shape [A, L]."""
         with torch.no_grad():
             seen = torch.from_numpy(states[:, self._columns].astype(np.float32))
-            return np.asarray(self._network(seen).numpy(), dtype=np.float64)
+            return np.asarray(self.nets["online"](seen).numpy(), dtype=np.float64)
 
     def update(self) -> None:
         """Play an instance, and learn after every few transitions."""
-        episode = TaskEpisode(self.draw(FIRST + APART * self.seed + self._done))
-        progress = min(1.0, 2.0 * self._done / self.updates)
+        episode = TaskEpisode(self.draw(FIRST + APART * self.seed + self.counts["done"]))
+        progress = min(1.0, 2.0 * self.counts["done"] / self.updates)
         share = 1.0 + (self._options["least"] - 1.0) * progress
         before: dict[str, NDArray[Any]] | None = None
         while (tasks := episode.observe()) is not None:
@@ -138,8 +167,8 @@ class RoundsLearner:
                 self._learn_from(before)
             values = self.values(states)
             chosen = values.argmax(axis=1)
-            random = self._rng.random(len(chosen)) < share
-            chosen = np.where(random, self._rng.integers(len(LEVELS), size=len(chosen)), chosen)
+            random = self.rng.random(len(chosen)) < share
+            chosen = np.where(random, self.rng.integers(len(LEVELS), size=len(chosen)), chosen)
             live = episode.live
             reward, ended = episode.act(*rounds_of(values, chosen, tasks))
             before = {
@@ -151,30 +180,32 @@ class RoundsLearner:
             before.pop("task")
             before["next"] = before["state"]
             self._learn_from(before)
-        self._done += 1
+        self.counts["done"] += 1
 
     def _learn_from(self, rows: dict[str, NDArray[Any]]) -> None:
         """Add transitions, and take the gradient steps that are due."""
         options = self._options
-        self._buffer.add(rows)
-        self._owed += len(rows["reward"])
-        while self._owed >= options["per_update"]:
-            self._owed -= options["per_update"]
-            if len(self._buffer) >= options["warm_up"]:
+        self.buffer.add(rows)
+        self.counts["owed"] += len(rows["reward"])
+        while self.counts["owed"] >= options["per_update"]:
+            self.counts["owed"] -= options["per_update"]
+            if len(self.buffer) >= options["warm_up"]:
                 self._step()
 
     def _step(self) -> None:
         """Take a gradient step."""
-        rows = self._buffer.sample(self._options["batch"], self._rng)
+        rows = self.buffer.sample(self._options["batch"], self.rng)
         held = {name: torch.from_numpy(part) for name, part in rows.items()}
         state, after = held["state"][:, self._columns], held["next"][:, self._columns]
         with torch.no_grad():
-            online, target = self._network(after), self._target(after)
+            online, target = self.nets["online"](after), self.nets["target"](after)
         wanted = double_dqn_target(held["reward"], held["discount"], online, target)
-        step(self._optimiser, dqn_loss(self._network(state), held["action"], wanted))
-        self._steps += 1
-        if self._steps % self._options["copied"] == 0:
-            self._target.load_state_dict(self._network.state_dict())
+        step(
+            self.optimisers["online"], dqn_loss(self.nets["online"](state), held["action"], wanted)
+        )
+        self.counts["steps"] += 1
+        if self.counts["steps"] % self._options["copied"] == 0:
+            self.nets["target"].load_state_dict(self.nets["online"].state_dict())
 
     def evaluate(self) -> dict[str, float]:
         """Return the cost of training on validation instances, in terms of its mean cost."""
@@ -185,7 +216,7 @@ class RoundsLearner:
 
     def weights(self) -> dict[str, NDArray[Any]]:
         """Return copies of the network's weights."""
-        return to_arrays(self._network)
+        return to_arrays(self.nets["online"])
 
     def about(self) -> Mapping[str, Any]:
         """Return what the checkpoint says of the training."""
@@ -198,24 +229,6 @@ class RoundsLearner:
                 "training": list(range(first, first + self.updates)),
             },
         }  # fmt: skip
-
-    def state(self) -> dict[str, Any]:
-        """Return what is needed to go on."""
-        return {
-            "network": to_arrays(self._network), "target": to_arrays(self._target),
-            "optimiser": optimiser_state(self._optimiser), "buffer": self._buffer.state(),
-            "generator": self._rng.bit_generator.state,
-            "counts": [self._done, self._steps, self._owed],
-        }  # fmt: skip
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up such a state."""
-        from_arrays(self._network, state["network"])
-        from_arrays(self._target, state["target"])
-        restore_optimiser(self._optimiser, state["optimiser"])
-        self._buffer.restore(state["buffer"])
-        self._rng.bit_generator.state = state["generator"]
-        self._done, self._steps, self._owed = state["counts"]
 
 
 def played(episode: TaskEpisode, values: Callable[[Floats], Floats]) -> float:

@@ -45,6 +45,9 @@ LARGEST: Final = 10.0
 MILD: Final = 1e-2
 """Penalties that are learnt from, in terms of those of a routing problem, which drown all else."""
 
+CRUMB: Final = 0.05
+"""Fraction of a row, below 1 / K, that is not worth a route of its own."""
+
 NOTHING: Final = 1e-12
 """Share of a capacity that counts as nothing."""
 
@@ -91,7 +94,6 @@ def rows_of(instance: EdrInstance, slot: Slot, problem: RoutingProblem) -> Rows:
     pressure = np.divide(taken, capacity, out=np.full_like(taken, LARGEST), where=capacity > 0)
     size = abs(usual) / total or 1.0
     watt = need / total or 1.0
-    left = (slot.cap - slot.training_energy - slot.spent) / (instance.slots - slot.slot)
     valid = table >= 0
     of_route = (
         problem.cost[table] / size,
@@ -103,7 +105,7 @@ def rows_of(instance: EdrInstance, slot: Slot, problem: RoutingProblem) -> Rows:
         problem.seconds[cheapest] @ asked
     )
     of_slot = (
-        min(max(left, 0.0) / need, 2.0) if need > 0.0 else 2.0,
+        min(problem.budget / need, 2.0) if need > 0.0 else 2.0,
         dollars / (size * total),
         slot.slot / instance.slots,
     )
@@ -117,6 +119,12 @@ def fractions_of(weights: Mapping[str, NDArray[Any]], rows: Rows) -> Floats:
     """Return the fractions of rows that take each of their routes, shape [R, K]."""
     logits = perceptron(weights, rows.features)
     return np.asarray(masked_softmax(logits, rows.valid), dtype=np.float64)
+
+
+def without_crumbs(fractions: Floats) -> Floats:
+    """Return fractions without those that a softmax leaves to every route."""
+    kept = np.where(fractions < CRUMB, 0.0, fractions)
+    return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
 
 def projected(problem: RoutingProblem, rows: Rows, fractions: Floats) -> Floats:

@@ -185,7 +185,7 @@ class _Routed(EdrPolicy[Any]):
         terms = self.terms(state.memory, state.frame)
         problem = routing(state.instance, slot.conditions, terms, slot.training, budget)
         seen = rows.rows_of(state.instance, slot, problem)
-        fractions = rows.fractions_of(self._micro.weights, seen)
+        fractions = rows.without_crumbs(rows.fractions_of(self._micro.weights, seen))
         return rows.flows_on(problem, rows.projected(problem, seen, fractions))
 
 

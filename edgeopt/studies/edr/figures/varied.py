@@ -9,11 +9,14 @@ import numpy as np
 
 from edgeopt.studies.edr.figures.weeks import (
     BASELINES,
+    LEARNED,
     ONLINE,
     OPEN,
+    OURS,
     OWN,
     PANELS,
     RIVALS,
+    RL,
     SIDES,
     SMALLER,
     WEEKS,
@@ -109,10 +112,13 @@ def _growing(
             titles=ONLINE, panels=PANELS,
         ),
         takeaway=said(
-            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames it is {{against}}",
+            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames it is {{against}}. RL "
+            f"then has {{rl:3}} {unit} and SCENARIO {{ours:3}}",
             growth=_growth(metric),
             frames=overall("max", "frames"),
-            against=against(metric, BASELINES, **_END),
+            against=against(metric, BASELINES | RL, **_END),
+            rl=found(metric, **_END, policy=LEARNED),
+            ours=found(metric, **_END, policy=OURS),
         ),
         published=[
             Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric),
@@ -224,7 +230,8 @@ FIGURES: Final = (
             Published("PROPOSED's regret at the longest horizon", "below GREEDY, OASDR, LYNO",
                       against("regret", BASELINES, **_END),
                       rule=resolved("regret", BASELINES, **_END)),
-            Published("PROPOSED's regret against RL's", "below", None),
+            Published("PROPOSED's regret against RL's", "below", against("regret", RL, **_END),
+                      rule=resolved("regret", RL, **_END)),
         ),
     ),
     _growing("4g", "fit", "rounds",

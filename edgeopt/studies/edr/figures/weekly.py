@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from edgeopt.studies.edr.figures.alone import KINDS, named
 from edgeopt.studies.edr.figures.weeks import (
     BASELINES,
+    LEARNED,
     ONLINE,
+    OURS,
     OWN,
     PANELS,
     RIVALS,
+    RL,
     SIDES,
     TITLES,
     WEEKS,
@@ -40,6 +43,8 @@ from edgeopt.studies.figures.drawing import bars, curves, groups
 from edgeopt.studies.figures.reading import extreme, overall, unrolled, where
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
 
@@ -54,6 +59,16 @@ def _totals(table: pd.DataFrame) -> pd.DataFrame:
 
 
 _END: Final[dict[str, Any]] = {"parameters": "tuned", "frame": max}
+
+
+def _times(metric: str, other: str, **at: Any) -> Callable[[pd.DataFrame], float]:
+    """Return a reader of what RL has in terms of another policy, all rows together."""
+
+    def read(rows: pd.DataFrame) -> float:
+        sums = where(rows, **at).groupby("policy")[metric].sum()
+        return float(sums[LEARNED] / sums[other])
+
+    return read
 
 
 def _total(number: str, metric: str, published: list[Published]) -> PaperFigure:
@@ -72,11 +87,15 @@ def _total(number: str, metric: str, published: list[Published]) -> PaperFigure:
         ),
         takeaway=said(
             "After {frames:.0f} frames OFFLINE has paid {best:4} points and PROPOSED, with tuned "
-            "parameters, {own:4}: {against}",
+            "parameters, {own:4}: {against}. RL, {rl:4}, is at {bound:3} times OFFLINE and at "
+            "{ours:3} times SCENARIO",
             frames=overall("max", "frame"),
             best=found(metric, **_END, policy=OFFLINE),
             own=found(metric, **_END, policy=OWN),
-            against=against(metric, BASELINES, **_END),
+            against=against(metric, BASELINES | RL, **_END),
+            rl=found(metric, **_END, policy=LEARNED),
+            bound=_times(metric, OFFLINE, **_END),
+            ours=_times(metric, OURS, **_END),
         ),
         published=published,
         caveats=WEEKS,
@@ -108,15 +127,20 @@ def _kind(number: str, metric: str, what: str, caption: str) -> PaperFigure:
         ),
         takeaway=said(
             "PROPOSED, tuned, pays most for {most.title}, {most:3} points, and least for "
-            "{least.title}, {least:3}",
+            "{least.title}, {least:3}. Over all of them RL pays {bound:3} times what OFFLINE pays, "
+            "and {ours:3} times what SCENARIO pays",
             most=extreme("max", "cost", KINDS, "kind", policy=OWN, parameters="tuned"),
             least=extreme("min", "cost", KINDS, "kind", policy=OWN, parameters="tuned"),
+            bound=_times("cost", OFFLINE, parameters="tuned"),
+            ours=_times("cost", OURS, parameters="tuned"),
         ),
         published=[
             Published(f"PROPOSED by {what}", "below GREEDY, OASDR, LYNO",
                       against("cost", BASELINES, parameters="tuned"),
                       rule=resolved("cost", BASELINES, parameters="tuned"), met="for every one"),
-            Published(f"PROPOSED by {what} against RL", "below", None),
+            Published(f"PROPOSED by {what} against RL", "below",
+                      against("cost", RL, parameters="tuned"),
+                      rule=resolved("cost", RL, parameters="tuned"), met="for every one"),
         ],
         caveats=WEEKS,
         caption=caption,
@@ -124,7 +148,7 @@ def _kind(number: str, metric: str, what: str, caption: str) -> PaperFigure:
 
 
 _EFFICIENCY: Final = {
-    "saddle_point": 1.05, "rl": 1.02, "oasdr": 0.87, "lyapunov": 0.68, "greedy": 0.25,
+    OWN: 1.05, LEARNED: 1.02, "oasdr": 0.87, "lyapunov": 0.68, "greedy": 0.25,
 }  # fmt: skip
 _BEST: Final = 1.31
 """The published efficiency of OFFLINE; above, those of the others."""
@@ -154,25 +178,28 @@ _FIGURE_5 = PaperFigure(
     draw=partial(
         bars,
         metrics={"relative": "efficiency in terms of OFFLINE"},
-        titles={**TITLES, "rl": "RL (not built yet)"},
+        titles=TITLES,
         panels=PANELS,
         published={
             "relative": {OFFLINE: 1.0, **{name: e / _BEST for name, e in _EFFICIENCY.items()}}
         },
     ),
     takeaway=said(
-        "PROPOSED, tuned, has {own:3} of OFFLINE's efficiency: {against}",
+        "PROPOSED, tuned, has {own:3} of OFFLINE's efficiency: {against}. RL has {rl:3} of it and "
+        "SCENARIO {ours:3}",
         own=found("relative", policy=OWN, parameters="tuned"),
-        against=against("efficiency", BASELINES, parameters="tuned"),
+        against=against("efficiency", BASELINES | RL, parameters="tuned"),
+        rl=found("relative", policy=LEARNED, parameters="tuned"),
+        ours=found("relative", policy=OURS, parameters="tuned"),
     ),
     published=[
         Published("PROPOSED's efficiency", "above RL, OASDR, LYNO, GREEDY",
-                  against("efficiency", BASELINES, parameters="tuned"),
-                  rule=resolved("efficiency", BASELINES, MORE, parameters="tuned"),
-                  met="above the three that are built"),
+                  against("efficiency", BASELINES | RL, parameters="tuned"),
+                  rule=resolved("efficiency", BASELINES | RL, MORE, parameters="tuned"),
+                  met="above all four"),
         *(Published(
-            f"{ONLINE.get(name, 'RL')}, efficiency in terms of OFFLINE", value / _BEST,
-            found("relative", policy=name, parameters="tuned") if name in ONLINE else None,
+            f"{ONLINE[name]}, efficiency in terms of OFFLINE", value / _BEST,
+            found("relative", policy=name, parameters="tuned"),
             why=f"Published as {value:g}, and OFFLINE as {_BEST:g}.",
             rule=CLOSE,
         )
@@ -207,7 +234,12 @@ FIGURES: Final = (
                 for side, title in SIDES.items()
                 for name, value in (("greedy", 0.588), ("oasdr", 0.134), ("lyapunov", 0.208))
             ),
-            Published("PROPOSED costs less than RL by", 0.036, None, percent=True),
+            *(
+                Published(f"PROPOSED costs less than RL by, {title}", 0.036,
+                          saving("total", LEARNED, parameters=side, frame=max), percent=True,
+                          rule=CLOSE)
+                for side, title in SIDES.items()
+            ),
         ],
     ),
     _total(
@@ -222,7 +254,8 @@ FIGURES: Final = (
                 ),
                 rule=_close_to_offline, met="below the three, at most 1.5 times OFFLINE",
             ),
-            Published("PROPOSED's energy cost against RL's", "below", None),
+            Published("PROPOSED's energy cost against RL's", "below",
+                      against("energy", RL, **_END), rule=resolved("energy", RL, **_END)),
         ],
     ),
     _kind("4c", "task_cost", "kind of training task",

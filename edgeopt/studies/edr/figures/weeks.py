@@ -34,23 +34,27 @@ if TYPE_CHECKING:
 OWN: Final = "saddle_point"
 PRINTED: Final = "saddle_point+published"
 OURS: Final = "scenario"
+LEARNED: Final = "rl"
 
 ONLINE: Final = {
     OWN: "PROPOSED",
     PRINTED: "PROPOSED (as printed)",
+    LEARNED: "RL",
     "oasdr": "OASDR",
     "lyapunov": "LYNO",
     "greedy": "GREEDY",
     OURS: "SCENARIO (ours)",
 }
-"""The policies of the paper's figures that are built, and one that is not the paper's."""
+"""The policies of the paper's figures, and one that is not the paper's."""
 
 BASELINES: Final = {name: ONLINE[name] for name in ("greedy", "oasdr", "lyapunov")}
+
+RL: Final = {LEARNED: ONLINE[LEARNED]}
 
 TITLES: Final = {**ONLINE, OFFLINE: "OFFLINE"}
 """With the offline optimum."""
 
-RIVALS: Final = (*BASELINES, OURS)
+RIVALS: Final = (*BASELINES, *RL, OURS)
 """The policies with which PROPOSED is compared."""
 
 SIDES: Final = {"tuned": "tuned", "default": "default parameters"}
@@ -115,8 +119,10 @@ WEEKS: Final = (
     sizes,
     SHARED,
     *OPEN[1:],
-    "OASDR and LYNO are readings of one line each. Comparisons also show PROPOSED as printed, and "
-    "a policy that is not the paper's, SCENARIO.",
+    "OASDR, LYNO and RL are readings of one line each. RL is one network for rounds, by deep "
+    "Q-learning, and one for requests, by DDPG; both were trained on instances of 20 sites and two "
+    "days, come with the package, and are not tuned. Comparisons also show PROPOSED as printed, "
+    "and a policy that is not the paper's, SCENARIO, which solves its linear programs exactly.",
 )
 """What it leaves open in figures of several policies."""
 

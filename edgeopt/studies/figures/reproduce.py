@@ -81,8 +81,9 @@ class Outcome:
         """One mapping per published value, with its computed counterpart.
 
         Keys ``paper_figure, what, setting, published, computed, low, high, spread, finding,
-        percent, verdict, met, why``; `computed` is a number, or a statement; `spread` says what the ends are, `finding` whether a comparison is resolved; `met` is
-        what counts as agreement; `why` is particular to the line.
+        percent, verdict, met, why``; `computed` is a number or a statement; `spread` says what the
+        ends are, `finding` whether a comparison is resolved; `met` is what counts as agreement;
+        `why` is particular to the line.
         """
         lines = []
         for one in self.paper_figure.published:

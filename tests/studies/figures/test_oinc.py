@@ -58,7 +58,6 @@ def test_learning_curves_are_those_of_the_package() -> None:
     assert reward["bound"] > reward["near"] > reward["greedy"] > reward["liu"] > reward["random"]
     for row in whole[whole["policy"] == "greedy"].itertuples():
         assert row.ahead == 0.0
-    outcome = Outcome(two, rows, 2)
     assert f"{own['reward'].iloc[-1]:.3f}" in two.takeaway(rows)
 
 

@@ -93,7 +93,7 @@ def test_lines_set_published_beside_computed() -> None:
 def test_page_and_files(tmp_path: Path) -> None:
     result = reproduce(RECORD, out=tmp_path, quick=True)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    said = "1 of 1 published statements agrees with what is computed, 0 differ. The others: 1 "
+    said = "1 of 1 published statements agrees with what is computed, 0 differ. The others: 2 "
     assert result.verdict.startswith(said)
     # The card comes first, and links to the figures.
     assert page.index(said) < page.index('<a href="#figure-3b">', page.index(said))

@@ -28,6 +28,12 @@ def train(
         str | None, typer.Option(help="tapfinger: several starts in a slot, or a single one.")
     ] = None,
     teacher: Annotated[str | None, typer.Option(help="tapfinger: policy to imitate.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Another option of the learner; can be repeated."
+        ),
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, comma-separated.")] = "0,1,2",
     updates: Annotated[
         int | None, typer.Option(min=1, help="Updates of the schedule; fixes the result.")
@@ -52,6 +58,11 @@ def train(
         raise OptionError(f"--seeds {seeds}: must be whole numbers, such as 0,1,2") from None
     given = {"preset": preset, "starts": starts, "teacher": teacher}
     options = {name: value for name, value in given.items() if value is not None}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise OptionError(f"--set {setting}: write it as name=value")
+        options[name] = value
     folder = Path(f"{record.name}-{entry.name}") if out is None else out
     with _live(len(wanted), entry.updates if updates is None else updates) as report:
         found = trained(

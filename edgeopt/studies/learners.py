@@ -221,8 +221,8 @@ def trained(
     for name, value in chosen.items():
         if name not in entry.options:
             known = ", ".join(entry.options) or "none"
-            raise OptionError(f"{system.name} {entry.name} takes no --{name}; it takes: {known}")
-        check_choice(f"--{name}", value, entry.options[name])
+            raise OptionError(f"{system.name} {entry.name} takes no {name}; it takes: {known}")
+        check_choice(name, value, entry.options[name])
     if not seeds or len(set(seeds)) < len(seeds):
         raise OptionError(f"--seeds {', '.join(map(str, seeds))}: name at least one, each once")
     for seed in seeds:

@@ -137,7 +137,7 @@ def weights(path: Path, system: str, learner: str, *, seed: int = 0, **options: 
         one = entry.make(seed=seed, updates=entry.updates, **options)
         return train(one, folder, updates=entry.updates, every=entry.every).path
 
-    said = "".join(f" --{name} {value}" for name, value in options.items())
+    said = "".join(f" --set {name}={value}" for name, value in options.items())
     command = f"edgeopt train {system} {learner}{said} --seeds {seed}"
     return Release(f"{system}-{path.stem}", path, command, made)
 

@@ -55,7 +55,7 @@ def test_a_training_that_stopped_says_so(tmp_path):
     ("options", "words"),
     [
         ({"learner": "deep"}, "has no learner 'deep'; choose from threshold"),
-        ({"options": {"preset": "small"}}, "takes no --preset; it takes: start"),
+        ({"options": {"preset": "small"}}, "takes no preset; it takes: start"),
         ({"options": {"start": "middle"}}, "must be one of 'low', 'high'"),
         ({"seeds": (1, 1)}, "name at least one, each once"),
         ({"seeds": ()}, "name at least one, each once"),
@@ -99,6 +99,16 @@ def test_the_command_trains(tmp_path, capsys):
     assert f"page: {out}/index.html" in printed.out
     assert printed.err == ""
     assert run([*command, "--preset", "small"]) == 2
+    assert "stopping threshold takes no preset; it takes: start" in capsys.readouterr().err
+    assert run([*command, "--set", "start=middle"]) == 2
+    assert "start = 'middle': must be one of 'low', 'high'" in capsys.readouterr().err
+    assert run([*command, "--set", "start"]) == 2
+    assert "--set start: write it as name=value" in capsys.readouterr().err
+    command[-1] += "-high"
+    assert run([*command, "--set", "start=high"]) == 0
+    high = Checkpoint.load(f"{command[-1]}/seed-1/policy.safetensors")
+    assert high.settings["start"] == "high"
+    capsys.readouterr()
     assert run(["train", "stopping", "--seeds", "one", "--out", out]) == 2
     assert "must be whole numbers, such as 0,1,2" in capsys.readouterr().err
 

@@ -71,7 +71,7 @@ def test_weights_are_those_that_the_command_trains(tmp_path: Path) -> None:
     path = tmp_path / "level.safetensors"
     one = released.weights(path, "stopping", "threshold", seed=3, start="high")
     assert one.name == "stopping-level"
-    assert one.command == "edgeopt train stopping threshold --start high --seeds 3"
+    assert one.command == "edgeopt train stopping threshold --set start=high --seeds 3"
     one.write(tmp_path / "kept")
     trained(find_system("stopping"), seeds=(3,), options={"start": "high"}, out=tmp_path / "out")
     same = tmp_path / "out" / "seed-3" / "policy.safetensors"

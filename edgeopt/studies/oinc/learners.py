@@ -64,7 +64,7 @@ LEARNERS: Final = tuple(
         signed=True,
     )
     for name, title, updates, every, options in (
-        ("insertion", "Insertion actor", 300, 30, {}),
+        ("insertion", "Insertion actor", 600, 60, {}),
         (
             "sac-d",
             "Published learner (SAC-D)",

@@ -37,7 +37,7 @@ TRAINING: Final = range(1000, 1040)
 VALIDATION: Final = range(3000, 3010)
 """Seeds of the instances by which options and the best weights are chosen."""
 
-TESTS: Final = range(7000, 7003)
+TESTS: Final = range(7100, 7103)
 """Seeds of the instances of other kinds on which what was learnt is tested, and nothing chosen."""
 
 OTHERS: Final[dict[str, dict[str, Any]]] = {
@@ -51,6 +51,12 @@ UNIFORM: Final = 0.5
 
 LEAST: Final = 0.05
 """Least share of a CPU that is left to requests then."""
+
+SCARCE: Final = 0.5
+"""Share of the slots to learn from in which less is left, as if the load were higher."""
+
+SCARCEST: Final = 0.25
+"""Least of what is left there, in terms of what was."""
 
 
 class Drawn(NamedTuple):
@@ -102,9 +108,12 @@ class Rooms:
         return self.at(int(self.busy[rng.integers(self.busy.size)]), rng)
 
     def terms(self, rng: np.random.Generator) -> Drawn:
-        """Draw the same, but no more of it than an actor sees."""
+        """Draw a slot to learn from, and no more of it than an actor sees."""
         whole = self.requests(int(self.busy[rng.integers(self.busy.size)]))
-        room = np.ascontiguousarray(self.room(rng))
+        room = self.room(rng)
+        if rng.random() < SCARCE:
+            room = room * rng.uniform(SCARCEST, 1.0)
+        room = np.ascontiguousarray(room)
         terms = measure(whole.transmission, whole.computation, whole.slo, whole.weight, room)
         return Drawn(terms, whole.slo)
 

@@ -87,6 +87,8 @@ def test_same_seed_same_weights(tmp_path):
     assert not np.array_equal(weights[0], weights[2])
     assert runs[0].path.read_bytes() == runs[1].path.read_bytes()
     assert min(runs[0].checkpoint.seeds["training"]) >= 1000
+    seen = runs[0].checkpoint.seeds["training"]
+    assert [lottery(seed).fingerprint() for seed in seen] == list(runs[0].checkpoint.instances)
     assert RlTraining(runs[0].checkpoint).checkpoint is runs[0].checkpoint
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -59,13 +60,26 @@ def drawn(seed: int) -> EdrInstance:
 
 
 class Kept:
-    """What training goes on from: networks, optimisers, a buffer, a generator, and counts."""
+    """What training goes on from, and from which instances: one per update."""
 
+    seed: int
+    updates: int
+    draw: Callable[[int], EdrInstance]
     nets: dict[str, Perceptron]
     optimisers: dict[str, torch.optim.Adam]
     buffer: ReplayBuffer
     rng: np.random.Generator
     counts: dict[str, int]
+
+    def training(self) -> range:
+        """Return the seeds of the training instances."""
+        first = FIRST + APART * self.seed
+        return range(first, first + self.updates)
+
+    @cached_property
+    def fingerprints(self) -> list[str]:
+        """The fingerprints of these instances."""
+        return [self.draw(seed).fingerprint() for seed in self.training()]
 
     def state(self) -> dict[str, Any]:
         """Return what is needed to go on."""
@@ -154,7 +168,7 @@ class RoundsLearner(Kept):
 
     def update(self) -> None:
         """Play an instance, and learn after every few transitions."""
-        episode = TaskEpisode(self.draw(FIRST + APART * self.seed + self.counts["done"]))
+        episode = TaskEpisode(self.draw(self.training()[self.counts["done"]]))
         progress = min(1.0, 2.0 * self.counts["done"] / self.updates)
         share = 1.0 + (self._options["least"] - 1.0) * progress
         before: dict[str, NDArray[Any]] | None = None
@@ -220,14 +234,14 @@ class RoundsLearner(Kept):
 
     def about(self) -> Mapping[str, Any]:
         """Return what the checkpoint says of the training."""
-        first = FIRST + APART * self.seed
         return {
             "settings": dict(self._options),
             "features": [FEATURES[column] for column in self._columns],
             "seeds": {
                 "learner": [self.seed], "validation": list(self._validation),
-                "training": list(range(first, first + self.updates)),
+                "training": list(self.training()),
             },
+            "instances": self.fingerprints,
         }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from edgeopt.learning.networks import (
     to_arrays,
 )
 from edgeopt.learning.updates import critic_loss, set_rate, soft_update, step
-from edgeopt.online.edr.learning.macro import APART, FIRST, HIDDEN, MODES, VALIDATION, Kept
+from edgeopt.online.edr.learning.macro import HIDDEN, MODES, VALIDATION, Kept
 from edgeopt.online.edr.learning.rows import (
     FEATURES,
     OF_ROUTE,
@@ -151,7 +151,7 @@ class RoutingLearner(Kept):
 
     def update(self) -> None:
         """Serve some frames of an instance with noise, and learn after every few slots."""
-        instance = self.draw(FIRST + APART * self.seed + self.counts["done"])
+        instance = self.draw(self.training()[self.counts["done"]])
         episode = SlotEpisode(instance, self._frames(instance))
         size = instance.sites * instance.types
         weights, before = self.weights(), None
@@ -260,14 +260,14 @@ class RoutingLearner(Kept):
 
     def about(self) -> Mapping[str, Any]:
         """Return what the checkpoint says of the training."""
-        first = FIRST + APART * self.seed
         return {
             "settings": dict(self._options),
             "features": list(FEATURES),
             "seeds": {
                 "learner": [self.seed], "validation": list(self._validation),
-                "training": list(range(first, first + self.updates)),
+                "training": list(self.training()),
             },
+            "instances": self.fingerprints,
         }  # fmt: skip
 
 

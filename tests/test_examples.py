@@ -312,6 +312,6 @@ def test_files_that_contributors_are_sent_to_exist() -> None:
     table = [row.split("|")[1] for row in re.findall(r"^\| `.*$", text, re.MULTILINE)]
     paths = [path for cell in table for path in re.findall(r"`([^`]+)`", cell)]
     # A file that is to be written, such as SOLVER.py, has a folder to go to.
-    places = [re.sub(r"[A-Z]+\.py$", "", path.replace("NAME", "rescue")) for path in paths]
+    places = [re.sub(r"[A-Z]+\.py$", "", path.replace("NAME", "tapfinger")) for path in paths]
     assert len(places) > 20
     assert [place for place in places if not (ROOT / place).exists()] == []

@@ -111,7 +111,7 @@ def test_a_file_runs_in_worker_processes_and_is_named_on_the_page(
     assert set(one.cases[0].trained) == set(names[:2])
     page = one.page(tmp_path / "report").read_text()
     said = Checkpoint.load(path).fingerprint()[:16]
-    assert f"Learned ({tmp_path.name}/seed-0) was trained: insertion, 1,506 weights" in page
+    assert f"Learned ({tmp_path.name}/seed-0) was trained: insertion, 3,012 weights" in page
     assert page.count(f"fingerprint {said}") == 2
 
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_run_is_refused_in_a_line(
     shutil.copy(whole, tmp_path / "seed-3" / "policy.safetensors")
     (tmp_path / "damaged").write_bytes(whole.read_bytes()[:-1] + b"\7")
     read = Checkpoint.load(whole)
-    Checkpoint(weights=read.weights, system="oinc", learner="sac-d").save(tmp_path / "other")
+    Checkpoint(weights=read.weights, system="oinc", learner="liu").save(tmp_path / "other")
     wanted = name.replace("FOLDER", str(tmp_path))
     with pytest.raises((OptionError, InputError), match=words):
         choose(find_system(system), [wanted])
@@ -165,4 +165,4 @@ def test_what_was_just_trained_runs(small: Path, tmp_path: Path) -> None:
     instance = find_system("oinc").instances.load(small)
     [case] = study(instance, [f"learned:{out / 'seed-5'}"], runs=2).cases
     [said] = case.trained[f"learned:{out / 'seed-5'}"]
-    assert said.startswith("insertion, 1,506 weights, seed 5, 1 update")
+    assert said.startswith("insertion, 3,012 weights, seed 5, 1 update")

@@ -257,15 +257,20 @@ POLICIES = (
 def _run(checkpoint: Checkpoint) -> Any:
     from edgeopt.online.oinc import Oinc
     from edgeopt.online.oinc.learning import InsertionActor
+    from edgeopt.online.oinc.learning.published import SoftActor
 
-    return Oinc(inference=InsertionActor(checkpoint=checkpoint))
+    made = SoftActor if checkpoint.learner == "sac-d" else InsertionActor
+    return Oinc(inference=made(checkpoint=checkpoint))
 
 
 def _checkpoints(policy: Any) -> list[Checkpoint]:
     from edgeopt.online.oinc.learning import InsertionActor, shipped
+    from edgeopt.online.oinc.learning.published import SoftActor
 
     inference = getattr(policy, "inference", None)
-    return [inference.checkpoint or shipped()] if isinstance(inference, InsertionActor) else []
+    if not isinstance(inference, InsertionActor | SoftActor):
+        return []
+    return [inference.checkpoint or shipped()]
 
 
 LEARNED: Final = Learned(

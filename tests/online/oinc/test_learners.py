@@ -341,6 +341,41 @@ def test_a_tiny_instance_is_learnt(tiny: Rooms) -> None:
     assert sac.evaluate()["reward"] > np.mean(drawn)
 
 
+@pytest.mark.parametrize("shares", ["exact", "levels"])
+def test_the_published_actor_runs_without_torch_as_it_was_trained(
+    tiny: Rooms, tmp_path: Any, shares: Any
+) -> None:
+    made = learner(
+        "sac-d", seed=0, updates=2, rooms=tiny, held_out=40, hidden=(16, 8), batch=8, shares=shares
+    )
+    path = train(made, tmp_path, updates=2, every=2).path
+    read = Checkpoint.load(path)
+    policy = SoftActor(checkpoint=read)
+    memory = policy.start(tiny.instance)
+    found = []
+    for slot in range(tiny.instance.slots):
+        problem = tiny.requests(slot)
+        if slot in made.slots:
+            problem = made.validation[list(made.slots).index(slot)]
+        plan, memory = policy.answer(memory, problem)
+        if slot in made.slots:
+            found.append(reward_of(plan))
+    best = max(row["reward"] for row in read.curve)
+    assert np.mean(found) == pytest.approx(best, rel=1e-6)
+    environment = OincEnvironment(tiny.instance)
+    assert simulate(environment, Oinc(inference=policy), runs=1).complete.all()
+    with pytest.raises(InputError, match="trained on another instance"):
+        policy.start(generate(sites=3, devices=5, slots=20, jobs=1))
+    with pytest.raises(InputError, match="must be of the published actor"):
+        SoftActor(checkpoint=shipped())
+    wrong = Checkpoint(
+        system="oinc", learner="sac-d", weights=read.weights, instances=read.instances,
+        settings=dict(read.settings) | {"hidden": [16, 9]},
+    )  # fmt: skip
+    with pytest.raises(InputError, match="shape"):
+        SoftActor(checkpoint=wrong).start(tiny.instance)
+
+
 def test_options_of_learners_are_checked(tiny: Rooms) -> None:
     with pytest.raises(OptionError, match="name"):
         learner("ppo", updates=1)

@@ -37,7 +37,7 @@ TRAINING: Final = range(1000, 1040)
 VALIDATION: Final = range(3000, 3010)
 """Seeds of the instances by which options and the best weights are chosen."""
 
-TESTS: Final = range(7100, 7103)
+TESTS: Final = range(7100, 7112)
 """Seeds of the instances of other kinds on which what was learnt is tested, and nothing chosen."""
 
 OTHERS: Final[dict[str, dict[str, Any]]] = {

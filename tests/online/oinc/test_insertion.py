@@ -21,7 +21,7 @@ from edgeopt.studies.oinc.learners import INSERTION
 from tests.draws import draws
 from tests.strategies import slot_problems
 
-RECORDED = -0.3197
+RECORDED = -0.3329
 """Mean reward of the checkpoint in the package on five slots of an instance it never saw."""
 
 
@@ -143,9 +143,11 @@ def test_the_checkpoint_of_the_package_tells_its_training_apart_from_its_evaluat
 
 
 def test_the_checkpoint_of_the_package_reaches_its_recorded_figures() -> None:
-    instance = generate(rng=TESTS[0], duty=0.45, slots=60, jobs=0)
-    room = np.where(np.arange(instance.sites) % 3 == 0, 0.05, 1.0)
-    problems = [slot_problem(instance, slot, 1.0 - room) for slot in (5, 17, 29, 41, 53)]
+    problems = []
+    for seed in TESTS[:5]:
+        instance = generate(rng=seed, duty=0.45, slots=60, jobs=0)
+        room = np.where(np.arange(instance.sites) % 3 == 0, 0.05, 1.0)
+        problems += [slot_problem(instance, slot, 1.0 - room) for slot in (17, 41)]
     found = [reward_of(answered(one)) for one in problems]
     assert np.mean(found) == pytest.approx(RECORDED, abs=2e-4)
     assert np.mean(found) < np.mean([reward_of(solve_slot(one)) for one in problems])

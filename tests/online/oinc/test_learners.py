@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost, evaluate, slot_problem
+from edgeopt.online import simulate
+from edgeopt.online.oinc import Oinc, OincEnvironment
 from edgeopt.online.oinc.learning.credit import (
     closed_latencies,
     credits,
@@ -19,8 +21,9 @@ from edgeopt.online.oinc.learning.credit import (
     level_latencies,
     roots_of,
 )
-from edgeopt.online.oinc.learning.insertion import InsertionActor, reward_of
+from edgeopt.online.oinc.learning.insertion import InsertionActor, reward_of, shipped
 from edgeopt.online.oinc.learning.placing import FEATURES, places
+from edgeopt.online.oinc.learning.published import SoftActor
 from edgeopt.online.oinc.learning.slots import Rooms, later
 from edgeopt.online.oinc.learning.training import learner
 
@@ -364,7 +367,10 @@ def test_the_published_actor_runs_without_torch_as_it_was_trained(
     assert np.mean(found) == pytest.approx(best, rel=1e-6)
     environment = OincEnvironment(tiny.instance)
     assert simulate(environment, Oinc(inference=policy), runs=1).complete.all()
-    with pytest.raises(InputError, match="trained on another instance"):
+    other = generate(rng=6, devices=6, sites=3, slots=20, jobs=1)
+    with pytest.raises(InputError, match="trained with other rates"):
+        simulate(OincEnvironment(other), Oinc(inference=policy), runs=1)
+    with pytest.raises(InputError, match="rate"):
         policy.start(generate(sites=3, devices=5, slots=20, jobs=1))
     with pytest.raises(InputError, match="must be of the published actor"):
         SoftActor(checkpoint=shipped())

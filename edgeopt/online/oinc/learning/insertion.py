@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -38,13 +39,19 @@ HIDDEN: Final = 32
 _LAYERS: Final = (len(FEATURES), HIDDEN, HIDDEN, 1)
 
 
+def layer_shapes(*sizes: int, prefix: str = "") -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights of affine layers between these sizes, by name."""
+    found: dict[str, tuple[int, ...]] = {}
+    for layer, (into, out) in enumerate(pairwise(sizes)):
+        found |= {f"{prefix}{layer}.weight": (out, into), f"{prefix}{layer}.bias": (out,)}
+    return found
+
+
 def shapes() -> dict[str, tuple[int, ...]]:
     """Return the shapes of the weights by name."""
     found: dict[str, tuple[int, ...]] = {"greed": (SWEEPS,)}
     for sweep in range(SWEEPS):
-        for layer, out in enumerate(_LAYERS[1:]):
-            found[f"sweeps.{sweep}.{layer}.weight"] = (out, _LAYERS[layer])
-            found[f"sweeps.{sweep}.{layer}.bias"] = (out,)
+        found |= layer_shapes(*_LAYERS, prefix=f"sweeps.{sweep}.")
     return found
 
 

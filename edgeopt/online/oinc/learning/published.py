@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.models.oinc.slot import SlotPlan, evaluate
+from edgeopt.online.oinc.learning.insertion import layer_shapes
 from edgeopt.online.oinc.parts import Part
 from edgeopt.options import check_kind
 
@@ -28,13 +29,17 @@ WORK: Final = 0.2
 SIZE: Final = 12.8
 """Data of a request that count as 1 in the inputs, Mbit."""
 
+RATE: Final = "rate"
+"""Name in a checkpoint of the rates with which it was trained, Mbit/s, shape [I, J]."""
 
-def inputs_of(instance: OincInstance, slot: int, room: Floats) -> NDArray[np.float32]:
+
+def inputs_of(
+    devices: int, device: Ints, size: Floats, work: Floats, room: Floats
+) -> NDArray[np.float32]:
     """Return data and computation of every device, 0 without a request, and CPU left."""
-    active = instance.active[slot]
-    size = instance.request_size[slot] * active / SIZE
-    work = instance.request_work[slot] * active / WORK
-    return np.concatenate([size, work, room]).astype(np.float32)
+    asked = np.zeros((2, devices))
+    asked[0, device], asked[1, device] = size / SIZE, work / WORK
+    return np.concatenate([asked.ravel(), room]).astype(np.float32)
 
 
 def names_of(instance: OincInstance) -> list[str]:
@@ -66,19 +71,12 @@ def planned(problem: SlotProblem, chosen: Ints, late: float = 3.0) -> SlotPlan:
     return SlotPlan(problem, site, shares[0], problem.room[site] * shares[1])
 
 
-class _Next(NamedTuple):
-    """The instance, and its slot that comes next."""
-
-    instance: OincInstance
-    slot: int
-
-
 @dataclass(frozen=True, eq=False)
 class SoftActor(Part):
     """The most likely choices of the soft actor of Zeng et al., algorithm 3.
 
-    Its inputs hold neither channel nor objectives, so that it runs on the instance on which it was
-    trained, and on no other.
+    Its inputs hold neither channel nor objectives, so that it runs with the rates with which it was
+    trained, and with no others.
 
     Parameters
     ----------
@@ -88,7 +86,7 @@ class SoftActor(Part):
     Raises
     ------
     InputError
-        If the checkpoint is of another learner, or does not fit the instance.
+        If the checkpoint is of another learner, or was trained with other sizes or rates.
     """
 
     title: ClassVar[str] = "Published actor (SAC-D)"
@@ -112,32 +110,28 @@ class SoftActor(Part):
         settings = self.checkpoint.settings
         return int(settings["levels"]) if settings["shares"] == "levels" else None
 
-    def start(self, instance: OincInstance) -> _Next:
-        """Refuse what it was not trained on, and remember the instance."""
-        if instance.fingerprint() not in self.checkpoint.instances:
-            raise InputError(
-                "checkpoint", "was trained on another instance; the published actor knows only one"
-            )
+    def start(self, instance: OincInstance) -> OincInstance:
+        """Refuse an instance of another size, and remember it."""
         kinds = choices(instance.sites, self._levels)
         inputs, out = 2 * instance.devices + instance.sites, len(kinds) * max(kinds)
-        widths = (inputs, *self.checkpoint.settings["hidden"], instance.devices * out)
-        shapes: dict[str, tuple[int, ...]] = {}
-        for layer, width in enumerate(widths[1:]):
-            shapes[f"{layer}.weight"] = (width, widths[layer])
-            shapes[f"{layer}.bias"] = (width,)
-        self.checkpoint.require(shapes)
-        return _Next(instance, 0)
+        layers = (inputs, *self.checkpoint.settings["hidden"], instance.devices * out)
+        self.checkpoint.require({RATE: (instance.devices, instance.sites), **layer_shapes(*layers)})
+        return instance
 
     def answer(
-        self, memory: _Next, problem: SlotProblem, _rng: np.random.Generator | None = None
-    ) -> tuple[SlotPlan, _Next]:
-        """Answer the next slot."""
-        instance, slot = memory
-        after = _Next(instance, slot + 1)
-        if not problem.requests:
-            return planned(problem, np.zeros((instance.devices, 1))), after
-        kinds = choices(instance.sites, self._levels)
-        values = perceptron(self.checkpoint.weights, inputs_of(instance, slot, problem.room))
-        heads = values.reshape(instance.devices, len(kinds), max(kinds))
+        self, memory: OincInstance, problem: SlotProblem, _rng: np.random.Generator | None = None
+    ) -> tuple[SlotPlan, OincInstance]:
+        """Answer a slot."""
+        devices, weights = memory.devices, self.checkpoint.weights
+        size = problem.transmission * weights[RATE][problem.device]
+        if not np.allclose(size, size[:, :1], rtol=1e-9):
+            rule = "was trained with other rates; the published actor knows only those"
+            raise InputError("checkpoint", rule)
+        work = problem.computation[:, 0] * memory.speed[0]
+        kinds = choices(memory.sites, self._levels)
+        values = perceptron(
+            weights, inputs_of(devices, problem.device, size[:, 0], work, problem.room)
+        )
+        heads = values.reshape(devices, len(kinds), max(kinds))
         chosen = [heads[:, kind, :count].argmax(-1) for kind, count in enumerate(kinds)]
-        return planned(problem, np.stack(chosen, -1), instance.refusal_latency), after
+        return planned(problem, np.stack(chosen, -1), memory.refusal_latency), memory

@@ -31,7 +31,6 @@ from edgeopt.learning.updates import (
     soft_value,
     step,
 )
-from edgeopt.models.oinc.slot import SlotPlan, evaluate
 from edgeopt.online.oinc.learning.credit import (
     Credit,
     closed_latencies,
@@ -41,6 +40,7 @@ from edgeopt.online.oinc.learning.credit import (
     roots_of,
 )
 from edgeopt.online.oinc.learning.insertion import measured
+from edgeopt.online.oinc.learning.published import RATE, choices, inputs_of, names_of, planned
 from edgeopt.online.oinc.learning.slots import LATER, Rooms, later, scenario
 from edgeopt.options import check_choice, check_real, check_whole
 
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.models.oinc.slot import SlotProblem
-
     Floats = NDArray[np.float64]
 
 TARGETS: Final = 0.005
@@ -58,12 +56,6 @@ TARGETS: Final = 0.005
 
 CAPACITY: Final = 100_000
 """Slots that are kept."""
-
-WORK: Final = 0.2
-"""Computation of a request that counts as 1 in the inputs, Gcycle."""
-
-SIZE: Final = 12.8
-"""Data of a request that count as 1 in the inputs, Mbit."""
 
 Method = Literal["sampled", "exact"]
 """Whether the actor learns from critics, or from its expected latencies, objectives left out."""
@@ -138,7 +130,7 @@ class SacLearner:
         self.rooms = scenario() if rooms is None else rooms
         self.instance = self.rooms.instance
         devices, sites = self.instance.devices, self.instance.sites
-        kinds = [sites] if shares == "exact" else [sites, levels, levels]
+        kinds = choices(sites, levels if shares == "levels" else None)
         allowed = np.zeros((devices, len(kinds), max(kinds)), np.bool_)
         for kind, count in enumerate(kinds):
             allowed[:, kind, :count] = True
@@ -165,11 +157,11 @@ class SacLearner:
     # --- inputs and outputs ------------------------------------------------------------------
 
     def inputs(self, slot: int, room: Floats) -> NDArray[np.float32]:
-        """Return data and computation of every device, 0 without a request, and CPU left."""
-        active = self.instance.active[slot]
-        size = self.instance.request_size[slot] * active / SIZE
-        work = self.instance.request_work[slot] * active / WORK
-        return np.concatenate([size, work, room]).astype(np.float32)
+        """Return what the actor sees of a slot."""
+        instance = self.instance
+        device = np.flatnonzero(instance.active[slot])
+        asked = (one[slot, device] for one in (instance.request_size, instance.request_work))
+        return inputs_of(instance.devices, device, *asked, room)
 
     def heads(self, network: Any, inputs: Any) -> Any:
         """Return the outputs of a network by head and choice, [B, H, A]."""
@@ -294,32 +286,21 @@ class SacLearner:
         ]
         with torch.no_grad():
             best = self.log_policy(torch.from_numpy(np.stack(inputs))).argmax(-1).numpy()
-        plans = [self.plan(one, action) for one, action in zip(self.validation, best, strict=True)]
+        plans = [
+            planned(one, action.reshape(-1, self.kinds))
+            for one, action in zip(self.validation, best, strict=True)
+        ]
         return measured(plans)
 
-    def plan(self, problem: SlotProblem, action: Any) -> SlotPlan:
-        """Return the plan of choices: exact shares with objectives, or those of the levels."""
-        chosen = action.reshape(-1, self.kinds)[problem.device].astype(np.int64)
-        if self.shares == "exact":
-            return evaluate(problem, chosen[:, 0])
-        site = chosen[:, 0]
-        shares = [
-            level / np.bincount(site, level, minlength=problem.sites)[site]
-            for level in (chosen[:, 1] + 1.0, chosen[:, 2] + 1.0)
-        ]
-        return SlotPlan(problem, site, shares[0], problem.room[site] * shares[1])
-
     def weights(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the weights of the actor."""
-        return to_arrays(self.networks["actor"])
+        """Return copies of the weights of the actor, and the rates that it cannot see."""
+        return {RATE: np.array(self.instance.rate[0]), **to_arrays(self.networks["actor"])}
 
     def about(self) -> dict[str, Any]:
         """Return what the checkpoint says of the training."""
-        devices, sites = self.instance.devices, self.instance.sites
-        features = [f"{what} of device {i}" for what in ("data", "work") for i in range(devices)]
         return {
             "settings": self.settings,
-            "features": [*features, *(f"CPU left at site {j}" for j in range(sites))],
+            "features": names_of(self.instance),
             "seeds": {"learner": [self.seed]},
             "instances": [self.instance.fingerprint()],
         }

@@ -160,8 +160,8 @@ class SacLearner:
         """Return what the actor sees of a slot."""
         instance = self.instance
         device = np.flatnonzero(instance.active[slot])
-        asked = (one[slot, device] for one in (instance.request_size, instance.request_work))
-        return inputs_of(instance.devices, device, *asked, room)
+        size, work = instance.request_size[slot, device], instance.request_work[slot, device]
+        return inputs_of(instance.devices, device, size, work, room)
 
     def heads(self, network: Any, inputs: Any) -> Any:
         """Return the outputs of a network by head and choice, [B, H, A]."""

@@ -16,6 +16,7 @@ from edgeopt.studies.edr.flows import largest_flows
 from edgeopt.studies.edr.growth import cut, exponent, horizons, losses, lost
 from edgeopt.studies.edr.log import cost_parts, done, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.trained import TABLE, TITLES, summary
 from edgeopt.studies.edr.training import shares, shown_tasks
 from tests.studies.test_page import assert_readable, assert_self_contained
 
@@ -400,3 +401,17 @@ def test_export_writes_both_files_alike(plans: Plans) -> None:
     assert rounds == pytest.approx(np.asarray(benchmark.plan.rounds, dtype=float))
     assert rounds[cells["frame"], cells["task"]] == pytest.approx(cells["rounds"].to_numpy())
     assert cells["rounds"].sum() == pytest.approx(rounds.sum())
+
+
+def test_the_summary_of_learners_is_that_of_its_table() -> None:
+    found, table = summary(), TABLE.read().table
+    assert (found["low"] >= 0.0).all()
+    assert (found["low"] < found["value"]).all()
+    assert (found["value"] < found["high"]).all()
+    names = {title: name for name, title in TITLES.items()}
+    for row in found.itertuples():
+        own = table[(table["figure"] == row.figure) & (table["mode"] == row.mode)]
+        own = own[own["policy"] == names[row.policy]]
+        mean = own["value"].mean() if row.figure == "gap" else np.exp(np.log(own["value"]).mean())
+        assert row.value == pytest.approx(mean)
+        assert np.isnan(row.relative) == (row.policy in {TITLES["scenario"], TITLES["cheapest"]})

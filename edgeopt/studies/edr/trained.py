@@ -139,7 +139,8 @@ def summary() -> pd.DataFrame:
         for policy, own in whole.groupby("policy", sort=False):
             row: dict[str, Any] = {"figure": figure, "mode": mode, "policy": TITLES[str(policy)]}
             found = _centre(mean[policy].to_numpy(), figure)
-            row |= {"value": found[0], "low": found[1], "high": found[2]}
+            # Neither a cost nor a gap is below 0.
+            row |= {"value": found[0], "low": max(found[1], 0.0), "high": found[2]}
             if own["seed"].notna().any():
                 each = own.groupby("seed")["value"].mean().to_numpy(dtype=float)
                 row["seeds"] = (np.exp(each) if figure == "cost" else each).round(4).tolist()

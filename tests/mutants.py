@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -36,6 +37,8 @@ PACKAGE = "edgeopt"
 LAYERS = ("rounding", "bounds", "online", "solvers", "models", "instances")
 MARGIN = 10
 """A time-out counts as a kill if the tests take less than this share of the limit without it."""
+PATIENCE = 8
+"""In terms of the limit, after how long a process ends that does not compute."""
 LONGEST = 7200.0
 """Seconds that the control may take."""
 
@@ -92,10 +95,12 @@ class Bench:
                 shutil.copy2(self.root / name, tree / name)
 
     def _pytest(self, tree: Path, arguments: list[str], limit: float) -> tuple[int | None, str]:
-        """Run tests; the code is None if they took too long."""
+        """Run tests; the code is None if they took too much processor time, or far too long."""
         environ = os.environ | {"PYTHONPATH": str(tree), "EDGEOPT_MUTANTS": "1"}
         environ |= {"NUMBA_OPT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no"]
+        # Processor time: another program on the machine must not make a mutant look endless.
+        command = ["/bin/sh", "-c", f'ulimit -S -t {math.ceil(limit)} && exec "$@"', "sh"]
+        command += [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no"]
         with tempfile.TemporaryFile() as sink:
             # A session of its own, so that a time-out ends what the tests have started as well.
             process = subprocess.Popen(
@@ -104,13 +109,15 @@ class Bench:
             )  # fmt: skip
             self.running.add(process.pid)
             try:
-                code = process.wait(limit)
+                code = process.wait(PATIENCE * limit)
             except subprocess.TimeoutExpired:
                 return None, ""
             finally:
                 _end(process.pid)
                 process.wait()
                 self.running.discard(process.pid)
+            if code == -signal.SIGXCPU:
+                return None, ""
             sink.seek(0)
             return code, sink.read().decode(errors="replace")
 
@@ -253,7 +260,9 @@ def main() -> int:
     parser.add_argument("--only", metavar="FILE:LINE", action="append", help="all mutants there")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests for a mutant")
-    parser.add_argument("--limit", type=float, default=40.0, help="least time limit in seconds")
+    parser.add_argument(
+        "--limit", type=float, default=40.0, help="least limit in seconds of processor time"
+    )
     parser.add_argument("--place", type=Path, default=ROOT / ".mutants", help="of the copies")
     given = parser.parse_args()
     layers = tuple(given.layer or LAYERS)

@@ -53,7 +53,7 @@ def number(value: float | str | None, digits: int = 4) -> str:
     # The exponent after rounding: 0.99999 with two digits is 1.0, not 1.00.
     magnitude = int(f"{value:.{digits - 1}e}".partition("e")[2])
     if magnitude >= 7 or magnitude < -4:
-        return power(value, min(digits, 3))
+        return power(value, digits if digits <= 3 else digits - 1)
     text = f"{value:.{max(0, digits - 1 - magnitude)}f}"
     return text.replace("-", _MINUS)
 

@@ -83,7 +83,8 @@ def check(table: pd.DataFrame, shares: Collection[str] = ()) -> int:
         one, _, other = shown.partition(" to ")
         # Ends apart by rounding alone are shown as one number, not as an interval.
         assert one != other, (name, row)
-        assert other or high - low < 1e-9 * max(1.0, abs(high)), (name, row)
+        scale = 1.0 if name in shares else max(abs(low), abs(high))
+        assert other or high - low < 1e-8 * scale, (name, row)
     return count
 
 

@@ -46,6 +46,7 @@ def test_ends_of_an_interval_never_read_alike() -> None:
     assert wording.interval(0.00012, 0.00013, share=True) == f"0.012 to 0.013{PERCENT}"
     assert wording.interval(0.4, 0.4, share=True) == f"40.0{PERCENT}"
     assert wording.interval(2.0, 2.0 + 1e-15, digits=3) == "2.00"
+    assert wording.interval(1.4467e-05, 1.4494e-05, digits=3) == "1.447·10⁻⁵ to 1.449·10⁻⁵"
 
 
 def test_what_stands_beside_a_figure() -> None:

@@ -20,6 +20,7 @@ ROUTED: Final = 0
 SERVER: Final = 1
 GREEDY: Final = 2
 UNIFORM: Final = 3
+SAFE: Final = 4
 
 NOWHERE: Final = -1
 
@@ -54,6 +55,12 @@ class Table(NamedTuple):
     worth: NDArray[np.bool_]
     score: NDArray[np.float64]
     threshold: float
+    slot: NDArray[np.int64]
+    """Of states of idle servers, see `ServerStates`."""
+    following: NDArray[np.int64]
+    future: NDArray[np.float64]
+    """Values of what follows a run in a state and of waiting there, see `StateValues`."""
+    waiting: NDArray[np.float64]
 
 
 class State(NamedTuple):
@@ -63,6 +70,8 @@ class State(NamedTuple):
     """First slot in which a server is idle again, [runs, K]."""
     remaining: NDArray[np.float64]
     """Reserved work left, [runs, H]."""
+    place: NDArray[np.int64]
+    """State in which a server was idle last, or will be next, [runs, K]."""
 
 
 class Book(NamedTuple):
@@ -129,12 +138,42 @@ def _best_on(
     return best, threshold
 
 
-@compiled(writes="cells")
+@compiled
+def _best_by_state(
+    system: System,
+    table: Table,
+    place: NDArray[np.int64],
+    free_at: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    slot: int,
+    first: int,
+    device: int,
+    only: int,
+) -> int:
+    """Return the safe cell that adds most to the values of idle servers; `only` that, if any."""
+    best, found = 0.0, NOWHERE
+    profiles = system.longest.size
+    for cell in range(free_at.size * profiles) if only == NOWHERE else range(only, only + 1):
+        server, profile = divmod(cell, profiles)
+        if free_at[server] > slot:
+            continue
+        wait = table.waiting[place[server], device if table.waiting.shape[1] > 1 else 0]
+        worth = table.score[slot - first, device, server, profile]
+        worth += table.future[place[server], profile]
+        gain = worth - wait
+        if gain > best and gain > table.threshold * max(worth, wait):
+            if _safe(system, remaining, slot, server, profile):
+                best, found = gain, cell
+    return found
+
+
+@compiled(writes="cells place")
 def _choose(
     system: System,
     table: Table,
     free_at: NDArray[np.int64],
     remaining: NDArray[np.float64],
+    place: NDArray[np.int64],
     slot: int,
     first: int,
     device: int,
@@ -144,13 +183,21 @@ def _choose(
     """Return the cell (server * L + profile) that takes the task, or NOWHERE."""
     profiles = system.longest.size
     servers = free_at.size
-    if table.kind == ROUTED or table.kind == SERVER:
+    only = NOWHERE
+    if table.first.size > 1:
         row = slot * system.arrival.shape[1] + device
         high = table.first[row + 1]
         route = _first_above(table.cumulative, table.first[row], high, coin)
         if route == high:
             return NOWHERE
-        server, profile = divmod(table.cell[route], profiles)
+        only = table.cell[route]
+    if table.kind == SAFE:
+        for k in range(servers):
+            while free_at[k] <= slot and table.slot[place[k]] < slot:
+                place[k] = table.following[place[k], 0]
+        return _best_by_state(system, table, place, free_at, remaining, slot, first, device, only)
+    if only != NOWHERE:
+        server, profile = divmod(only, profiles)
         if free_at[server] > slot:
             return NOWHERE
         if table.kind == SERVER:
@@ -161,7 +208,7 @@ def _choose(
             return NOWHERE
         if table.guarded and not _safe(system, remaining, slot, server, profile):
             return NOWHERE
-        return int(table.cell[route])
+        return int(only)
     if table.kind == GREEDY:
         best, cell = table.threshold, NOWHERE
         for k in range(servers):
@@ -186,10 +233,12 @@ def _choose(
     return int(cells[min(int(coin / table.threshold * count), count - 1)])
 
 
-@compiled(writes="free_at")
+@compiled(writes="free_at place")
 def _begin(
     system: System,
+    table: Table,
     book: Book,
+    place: NDArray[np.int64],
     free_at: NDArray[np.int64],
     run: int,
     slot: int,
@@ -213,6 +262,8 @@ def _begin(
         + (duration - 1) * stride[4]
     ]
     free_at[server] = slot + duration
+    if table.kind == SAFE:
+        place[server] = table.following[place[server], duration]
     if book.device.size:
         for t in range(slot, min(slot + duration, horizon)):
             book.device[run, server, t] = device
@@ -277,6 +328,7 @@ def run_policy(
     cells = np.empty(servers * system.longest.size, dtype=np.int64)
     for run in range(scenarios.shape[0]):
         free_at, remaining = state.free_at[run], state.remaining[run]
+        place = state.place[run]
         for k in range(servers):
             head[k] = system.offset[k]
             while head[k] < system.offset[k + 1] and system.end[system.order[head[k]]] < first:
@@ -294,8 +346,12 @@ def run_policy(
                         continue
                 book.decisions[run, slot] += 1
                 coin = scenarios[run, slot, step, 1]
-                cell = _choose(system, table, free_at, remaining, slot, first, device, coin, cells)
+                cell = _choose(
+                    system, table, free_at, remaining, place, slot, first, device, coin, cells
+                )
                 if cell != NOWHERE:
                     coin = scenarios[run, slot, step, 2]
-                    _begin(system, book, free_at, run, slot, first, device, cell, coin)
+                    _begin(
+                        system, table, book, place, free_at, run, slot, first, device, cell, coin
+                    )
             _serve(system, book, free_at, remaining, run, slot, head)

@@ -15,6 +15,7 @@ from edgeopt.errors import OptionError
 from edgeopt.online.rescue.compiled import (
     GREEDY,
     ROUTED,
+    SAFE,
     SERVER,
     UNIFORM,
     Book,
@@ -24,7 +25,9 @@ from edgeopt.online.rescue.compiled import (
     run_policy,
 )
 from edgeopt.online.rescue.environment import RescueTrajectory
+from edgeopt.online.rescue.policies import GAIN
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
+from edgeopt.online.rescue.safe import SafeRule
 from edgeopt.online.rescue.tables import Routes
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ class RescueKernel:
     without that.
     """
 
-    def __init__(self, environment: RescueEnvironment, rule: Rule, name: str) -> None:
+    def __init__(self, environment: RescueEnvironment, rule: Rule | SafeRule, name: str) -> None:
         self._environment = environment
         self._rule = rule
         self._name = name
@@ -99,6 +102,8 @@ class RescueKernel:
         rule = self._rule
         routes, worth = _NO_ROUTES, np.zeros(0, dtype=np.bool_)
         score, threshold = np.zeros((0, 0, 0, 0)), 0.0
+        states = [np.zeros(0, np.int64), np.zeros((0, 0), np.int64)]
+        values = [np.zeros((0, 0)), np.zeros((0, 0))]
         if isinstance(rule, RoutedRule):
             kind, routes, worth = ROUTED, rule.routes, rule.worth
         elif isinstance(rule, ServerRule):
@@ -107,9 +112,14 @@ class RescueKernel:
             kind, threshold = GREEDY, rule.threshold
         elif isinstance(rule, UniformRule):
             kind, threshold = UNIFORM, rule.accept
+        elif isinstance(rule, SafeRule):
+            kind, threshold = SAFE, GAIN
+            routes = _NO_ROUTES if rule.routes is None else rule.routes
+            states = [rule.states.slot, rule.states.following]
+            values = [rule.values.future, rule.values.waiting]
         else:
             raise OptionError(f"{self._name}: no kernel follows a {type(rule).__name__}")
-        if isinstance(rule, GreedyRule | ServerRule) and slots.stop:
+        if isinstance(rule, GreedyRule | ServerRule | SafeRule) and slots.stop:
             score = rule.score.block(slots)
         return Table(
             kind,
@@ -120,13 +130,19 @@ class RescueKernel:
             _fixed(worth),
             _fixed(score),
             float(threshold),
+            *map(_fixed, states),
+            *map(_fixed, values),
         )
 
     def _state(self, runs: int) -> State:
-        instance = self._environment.instance
+        instance, rule = self._environment.instance, self._rule
+        places = np.zeros(instance.servers, dtype=np.int64)
+        if isinstance(rule, SafeRule):
+            places = rule.states.first[:-1]
         return State(
             np.zeros((runs, instance.servers), dtype=np.int64),
             np.repeat(instance.reserved.demand[np.newaxis], runs, axis=0),
+            np.tile(places, (runs, 1)),
         )
 
     def _book(self, runs: int, *, record: bool) -> Book:

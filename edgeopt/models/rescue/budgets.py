@@ -1,0 +1,261 @@
+r"""What reserved work leaves of every server: budgets of blocked capacity, and states of idle ones.
+
+For a release a and a deadline b of reserved tasks of a server, the *slack* of the interval
+:math:`[a, b]` is what it offers less what the tasks in it need. Runs break no reserved task if and
+only if in every interval the capacity that they block stays within the slack. So what matters of
+the past of an idle server is the capacity blocked in the intervals that have begun and not ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edf import FEASIBLE, ROUNDING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+STATES: Final = 5_000
+"""States of a server beyond which blocked capacity is rounded, unless a grid is given."""
+
+_FREE: Final = -np.inf
+"""Blocked capacity of an interval whose slack no further run can use up."""
+
+_GRID: Final = 1 / 16
+"""First grid of rounding, in terms of the largest capacity of a slot."""
+
+_DIGITS: Final = 52
+"""Binary digits of sums of capacity, which are so computed without rounding."""
+
+
+class Interval(NamedTuple):
+    """An interval of slots, both ends inclusive, and how much of it may be blocked, in units."""
+
+    first: int
+    last: int
+    slack: float
+
+
+@dataclass(frozen=True, eq=False)
+class Budgets:
+    """Intervals of a server and the capacity that may be blocked in them.
+
+    Capacities are whole multiples of a power of two, so small that rounding to it is no more than
+    that of floating-point sums: sums do not depend on their order, and equal states have equal
+    bits.
+    """
+
+    intervals: tuple[Interval, ...]  # by release, then deadline
+    before: Floats  # capacity of all slots before, in units; [T+1]
+    unit: float  # TMAC
+
+    @classmethod
+    def of(cls, instance: RescueInstance, server: int) -> Budgets:
+        """Find the intervals of a server; one that others imply is left out."""
+        capacity, tasks = instance.capacity[server], instance.reserved
+        headroom = int(np.ceil(np.log2(capacity.size + 1)))
+        unit = float(2.0 ** (np.frexp(capacity.max())[1] - _DIGITS + headroom))
+        before = np.concatenate(([0.0], np.cumsum(np.rint(capacity / unit))))
+        mine = tasks.server == server
+        start, end, demand = tasks.start[mine], tasks.end[mine], tasks.demand[mine]
+        found = []
+        for first in np.unique(start).tolist():
+            for last in np.unique(end[start >= first]).tolist():
+                inside = (start >= first) & (end <= last)
+                if not _joined(first, last, start[inside], end[inside]):
+                    continue
+                offer = float(before[last + 1] - before[first])
+                need = demand[inside] / unit
+                spare = max(FEASIBLE * float(need.min()), ROUNDING * offer)
+                found.append(Interval(first, last, offer - float(need.sum()) + spare))
+        return cls(tuple(found), before, unit)
+
+    def active(self, slot: int) -> list[int]:
+        """Return the releases before a slot of intervals that end in it or later."""
+        return sorted({one.first for one in self.intervals if one.first < slot <= one.last})
+
+    def longest(self, slot: int, releases: list[int], blocked: Floats) -> Integers:
+        """Return how long runs from a slot on may last, for blocked capacities [n, releases].
+
+        The result is the number of slots to the horizon where no interval stands against more.
+        """
+        before, horizon = self.before, self.before.size - 1
+        column = {release: n for n, release in enumerate(releases)}
+        length = np.full(blocked.shape[0], horizon, dtype=np.int64)
+        for first, last, slack in self.intervals:
+            if last < slot:
+                continue
+            room = slack - (blocked[:, column[first]] if first < slot else 0.0)
+            stop = np.searchsorted(before, before[max(first, slot)] + room, side="right") - 1
+            length = np.minimum(length, np.where(stop > last, horizon, stop - slot))
+        return np.maximum(length, 0)
+
+    def after(self, slot: int, releases: list[int], blocked: Floats, stop: int) -> Floats:
+        """Return the blocked capacities at `stop` if a run takes all slots from `slot` on."""
+        before = self.before
+        column = {release: n for n, release in enumerate(releases)}
+        rows = np.empty((blocked.shape[0], len(later := self.active(stop))))
+        for n, release in enumerate(later):
+            own = blocked[:, column[release]] if release < slot else 0.0
+            rows[:, n] = own + (before[stop] - before[max(release, slot)])
+        return rows
+
+    def waited(self, slot: int, releases: list[int], blocked: Floats) -> Floats:
+        """Return the blocked capacities one slot later, if the slot is left to reserved work."""
+        column = {release: n for n, release in enumerate(releases)}
+        rows = np.zeros((blocked.shape[0], len(later := self.active(slot + 1))))
+        for n, release in enumerate(later):
+            if release < slot:
+                rows[:, n] = blocked[:, column[release]]
+        return rows
+
+    def settled(self, slot: int, rows: Floats, grid: float, *, up: bool) -> Floats:
+        """Round blocked capacities to a grid, and mark those that nothing later can make too much.
+
+        `grid` is in units; 0 does not round.
+        """
+        if grid > 0.0:
+            rows = (np.ceil if up else np.floor)(rows / grid) * grid
+        for n, release in enumerate(self.active(slot)):
+            room = min(
+                slack - (self.before[last + 1] - self.before[slot])
+                for first, last, slack in self.intervals
+                if first == release and last >= slot
+            )
+            rows[:, n] = np.where(rows[:, n] <= room, _FREE, rows[:, n])
+        return rows
+
+
+def _joined(first: int, last: int, start: Integers, end: Integers) -> bool:
+    """Tell whether windows begin and end with an interval, and one crosses every cut in it."""
+    if not start.size or start.min() > first or end.max() < last:
+        return False
+    crossed = np.zeros(last - first, dtype=np.bool_)
+    for low, high in zip(start.tolist(), end.tolist(), strict=True):
+        crossed[low - first : high - first] = True
+    return bool(crossed.all())
+
+
+@dataclass(frozen=True, eq=False)
+class ServerStates:
+    """All states in which servers can be idle at the start of a slot, by server and slot.
+
+    State N stands for the end: beyond the horizon all servers are there.
+    """
+
+    slot: Integers  # of every state, T for the end; [N+1]
+    first: Integers  # states of server k are first[k]..first[k+1]-1; [K+1]
+    following: Integers  # state after waiting (0) or a run of d slots; [N, D+1]
+    longest: Integers  # how many slots a run may last at most, [N]
+    grid: Floats  # to which the blocked capacity of each server is rounded, TMAC; 0: exact; [K]
+
+    @property
+    def count(self) -> int:
+        """Number of states N of all servers."""
+        return self.longest.size
+
+    @classmethod
+    def of(
+        cls,
+        instance: RescueInstance,
+        *,
+        up: bool = False,
+        grid: float | None = None,
+        limit: int = STATES,
+    ) -> ServerStates:
+        """List the states that safe runs can lead to.
+
+        Blocked capacities are exact where that makes at most `limit` states of a server, and else
+        rounded to a grid that is doubled until it does; `grid`, in TMAC, is where to begin.
+        Rounding down permits more runs, as a bound may; rounding `up` permits fewer, as a policy
+        must.
+        """
+        if grid is not None and not (grid >= 0.0 and np.isfinite(grid)):
+            raise OptionError(f"grid is {grid}; it must be finite and not negative")
+        parts, used = [], []
+        for server in range(instance.servers):
+            budgets = Budgets.of(instance, server)
+            width = 0.0 if grid is None else grid / budgets.unit
+            while (part := _states(instance, budgets, width, limit, up=up)) is None:
+                coarsest = _GRID * float(instance.capacity[server].max()) / budgets.unit
+                width = 2.0 * width if width > 0.0 else coarsest
+            parts.append(part)
+            used.append(width * budgets.unit)
+        first = np.concatenate(([0], np.cumsum([slot.size for slot, _, _ in parts])))
+        end = int(first[-1])
+        following = [
+            np.where(table >= 0, table + base, end)
+            for base, (_, table, _) in zip(first.tolist(), parts, strict=False)
+        ]
+        slots = [slot for slot, _, _ in parts]
+        return cls(
+            np.concatenate([*slots, [instance.horizon]]).astype(np.int64),
+            first.astype(np.int64),
+            np.concatenate(following).astype(np.int64),
+            np.concatenate([longest for _, _, longest in parts]),
+            np.array(used),
+        )
+
+
+def _states(
+    instance: RescueInstance, budgets: Budgets, grid: float, limit: int, *, up: bool
+) -> tuple[Integers, Integers, Integers] | None:
+    """List the states of a server: slots, following states (-1: the end), longest runs.
+
+    None if there are more than `limit`.
+    """
+    horizon = instance.horizon
+    # The shortest of the longest durations of profiles that may last d slots: what allows d.
+    never = np.iinfo(np.int64).max
+    needed = np.where(instance.duration > 0, instance.longest[:, np.newaxis], never).min(axis=0)
+    reach = int(instance.longest.max())
+    coming: list[list[tuple[Floats, Integers, int]]] = [[] for _ in range(horizon + 1)]
+    coming[0].append((np.zeros((1, 0)), np.zeros(0, dtype=np.int64), 0))
+    slots, longest = [], []
+    links: list[tuple[Integers, int, Integers]] = []
+    count = 0
+    for slot in range(horizon):
+        releases = budgets.active(slot)
+        rows = np.concatenate([rows for rows, _, _ in coming[slot]])
+        if releases:
+            states, place = np.unique(rows, axis=0, return_inverse=True)
+            place = place.reshape(-1)
+        else:
+            states, place = np.zeros((1, 0)), np.zeros(len(rows), dtype=np.int64)
+        at = 0
+        for own, sources, step in coming[slot]:
+            if sources.size:
+                links.append((sources, step, count + place[at : at + len(own)]))
+            at += len(own)
+        coming[slot] = []
+        mine = count + np.arange(len(states))
+        count += len(states)
+        if count > limit:
+            return None
+        slots.append(np.full(len(states), slot))
+        # What is not asked for need not be known: runs last no longer than the longest.
+        room = budgets.longest(slot, releases, states)
+        longest.append(np.where(room >= horizon, reach, np.minimum(room, reach)))
+        if slot + 1 < horizon:
+            waited = budgets.waited(slot, releases, states)
+            waited = budgets.settled(slot + 1, waited, grid, up=up)
+            coming[slot + 1].append((waited, mine, 0))
+        for step in range(1, min(reach, horizon - 1 - slot) + 1):
+            able = longest[-1] >= needed[step - 1]
+            if able.any():
+                stop = slot + step
+                ahead = budgets.after(slot, releases, states[able], stop)
+                coming[stop].append((budgets.settled(stop, ahead, grid, up=up), mine[able], step))
+    following = np.full((count, instance.max_duration + 1), -1, dtype=np.int64)
+    for sources, step, targets in links:
+        following[sources, step] = targets
+    return np.concatenate(slots), following, np.concatenate(longest)

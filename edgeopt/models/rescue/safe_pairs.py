@@ -1,0 +1,206 @@
+"""Values of pairs of servers that share tasks exactly, for the bound on safe policies.
+
+How long a run takes is told to the pair when it begins, which can only help; so a server's state is
+the one in which it will be idle next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.kernels import compiled
+from edgeopt.models.rescue.budgets import ServerStates
+from edgeopt.models.rescue.safe_values import Chain, acceptances, offered
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+ENTRIES: Final = 10_000_000
+"""Most pairs of states of two servers."""
+
+
+class PairTables(NamedTuple):
+    """States of the servers, few enough for tables over pairs of them."""
+
+    states: ServerStates
+    chain: Chain
+
+    @classmethod
+    def of(cls, instance: RescueInstance, states: ServerStates) -> PairTables:
+        """Round states until a table of every two servers has few enough entries."""
+        most = int(np.sqrt(ENTRIES)) - 1
+        if np.diff(states.first).max() > most:
+            states = ServerStates.of(instance, limit=most)
+        return cls(states, Chain.of(instance, states))
+
+
+def pair_values(
+    tables: PairTables, groups: tuple[tuple[int, ...], ...], price: Floats
+) -> tuple[Floats, Floats]:
+    """Return what every group earns at most after prices, and the tasks that all accept, [T, J]."""
+    states, chain = tables
+    parts, use = np.zeros(len(groups)), np.zeros(price.shape)
+    for n, group in enumerate(groups):
+        start = int(states.first[group[0]])
+        if len(group) == 1:
+            against = price[np.newaxis, :, :, np.newaxis]
+            values = offered(chain, states.first, against, group)
+            parts[n] = values.value[start]
+            use += acceptances(chain, states.first, price, values, group)
+            continue
+        pair = Pair(*group, *(int(states.first[k + more]) for k in group for more in (0, 1)))
+        value = np.zeros((pair.stop - pair.start + 1, pair.other_stop - pair.other_start + 1))
+        _pair_values(chain, pair, price, value)
+        parts[n] = value[0, 0]
+        _pair_use(chain, pair, price, value, np.zeros_like(value), use)
+    return parts, use
+
+
+class Pair(NamedTuple):
+    """Two servers and the ranges of their states."""
+
+    server: int
+    other: int
+    start: int
+    stop: int
+    other_start: int
+    other_stop: int
+
+
+@compiled
+def _after(chain: Chain, start: int, stop: int, n: int, slots: int) -> int:
+    """Return the state after waiting or a run, counted from the first of its server."""
+    if chain.slot[start + n] + max(slots, 1) >= chain.arrival.shape[0]:
+        return stop - start
+    return int(chain.following[start + n, slots] - start)
+
+
+@compiled
+def _slot(chain: Chain, start: int, stop: int, n: int) -> int:
+    """Return the slot of a state counted from the first of its server."""
+    return chain.arrival.shape[0] if start + n == stop else int(chain.slot[start + n])
+
+
+@compiled(writes="future")
+def _pair_futures(
+    chain: Chain, pair: Pair, n: int, m: int, value: Floats, future: Floats
+) -> tuple[int, int]:
+    """Fill in what follows a run on either server; return the states after waiting.
+
+    `future` has shape [2, L], minus infinity where no run may begin.
+    """
+    t, u = (
+        _slot(chain, pair.start, pair.stop, n),
+        _slot(chain, pair.other_start, pair.other_stop, m),
+    )
+    waited = _after(chain, pair.start, pair.stop, n, 0) if t <= u else n
+    other_waited = _after(chain, pair.other_start, pair.other_stop, m, 0) if u <= t else m
+    for profile in range(chain.longest.size):
+        longest = chain.longest[profile]
+        for which in range(2):
+            idle = t <= u if which == 0 else u <= t
+            room = 0
+            if idle:
+                room = chain.room[pair.start + n if which == 0 else pair.other_start + m]
+            if longest > room:
+                future[which, profile] = -np.inf
+                continue
+            total = 0.0
+            for d in range(1, longest + 1):
+                chance = chain.duration[profile, d - 1]
+                if chance == 0.0:
+                    continue
+                if which == 0:
+                    after = _after(chain, pair.start, pair.stop, n, d)
+                    total += chance * value[after, other_waited]
+                else:
+                    after = _after(chain, pair.other_start, pair.other_stop, m, d)
+                    total += chance * value[waited, after]
+            future[which, profile] = total
+    return waited, other_waited
+
+
+@compiled
+def _choice(
+    chain: Chain, pair: Pair, t: int, j: int, future: Floats, threshold: float
+) -> tuple[int, int, float]:
+    """Return server and profile of most profit and future above a threshold, and that; or -1."""
+    which, profile = -1, -1
+    for side in range(2):
+        server = pair.server if side == 0 else pair.other
+        for one in range(future.shape[1]):
+            worth = chain.profit[t, j, server, one] + future[side, one]
+            if worth > threshold:
+                which, profile, threshold = side, one, worth
+    return which, profile, threshold
+
+
+@compiled(writes="value")
+def _pair_values(chain: Chain, pair: Pair, price: Floats, value: Floats) -> None:
+    """Fill in the table of values from the last slot on."""
+    devices, reach = chain.arrival.shape[1], chain.following.shape[1] - 1
+    future = np.empty((2, chain.longest.size))
+    last, other_last = value.shape[0] - 1, value.shape[1] - 1
+    for n in range(last, -1, -1):
+        t = _slot(chain, pair.start, pair.stop, n)
+        for m in range(other_last, -1, -1):
+            u = _slot(chain, pair.other_start, pair.other_stop, m)
+            first = min(t, u)
+            if first == chain.arrival.shape[0] or abs(t - u) >= reach:
+                continue
+            waited, other_waited = _pair_futures(chain, pair, n, m, value, future)
+            wait = value[waited, other_waited]
+            total = wait
+            for j in range(devices):
+                if chain.arrival[first, j] > 0.0:
+                    threshold = wait + price[first, j]
+                    which, _, worth = _choice(chain, pair, first, j, future, threshold)
+                    if which >= 0:
+                        total += chain.arrival[first, j] * (worth - threshold)
+            value[n, m] = total
+
+
+@compiled(writes="chance use")
+def _pair_use(
+    chain: Chain, pair: Pair, price: Floats, value: Floats, chance: Floats, use: Floats
+) -> None:
+    """Follow the states of a pair from the start, and add up what it accepts."""
+    devices, reach = chain.arrival.shape[1], chain.following.shape[1] - 1
+    future = np.empty((2, chain.longest.size))
+    chance[0, 0] = 1.0
+    for n in range(value.shape[0]):
+        t = _slot(chain, pair.start, pair.stop, n)
+        for m in range(value.shape[1]):
+            u = _slot(chain, pair.other_start, pair.other_stop, m)
+            here, first = chance[n, m], min(t, u)
+            if here == 0.0 or first == chain.arrival.shape[0] or abs(t - u) >= reach:
+                continue
+            waited, other_waited = _pair_futures(chain, pair, n, m, value, future)
+            wait, left = value[waited, other_waited], here
+            for j in range(devices):
+                begins = here * chain.arrival[first, j]
+                if begins == 0.0:
+                    continue
+                which, profile, _ = _choice(chain, pair, first, j, future, wait + price[first, j])
+                if which < 0:
+                    continue
+                use[first, j] += begins
+                left -= begins
+                for d in range(1, chain.longest[profile] + 1):
+                    share = begins * chain.duration[profile, d - 1]
+                    if share == 0.0:
+                        continue
+                    if which == 0:
+                        after = _after(chain, pair.start, pair.stop, n, d)
+                        chance[after, other_waited] += share
+                    else:
+                        after = _after(chain, pair.other_start, pair.other_stop, m, d)
+                        chance[waited, after] += share
+            chance[waited, other_waited] += left

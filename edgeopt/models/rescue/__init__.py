@@ -5,6 +5,7 @@ from __future__ import annotations
 from edgeopt.models.rescue.matrix import p1_lp_matrix, unsafe_cells
 from edgeopt.models.rescue.programs import p1, p1_lp
 from edgeopt.models.rescue.relaxation import P1Duals, P1Relaxation, P1Solution, PricedBound
+from edgeopt.models.rescue.safe_bound import SafeBound, safe_bound
 from edgeopt.models.rescue.solve import solve_p1_lp
 
 __all__ = [
@@ -12,9 +13,11 @@ __all__ = [
     "P1Relaxation",
     "P1Solution",
     "PricedBound",
+    "SafeBound",
     "p1",
     "p1_lp",
     "p1_lp_matrix",
+    "safe_bound",
     "solve_p1_lp",
     "unsafe_cells",
 ]

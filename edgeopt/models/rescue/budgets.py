@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edf import FEASIBLE, ROUNDING
+from edgeopt.instances.edf import FEASIBLE, ROUNDING, interval_loads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,19 +64,16 @@ class Budgets:
         capacity, tasks = instance.capacity[server], instance.reserved
         headroom = int(np.ceil(np.log2(capacity.size + 1)))
         unit = float(2.0 ** (np.frexp(capacity.max())[1] - _DIGITS + headroom))
-        before = np.concatenate(([0.0], np.cumsum(np.rint(capacity / unit))))
+        units = np.rint(capacity / unit)
         mine = tasks.server == server
-        start, end, demand = tasks.start[mine], tasks.end[mine], tasks.demand[mine]
+        start, end, demand = tasks.start[mine], tasks.end[mine], tasks.demand[mine] / unit
         found = []
-        for first in np.unique(start).tolist():
-            for last in np.unique(end[start >= first]).tolist():
-                inside = (start >= first) & (end <= last)
-                if not _joined(first, last, start[inside], end[inside]):
-                    continue
-                offer = float(before[last + 1] - before[first])
-                need = demand[inside] / unit
-                spare = max(FEASIBLE * float(need.min()), ROUNDING * offer)
-                found.append(Interval(first, last, offer - float(need.sum()) + spare))
+        for first, last, inside, need, offer in interval_loads(start, end, demand, units):
+            of = list(inside)
+            if _joined(first, last, start[of], end[of]):
+                spare = max(FEASIBLE * float(demand[of].min()), ROUNDING * offer)
+                found.append(Interval(first, last, offer - need + spare))
+        before = np.concatenate(([0.0], np.cumsum(units)))
         return cls(tuple(found), before, unit)
 
     def active(self, slot: int) -> list[int]:

@@ -10,6 +10,7 @@ from scipy import sparse
 from edgeopt.checked import checked
 from edgeopt.instances.edf import edf_feasible, edf_order, edf_serve, interval_loads
 from edgeopt.kernels import compiled
+from edgeopt.models.rescue.budgets import Budgets
 from edgeopt.solvers import LabelBlock, LinearProgram
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -19,8 +20,16 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
 
-def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
+def unsafe_cells(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.bool_]:
     """Return which runs are unsafe even on a server that has served nothing but reserved tasks.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    overlap
+        Largest share of the slack of reserved work that has begun which a run may block; below 1,
+        cells that may block more count as unsafe, too.
 
     Returns
     -------
@@ -50,7 +59,22 @@ def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
                 unsafe,
                 k,
             )
+        if overlap < 1.0:
+            _mark_overlap(instance, k, overlap, unsafe[:, k])
     return unsafe
+
+
+def _mark_overlap(
+    instance: RescueInstance, server: int, overlap: float, unsafe: NDArray[np.bool_]
+) -> None:
+    """Mark runs that may block more than a share of the slack of an interval that has begun."""
+    budgets = Budgets.of(instance, server)
+    before, horizon = budgets.before, instance.horizon
+    for first, last, slack in budgets.intervals:
+        slots = np.arange(first + 1, last + 1)
+        stop = np.minimum(slots[:, np.newaxis] + instance.longest, horizon)
+        blocked = before[np.minimum(stop, last + 1)] - before[slots, np.newaxis]
+        unsafe[slots] |= blocked > overlap * slack
 
 
 @compiled(writes="remaining capacity unsafe")
@@ -114,7 +138,11 @@ def reserved_pairs(instance: RescueInstance) -> NDArray[np.int64]:
 
 @checked()
 def p1_lp_matrix(
-    instance: RescueInstance, *, aggregated: bool = False, forbid_unsafe: bool = False
+    instance: RescueInstance,
+    *,
+    aggregated: bool = False,
+    forbid_unsafe: bool = False,
+    overlap: float = 1.0,
 ) -> LinearProgram:
     r"""Build P1-LP by array operations.
 
@@ -130,6 +158,8 @@ def p1_lp_matrix(
         the same optimum with about J times fewer nonzeros in (3b).
     forbid_unsafe
         Fix y at 0 on `unsafe_cells`.
+    overlap
+        Of `unsafe_cells`.
 
     Returns
     -------
@@ -191,7 +221,7 @@ def p1_lp_matrix(
     upper[columns : columns + len(pairs)] = 1.0
     if forbid_unsafe:
         unsafe = np.broadcast_to(
-            unsafe_cells(instance)[:, None], (slots, devices, servers, profiles)
+            unsafe_cells(instance, overlap)[:, None], (slots, devices, servers, profiles)
         )
         upper[:columns][unsafe.ravel()] = 0.0
     no_side = np.full(rows + servers * slots, -np.inf)

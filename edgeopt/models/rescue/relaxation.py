@@ -134,10 +134,13 @@ class P1Relaxation:
         What is given.
     forbid_unsafe
         Whether y is 0 on `unsafe_cells`.
+    overlap
+        Of `unsafe_cells`.
     """
 
     instance: RescueInstance
     forbid_unsafe: bool = False
+    overlap: float = 1.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -146,7 +149,7 @@ class P1Relaxation:
     def allowed(self) -> NDArray[np.bool_]:
         """Cells that may be used, shape [T, K, L]."""
         if self.forbid_unsafe:
-            return ~unsafe_cells(self.instance)
+            return ~unsafe_cells(self.instance, self.overlap)
         instance = self.instance
         return np.ones((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
 

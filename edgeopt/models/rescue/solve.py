@@ -21,7 +21,7 @@ from edgeopt.models.rescue.structured import (
     price_columns,
     serve_alone,
 )
-from edgeopt.options import check_whole
+from edgeopt.options import check_real, check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
 from edgeopt.solvers.tolerance import relative_gap
@@ -55,6 +55,7 @@ def solve_p1_lp(
     *,
     method: Method = "auto",
     forbid_unsafe: bool = False,
+    overlap: float = 1.0,
     gap: float = 1e-6,
     time_limit: float | None = None,
     threads: int | None = None,
@@ -76,6 +77,10 @@ def solve_p1_lp(
     forbid_unsafe
         Fix y at 0 on `unsafe_cells`: the relaxation then bounds what policies earn that never let a
         reserved task fail.
+    overlap
+        Largest share of the slack of reserved work that has begun which a run may block: runs that
+        may block more are unsafe, too. With 1/2, policies by state earn at least a quarter of the
+        optimum where one reserved task at a time is open, see `safe_guarantee`.
     gap
         Proven relative gap ``(bound - objective) / bound`` to reach.
     time_limit
@@ -111,7 +116,10 @@ def solve_p1_lp(
             f"method {method!r} uses no backend and takes no options {sorted(solver)}; "
             'use method="direct"'
         )
-    problem = P1Relaxation(instance, forbid_unsafe)
+    check_real("overlap", overlap, "[0, 1]")
+    if overlap < 1.0 and not forbid_unsafe:
+        raise OptionError("overlap is a condition on safe runs: it needs forbid_unsafe=True")
+    problem = P1Relaxation(instance, forbid_unsafe, overlap)
     chosen_here = method == "auto"
     if chosen_here:
         columns = int(np.prod(instance.shape[:4]))
@@ -182,6 +190,7 @@ def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Sol
         instance,
         aggregated=options.pop("aggregated", False),
         forbid_unsafe=problem.forbid_unsafe,
+        overlap=problem.overlap,
     )
     built = time.perf_counter() - began
     solution = solve(program, **options | {"raises": False})

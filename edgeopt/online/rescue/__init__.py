@@ -14,6 +14,7 @@ from edgeopt.online.rescue.environment import (
     RescueTrajectory,
 )
 from edgeopt.online.rescue.exact import expected_violations, policy_value
+from edgeopt.online.rescue.guarantee import SafeGuarantee, safe_guarantee
 from edgeopt.online.rescue.policies import (
     Cvs,
     PickConfigs,
@@ -23,6 +24,12 @@ from edgeopt.online.rescue.policies import (
     RescuePolicy,
     Srs,
     Sumita,
+)
+from edgeopt.online.rescue.safe import (
+    CompetingOffers,
+    PriceGreedy,
+    SafeRescue,
+    SafeRescuePlus,
 )
 from edgeopt.online.rescue.tables import Guard
 from edgeopt.online.rescue.values import (
@@ -35,22 +42,28 @@ from edgeopt.online.rescue.values import (
 __all__ = [
     "Arrival",
     "AuxiliaryValues",
+    "CompetingOffers",
     "Cvs",
     "FinishedRun",
     "Guard",
     "PickConfigs",
     "Placement",
+    "PriceGreedy",
     "RandomPolicy",
     "Rescue",
     "RescueEnvironment",
     "RescuePlus",
     "RescuePolicy",
     "RescueTrajectory",
+    "SafeGuarantee",
+    "SafeRescue",
+    "SafeRescuePlus",
     "Srs",
     "Sumita",
     "ValueFunctions",
     "auxiliary_values",
     "expected_violations",
     "policy_value",
+    "safe_guarantee",
     "value_functions",
 ]

@@ -161,9 +161,9 @@ def _best_by_state(
         worth = table.score[slot - first, device, server, profile]
         worth += table.future[place[server], profile]
         gain = worth - wait
-        if gain > best and gain > table.threshold * max(worth, wait):
-            if _safe(system, remaining, slot, server, profile):
-                best, found = gain, cell
+        enough = gain > best and gain > table.threshold * max(worth, wait)
+        if enough and _safe(system, remaining, slot, server, profile):
+            best, found = gain, cell
     return found
 
 

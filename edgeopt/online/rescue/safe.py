@@ -289,7 +289,8 @@ class CompetingOffers(PriceGreedy):
             if number == 0:
                 values = new
             else:
-                values = StateValues(*(0.5 * (old + now) for old, now in zip(values, new)))
+                both = zip(values, new, strict=True)
+                values = StateValues(*(0.5 * (old + now) for old, now in both))
         return states, values, None
 
 

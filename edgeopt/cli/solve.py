@@ -50,6 +50,7 @@ def solve(
     if out is not None:
         _check_writable(record, out, force=force)
     chosen = chosen_instance(record, instance, data, seed)
+    name = offline.solved or offline.reference
     benchmark = offline.solve(chosen.instance, **({} if method is None else {"method": method}))
     if out is not None and offline.export is not None:
         with placed(out, force=force) as draft:
@@ -63,11 +64,11 @@ def solve(
                     "fingerprint": chosen.instance.fingerprint(),
                     **record.instances.describe(chosen.instance),
                 },
-                "benchmark": {"name": offline.reference, **benchmark.record()},
+                "benchmark": {"name": name, **benchmark.record()},
             }
         )
         return
-    label = offline.bounds[offline.reference].label
+    label = offline.bounds[name].label
     show.table(
         f"{label} of {record.name}, instance {chosen.name}",
         ["", "value"],

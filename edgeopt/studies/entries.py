@@ -205,7 +205,8 @@ class PolicyEntry:
     bound
         Name of the tightest benchmark that is a valid bound for this policy.
     guarantee
-        Proven ratio of the expected value to the reference bound, where a theorem gives one.
+        Proven ratio of the expected value to a bound, where a theorem gives one.
+    guarantee_of
     exact
         ``exact(instance, policy)`` returns the expected value without sampling, or None where that
         takes too long.
@@ -220,6 +221,10 @@ class PolicyEntry:
         Whether it was trained on instances.
     edition
         Whether it is as published, corrected or improved, or not from a paper.
+    guarantee_of
+        Name of the bound that `guarantee` is a share of, by default the reference bound.
+    follows
+        Name of the benchmark whose plan it follows.
     """
 
     name: str
@@ -234,6 +239,8 @@ class PolicyEntry:
     kind: Literal["causal", "hindsight"] = "causal"
     learned: bool = False
     edition: Literal["published", "improved", "own"] = "own"
+    guarantee_of: str = ""
+    follows: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)

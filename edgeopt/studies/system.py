@@ -101,7 +101,9 @@ class Offline:
     bounds
         Bounds by name; the first one is the reference bound.
     solve
-        ``solve(instance, **options)`` computes the reference bound with options of the user.
+        ``solve(instance, **options)`` computes a bound with options of the user.
+    solved
+        Name of the bound that `solve` computes, by default the reference bound.
     methods
         Values of the option ``method`` that `solve` takes.
     export
@@ -115,6 +117,7 @@ class Offline:
     methods: Sequence[str] = ()
     export: Callable[[Benchmark, Path], None] | None = None
     suffixes: Sequence[str] = ()
+    solved: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -15,6 +15,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.online.rescue.policies import RescuePolicy
 from edgeopt.online.rescue.rules import RoutedRule, ServerRule
+from edgeopt.online.rescue.safe import SafePolicy
 from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 
 if TYPE_CHECKING:
@@ -190,6 +191,8 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     >>> policy_value(tight(0.25), PickConfigs())
     1.0
     """
+    if isinstance(policy, SafePolicy):
+        return _value_by_state(instance, policy, limit)
     rule = _rule(instance, policy)
     if rule.guard is None and isinstance(rule, RoutedRule | ServerRule):
         return _routed_value(instance, rule)
@@ -223,6 +226,52 @@ def _rule(instance: RescueInstance, policy: RescuePolicy) -> Rule:
             "be evaluated exactly"
         )
     return policy.start(instance)
+
+
+def _value_by_state(instance: RescueInstance, policy: SafePolicy, limit: int) -> float:
+    """Follow the states in which servers are idle next; routed tasks leave them independent."""
+    rule, places = policy.start(instance)
+    if rule.routes is not None:
+        return float(rule.values.value[list(places)].sum())
+    states, profit = rule.states, 0.0
+    chances: dict[tuple[int, ...], float] = {places: 1.0}
+    for slot in range(instance.horizon):
+        reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
+        for step in _steps(instance, slot):
+            after: defaultdict[tuple[int, ...], float] = defaultdict(float)
+            for place, weight in chances.items():
+                left = weight
+                for p, j in step:
+                    gain, k, profile = max(
+                        (
+                            (rule.gain(slot, j, k, profile, n), -k, -profile)
+                            for k, n in enumerate(place)
+                            if states.slot[n] == slot
+                            for profile in range(instance.profiles)
+                        ),
+                        default=(0.0, 0, 0),
+                    )
+                    if gain <= 0.0:
+                        continue
+                    k, profile = -k, -profile
+                    left -= weight * p
+                    profit += weight * p * float(reward[j, k, profile])
+                    for d, q in enumerate(instance.duration[profile].tolist(), start=1):
+                        if q > 0:
+                            stop = int(states.following[place[k], d])
+                            after[(*place[:k], stop, *place[k + 1 :])] += weight * p * q
+                after[place] += left
+            chances = after
+        later: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        for place, weight in chances.items():
+            later[tuple(rule.waited(n, slot + 1) for n in place)] += weight
+        chances = later
+        if len(chances) > limit:
+            raise OptionError(
+                f"{policy.name}: more than {limit} joint states in slot {slot}; "
+                "simulate instead, or raise the limit"
+            )
+    return profit
 
 
 def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> float:

@@ -148,7 +148,7 @@ def swept(
     seeds
         Of the instances drawn at each place.
     **options
-        For :func:`simulated`: runs, seed, reading, bounded, joint.
+        For :func:`simulated`: runs, seed, reading, bounded, joint, bounds.
     """
     chosen = list(policies)
     return [
@@ -170,6 +170,7 @@ def simulated(
     reading: Callable[[Case], Mapping[str, Any]] | None = None,
     bounded: bool = True,
     joint: bool = False,
+    bounds: Sequence[str] = (),
 ) -> list[Cell]:
     """List one cell for each policy on an instance, or one for all of them.
 
@@ -197,6 +198,8 @@ def simulated(
     joint
         Whether one cell compares all policies, which then share their plans; `reading` returns
         lists with an entry per policy.
+    bounds
+        Names of bounds that `reading` needs besides those.
 
     Returns
     -------
@@ -230,7 +233,7 @@ def simulated(
             )
             for entry in group
         )
-        arguments = (system, spec, chosen, runs, seed, read, bounded)
+        arguments = (system, spec, chosen, runs, seed, read, bounded, tuple(bounds))
         listed.append(Cell(identity, _run_policies, arguments, about))
     return listed
 
@@ -250,9 +253,11 @@ def _run_policies(
     seed: int,
     reading: Callable[[Case], Mapping[str, Any]],
     bounded: bool,
+    more: Sequence[str],
 ) -> Mapping[str, Any]:
     record = find_system(system)
-    wanted = {record.offline.reference, *(entry.bound for entry in entries)}
+    wanted = {record.offline.reference, *more}
+    wanted |= {name for entry in entries for name in (entry.bound, entry.follows)}
     bounds = {
         name: replace(known, compute=partial(_bound, system, name, spec, bounded))
         for name, known in record.offline.bounds.items()

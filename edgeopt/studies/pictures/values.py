@@ -148,14 +148,18 @@ def _lines(case: Case) -> list[tuple[float, str, dict[str, Any]]]:
             }
             label = case.system.offline.bounds[name].label
             lines.append((scale * benchmark.bound / reference_bound, label, look))
-    guaranteed: dict[float, list[str]] = {}
+    guaranteed: dict[tuple[float, str], list[str]] = {}
     for entry in case.entries.values():
         if entry.guarantee is not None:
-            guaranteed.setdefault(entry.guarantee, []).append(entry.title)
-    for ratio, names in guaranteed.items():
-        label = f"guarantee of {case.objective.ratio(ratio)}: {'; '.join(names)}"
+            of = entry.guarantee_of or case.system.offline.reference
+            guaranteed.setdefault((entry.guarantee, of), []).append(entry.title)
+    for (ratio, of), names in guaranteed.items():
+        against = case.objective.against(ratio, case.system.offline.bounds[of].label)
+        label = f"guarantee of {against}: {'; '.join(names)}"
         look = {"color": "#d55e00", "linestyle": _STYLES[0], "linewidth": 1.8}
-        lines.append((scale * ratio, label, look))
+        if reference_bound > 0:
+            place = scale * ratio * case.benchmarks[of].bound / reference_bound
+            lines.append((place, label, look))
     return lines
 
 

@@ -11,6 +11,7 @@ from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
+from edgeopt.studies.rescue.policies import PLAIN
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
@@ -123,13 +124,13 @@ def _baseline(case: Case) -> NDArray[np.float64]:
     """Value of every server idle at the start of each slot, shape [K, T+1]."""
     from edgeopt.online.rescue import value_functions
 
-    return np.asarray(value_functions(case.instance, case.benchmark.plan.y)[1])
+    return np.asarray(value_functions(case.instance, case.benchmarks[PLAIN].plan.y)[1])
 
 
 def _values_title(case: Case) -> str:
     total = _baseline(case)[:, 0].sum()
-    bound = case.benchmark.bound
-    share = f", {percent(total / bound)} of {case.label}" if bound > 0 else ""
+    bound, label = case.benchmarks[PLAIN].bound, case.system.offline.bounds[PLAIN].label
+    share = f", {percent(total / bound)} of {label}" if bound > 0 else ""
     return f"At the start, all servers together are worth {number(total, 4)} to RESCUE{share}"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.errors import OptionError
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
+from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
+ONLINE, PLAIN, SAFE, FREE = "safe", "lp", "lp_safe", "lp_free"
 """Names of the benchmarks."""
 
 METHODS = ("auto", "direct", "columns", "structured")
@@ -33,6 +34,27 @@ def _safe(instance: RescueInstance) -> Benchmark:
     return solve(instance, forbid_unsafe=True)
 
 
+def _online(instance: RescueInstance) -> Benchmark:
+    """Bound safe policies; `value` is what RESCUE by state earns, exactly."""
+    from edgeopt.models.rescue import safe_bound, solve_p1_lp
+    from edgeopt.online.rescue import SafeRescue
+    from edgeopt.solvers.tolerance import relative_gap
+
+    plan = solve_p1_lp(instance, forbid_unsafe=True)
+    found = safe_bound(instance, plan=plan)
+    rule, places = SafeRescue(plan=plan).start(instance)
+    value = float(rule.values.value[list(places)].sum())
+    return Benchmark(
+        value=value,
+        bound=found.value,
+        gap=relative_gap(value, found.value),
+        seconds=found.seconds,
+        solver="subgradient of prices",
+        status=f"{plural(found.steps, 'price')} tried on {plural(found.states.count, 'state')}",
+        plan=found,
+    )
+
+
 def _free(instance: RescueInstance) -> Benchmark:
     from edgeopt.instances.rescue import ReservedTasks
 
@@ -41,7 +63,7 @@ def _free(instance: RescueInstance) -> Benchmark:
 
 def bound_of(policy: Any) -> str:
     """Name the benchmark that bounds a policy: the safe one only if it says that it is guarded."""
-    return SAFE if getattr(policy, "guarded", False) else FREE
+    return ONLINE if getattr(policy, "guarded", False) else FREE
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
@@ -78,6 +100,12 @@ def export(benchmark: Benchmark, path: Path) -> None:
 
 
 BENCHMARKS = {
+    ONLINE: BenchmarkEntry(
+        "BOUND(safe)",
+        "the expected profit of every policy that never lets a reserved task fail and does not "
+        "know the future",
+        _online,
+    ),
     PLAIN: BenchmarkEntry(
         "OPT(LP)",
         "the expected profit of every policy that meets all reserved tasks; a policy that lets "
@@ -86,7 +114,8 @@ BENCHMARKS = {
     ),
     SAFE: BenchmarkEntry(
         "OPT(LP), safe cells",
-        "the expected profit of every policy that never lets a reserved task fail",
+        "the expected profit of every policy that never lets a reserved task fail, even if it knew "
+        "all arrivals",
         _safe,
     ),
     FREE: BenchmarkEntry(
@@ -160,13 +189,42 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
         make=make,
         variant="guarded" if guarded else "unguarded",
         edition="published" if published else "improved",
-        bound=SAFE if guarded else FREE,
+        bound=ONLINE if guarded else FREE,
         guarantee=0.5 if name in _HALF and not guarded else None,
+        guarantee_of=PLAIN,
+        follows=(SAFE if guarded else PLAIN) if planned else "",
         exact=_exact if name in _SERVER_BY_SERVER and not guarded else _exact_within_limit,
     )
 
 
+def _by_state(kind: str, _instance: RescueInstance, benchmarks: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online import rescue
+
+    return getattr(rescue, kind)(plan=benchmarks[SAFE].plan)
+
+
+def _by_price(kind: str, _instance: RescueInstance, benchmarks: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online import rescue
+
+    return getattr(rescue, kind)(bound=benchmarks[ONLINE].plan)
+
+
+_BY_STATE = tuple(
+    PolicyEntry(
+        name, title, partial(make, kind), "guarded", bound=ONLINE,
+        exact=_exact if kind == "SafeRescue" else _exact_within_limit, follows=follows,
+    )
+    for name, title, kind, make, follows in (
+        ("offers", "Competing offers", "CompetingOffers", _by_price, ONLINE),
+        ("price", "Price-greedy", "PriceGreedy", _by_price, ONLINE),
+        ("rescueplus+state", "RESCUE+ by state", "SafeRescuePlus", _by_state, SAFE),
+        ("rescue+state", "RESCUE by state", "SafeRescue", _by_state, SAFE),
+    )
+)  # fmt: skip
+"""Policies that know what reserved work leaves of every server, the recommended one first."""
+
 POLICIES = (
+    *_BY_STATE,
     *(_entry(*group, guarded=False) for group in _GROUPS),
     *(_entry(*group, guarded=True) for group in _GROUPS),
     PolicyEntry(
@@ -175,7 +233,8 @@ POLICIES = (
         variant="guarded",
         make=partial(_planned, "RescuePlus", True, price_reserved=True),
         edition="improved",
-        bound=SAFE,
+        bound=ONLINE,
+        follows=SAFE,
         default=False,
     ),
 )

@@ -20,6 +20,7 @@ from edgeopt.studies.rescue.policies import (
     BENCHMARKS,
     FREE,
     METHODS,
+    ONLINE,
     PLAIN,
     SAFE,
     bound_of,
@@ -63,33 +64,37 @@ def _random_small(seed: int) -> RescueInstance:
 
 def _notes(case: Case) -> list[str]:
     """Say which bound is valid for which policy, and which policies have a guarantee."""
-    safe, free, plain = (
-        case.benchmarks[name] for name in (SAFE, FREE, case.system.offline.reference)
-    )
+    online, safe, free, plain = (case.benchmarks[name] for name in (ONLINE, SAFE, FREE, PLAIN))
+    labels = {name: entry.label for name, entry in case.system.offline.bounds.items()}
     said = []
     if len(case.instance.reserved):
         said += [
             "Policies come in two variants. A guarded policy starts a run only if every reserved "
             "task can still finish in time, however long the run takes. An unguarded policy starts "
             "runs on any idle server, and reserved tasks may fail.",
-            f"{case.label} meets all reserved tasks, so it does not bound a policy that lets some "
-            "fail: the ratio of such a policy only serves comparison and can exceed 100 %. The "
-            "column “share of own bound” divides by a bound that is valid for the row: for "
-            f"unguarded policies, the same program without reserved tasks "
-            f"({number(free.value, 5)}); for guarded policies, the program restricted to runs that "
-            f"a guard can allow ({number(safe.value, 5)}, "
-            f"{percent(safe.value / plain.value if plain.value > 0 else float('nan'))} of "
-            f"{case.label}).",
+            f"{case.label} bounds every policy that never lets a reserved task fail and does not "
+            "know the future, not one that lets some fail: the ratio of such a policy only serves "
+            "comparison and can exceed 100 %. The column “share of own bound” divides by a bound "
+            "that is valid for the row: for unguarded policies, the linear program without "
+            f"reserved tasks ({number(free.bound, 5)}). What safe policies could earn at most if "
+            f"they knew all arrivals is {labels[SAFE]} ({number(safe.bound, 5)}); {labels[PLAIN]} "
+            f"({number(plain.bound, 5)}) serves reserved tasks in expectation only. {case.label} "
+            f"is {percent(_share(online.bound, safe.bound))} of the former and "
+            f"{percent(_share(online.bound, plain.bound))} of the latter.",
         ]
     proven = [entry.title for entry in case.entries.values() if entry.guarantee is not None]
     if proven:
         said.append(
             f"{listed(proven)} {'is' if len(proven) == 1 else 'are'} proven to earn at least half "
-            f"of {case.label}; their decisions ignore reserved work. No policy that meets every "
+            f"of {labels[PLAIN]}; their decisions ignore reserved work. No policy that meets every "
             "reserved task has such a guarantee: on some instances, all of them earn almost "
-            f"nothing of {case.label}."
+            f"nothing of {labels[PLAIN]}."
         )
     return said + _simulation_against_exact(case)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else float("nan")
 
 
 def _simulation_against_exact(case: Case) -> list[str]:
@@ -155,7 +160,9 @@ SYSTEM = System(
     constraint=Constraint(
         "reserved task", count=lambda instance: len(instance.reserved), verb=("fails", "failed")
     ),
-    offline=Offline(BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES),
+    offline=Offline(
+        BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES, solved=PLAIN
+    ),
     policies=Policies(
         Named(registry.POLICIES, "rescue"),
         environment=on("edgeopt.online.rescue", "RescueEnvironment"),

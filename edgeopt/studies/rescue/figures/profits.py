@@ -24,6 +24,7 @@ from edgeopt.studies.figures.drawing import curves
 from edgeopt.studies.figures.reading import by, overall, span, unrolled, where
 from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.rescue.pictures import utilisation
+from edgeopt.studies.rescue.policies import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,9 @@ _GROUPS: Final = {
     "random": "Random",
 }
 """Methods and their names, in the order drawn."""
+
+OWN: Final = {"offers": "Competing offers (ours)"}
+"""Methods that exist guarded only."""
 
 QUICK: Final[dict[str, Any]] = {
     "servers": 3, "devices": 6, "profiles": 3, "horizon": 40, "reserved": 8, "longest": 8,
@@ -108,7 +112,7 @@ def _cells(
         for one in over or [{}]
         for cell in swept(
             "rescue", partial(_spec, quick), policies, one, range(3 if quick else draws),
-            runs=20 if quick else 200, reading=reading, joint=True,
+            runs=20 if quick else 200, reading=reading, joint=True, bounds=(PLAIN,),
         )
     ]  # fmt: skip
 
@@ -142,7 +146,8 @@ _SO_FAR: Final = ("utilisation", "earned")
 def so_far(case: Case) -> dict[str, list[Any]]:
     """Return utilisation and profit up to each slot, the latter as a share of OPT(LP)."""
     runs: list[Any] = list(case.trajectories.values())
-    earned = [np.cumsum(run.reward, axis=1).mean(axis=0) / case.benchmark.bound for run in runs]
+    bound = case.benchmarks[PLAIN].bound
+    earned = [np.cumsum(run.reward, axis=1).mean(axis=0) / bound for run in runs]
     return {
         "utilisation": [utilisation(case.instance, run).mean(axis=0).tolist() for run in runs],
         "earned": [one.tolist() for one in earned],
@@ -187,14 +192,16 @@ _FIGURE_5: Final = PaperFigure(
 )  # fmt: skip
 
 _METRICS: Final = {
-    "profit": "value", "bound": "bound", "ratio": "ratio", "own_ratio": "bound_ratio",
+    "profit": "value", "bound": "bound", "safe": "safe", "ratio": "ratio",
+    "own_ratio": "bound_ratio",
     "failed": "violated_share", "utilisation": "utilisation",
 }  # fmt: skip
 """Metrics and their columns in the table of a study."""
 
 _COLUMNS: Final = {
     "sweep": "Swept", "place": "Value", "policy": "Policy", "profit": "Expected profit",
-    "bound": "OPT(LP)", "ratio": "Share of OPT(LP)", "own_ratio": "Share of own bound",
+    "bound": "OPT(LP)", "safe": "BOUND(safe)", "ratio": "Share of OPT(LP)",
+    "own_ratio": "Share of own bound",
     "lead": "Above the best baseline", "failed": "Reserved tasks failed",
     "utilisation": "Utilisation",
 }  # fmt: skip
@@ -202,7 +209,9 @@ _COLUMNS: Final = {
 
 def profits(case: Case) -> dict[str, list[float]]:
     """Return the metrics of each policy of a case."""
-    table = case.table.assign(bound=case.benchmark.bound)
+    plain = case.benchmarks[PLAIN].bound
+    ratio = case.table["value"] / plain if plain > 0 else np.nan
+    table = case.table.assign(bound=plain, safe=case.benchmark.bound, ratio=ratio)
     return {name: table[column].tolist() for name, column in _METRICS.items()}
 
 
@@ -212,7 +221,7 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
     places = ["sweep", "place"]
     long = unrolled(table, ["policy", *_METRICS], keep=[*places, "instance"])
-    guarded = long["policy"].str.endswith(VARIANTS["guarded"])
+    guarded = long["policy"].str.endswith(VARIANTS["guarded"]) | long["policy"].isin(OWN)
     long["variant"] = np.where(guarded, "guarded", "unguarded")
     long["group"] = long["policy"].str.removesuffix(VARIANTS["guarded"])
     parts = []
@@ -232,25 +241,31 @@ def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
     """Draw profits over the swept parameters, unguarded above, guarded below."""
     figure = blank(height=5.6)
     panels = figure.subplots(len(VARIANTS), len(sweeps), squeeze=False, sharex="col", sharey="row")
-    marks = dict(zip(_GROUPS, "oPsD^vX", strict=True))
+    groups = _GROUPS | OWN
+    marks = dict(zip(groups, "oPsD^vX*", strict=True))
     for (line, variant), (column, name) in product(enumerate(VARIANTS), enumerate(sweeps)):
         axes, sweep = panels[line, column], _SWEEPS[name]
         own = where(rows, sweep=name, variant=variant)
         x = [sweep.shown(place) for place in own["place"].unique()]
         joined: dict[str, Any] = {"linestyle": "none"} if sweep.names else {}
-        for group, shade in colours(_GROUPS).items():
-            axes.plot(x, where(own, group=group)["profit"], marker=marks[group], markersize=4,
-                      linewidth=1.3, color=shade, label=_GROUPS[group], **joined)  # fmt: skip
-        bound: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
-        axes.plot(x, where(own, group="rescue")["bound"], color=INK, label="OPT(LP)",
-                  **(joined | {"marker": "_", "markersize": 20} if joined else bound))  # fmt: skip
+        for group, shade in colours(groups).items():
+            if group in _GROUPS or variant == "guarded":
+                axes.plot(x, where(own, group=group)["profit"], marker=marks[group], markersize=4,
+                          linewidth=1.3, color=shade, label=groups[group], **joined)  # fmt: skip
+        bounds = {"bound": "OPT(LP)"} | ({"safe": "BOUND(safe)"} if variant == "guarded" else {})
+        for (column_of, label), style in zip(bounds.items(), ((4, 2), (1, 1)), strict=False):
+            look: dict[str, Any] = {"linestyle": (0, style), "linewidth": 1.1}
+            if joined:
+                look = joined | {"marker": "_" if column_of == "bound" else "x", "markersize": 20}
+            y = where(own, group="rescue")[column_of]
+            axes.plot(x, y, color=INK, label=label, **look)
         axes.set_xticks(x)
         axes.margins(x=0.25 if joined else 0.05)
         panels[-1, column].set_xlabel(sweep.title)
         panels[line, 0].set_ylabel(f"expected profit,\n{variant}")
     for axes in panels[:, 0]:
         axes.set_ylim(bottom=0)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
+    handles, labels = panels[-1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
     return figure
 
@@ -267,7 +282,7 @@ def _figure(
     published: Sequence[Published],
     more: Sequence[str] = (),
 ) -> PaperFigure:
-    every = [f"{name}{ending}" for ending in VARIANTS.values() for name in _GROUPS]
+    every = [f"{name}{ending}" for ending in VARIANTS.values() for name in _GROUPS] + [*OWN]
     return PaperFigure(
         number=number,
         title=f"expected profit {title}",
@@ -296,7 +311,8 @@ def _figure(
             "number of runs.",
         ],
         caption="All policies have the same drawn instances. Above, reserved tasks may fail, and "
-        "OPT(LP), which serves them all, is no bound. Below, none fails.",
+        "OPT(LP), which serves them all, is no bound. Below, none fails, and BOUND(safe) bounds "
+        "all policies.",
     )  # fmt: skip
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-ENTRIES: Final = 10_000_000
-"""Most pairs of states of two servers."""
+ENTRIES: Final = 500_000
+"""Most pairs of states of two servers: each price takes about a second for as many."""
 
 
 class PairTables(NamedTuple):
@@ -77,9 +77,7 @@ class Pair(NamedTuple):
 @compiled
 def _after(chain: Chain, start: int, stop: int, n: int, slots: int) -> int:
     """Return the state after waiting or a run, counted from the first of its server."""
-    if chain.slot[start + n] + max(slots, 1) >= chain.arrival.shape[0]:
-        return stop - start
-    return int(chain.following[start + n, slots] - start)
+    return int(min(chain.following[start + n, slots], stop) - start)
 
 
 @compiled

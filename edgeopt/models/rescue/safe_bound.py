@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 STEPS: Final = 400
 """Steps of the descent by default."""
+
+PAIR_STEPS: Final = 60
+"""Steps of the descent for pairs of servers, which begins where that for single ones ended."""
 
 _LENGTH: Final = 0.03  # first step length, in terms of the bound over the squared subgradient
 _SHORTER: Final = 0.6  # by which steps shrink without progress
@@ -115,8 +119,9 @@ def safe_bound(
         prices; solved if None.
     pairs
         Whether pairs of servers share tasks exactly: tighter by a few per cent, and slower by the
-        number of states of a server. All pairings are tried for up to four servers, neighbours are
-        paired beyond. States are rounded where a table would have more than ten million entries.
+        number of states of a server. Up to four servers are paired in the way that gives the least
+        bound at the prices found for single ones, more of them by neighbours. States are rounded
+        where a table over two servers would have more than half a million entries.
     steps
         Prices to try at most.
     grid
@@ -163,20 +168,25 @@ def safe_bound(
         best = _least(single, _first_prices(instance, plan, chain), chain, steps)
     groups: Groups = tuple((server,) for server in range(instance.servers))
     if pairs and instance.servers > 1:
+        if instance.arrivals != "exclusive":
+            raise OptionError("pairs of servers need exclusive arrivals")
         tables = PairTables.of(instance, states)
-        found = []
-        for pairing in _pairings(instance.servers):
 
-            def paired(price: Floats, pairing: Groups = pairing) -> _Point:
-                nonlocal priced
-                priced += 1
-                parts, use = pair_values(tables, pairing, price)
-                value = float(parts.sum() + (chain.arrival * price).sum())
-                return _Point(value, price, parts, use)
+        def paired(price: Floats, pairing: Groups) -> _Point:
+            nonlocal priced
+            priced += 1
+            parts, use = pair_values(tables, pairing, price)
+            value = float(parts.sum() + (chain.arrival * price).sum())
+            return _Point(value, price, parts, use)
 
-            start = best.price if len(pairing) > 1 else np.zeros_like(best.price)
-            found.append((_least(paired, start, chain, steps if len(pairing) > 1 else 1), pairing))
-        lowest, pairing = min(found, key=lambda one: one[0].value)
+        ways = list(_pairings(instance.servers))
+        if instance.servers == 2:  # all share tasks exactly, nothing is to be priced
+            pairing, lowest = ways[0], paired(np.zeros_like(best.price), ways[0])
+        else:
+            first = [paired(best.price, one).value for one in ways] if len(ways) > 1 else [0.0]
+            pairing = ways[int(np.argmin(first))]
+            evaluate = partial(paired, pairing=pairing)
+            lowest = _least(evaluate, best.price, chain, min(steps, PAIR_STEPS), 0.3)
         if lowest.value < best.value:
             best, groups = lowest, pairing
     seconds = time.perf_counter() - began
@@ -193,10 +203,19 @@ def _first_prices(instance: RescueInstance, plan: P1Solution | None, chain: Chai
     return np.maximum(plan.duals.arrival, 0.0)
 
 
-def _least(evaluate: Callable[[Floats], _Point], price: Floats, chain: Chain, steps: int) -> _Point:
-    """Go down the subgradient from some prices, and return the best point seen."""
+def _least(
+    evaluate: Callable[[Floats], _Point],
+    price: Floats,
+    chain: Chain,
+    steps: int,
+    theta: float = 1.0,
+) -> _Point:
+    """Go down the subgradient from some prices, and return the best point seen.
+
+    The first step is `theta` times that of a start from multipliers of the linear program.
+    """
     best = point = evaluate(price)
-    theta, waiting = 1.0, 0
+    waiting = 0
     for _ in range(steps - 1):
         slope = chain.arrival - point.use
         slope[(point.price <= 0.0) & (slope > 0.0)] = 0.0

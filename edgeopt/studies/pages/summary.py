@@ -153,29 +153,31 @@ def lead(case: Case) -> str:
         return f"{ONLY_HINDSIGHT}: they know the future, and none is called best."
     if not isfinite(best["value"]):
         return f"No policy has a {case.objective.name} in every run."
+    level = ""
+    second = None if kept is None else _runner_up(case, kept)
+    if second is not None and not second.resolved:
+        level = f" Its lead over {second.title} is {UNRESOLVED}."
     if kept is not None and kept["policy"] == best["policy"]:
-        second = _runner_up(case, kept)
-        level = ""
-        if second is not None and not second.resolved:
-            level = f" Its lead over {second.title} is {UNRESOLVED}."
         keeps = f"; it {_keeps(case)}" if case.constraints else ""
-        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}.{level}"
+        return f"{case.title(kept)} is best with {_reach(case, kept, ends=True)}{keeps}.{level}"
     price = (
         f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
         f"{plural(case.constraints, case.constraint.name)} per run"
     )
     if case.constraint.soft:
-        said = f"{case.title(best)} is best with {_reach(case, best)}; {price}."
+        said = f"{case.title(best)} is best with {_reach(case, best, ends=True)}; {price}."
         if kept is None:
             return f"{said} Every policy {case.constraint.verb[0]} some."
         return f"{said} {case.title(kept)} is the best that {_keeps(case)}: {_reach(case, kept)}."
     if kept is None:
         return (
-            f"{case.title(best)} has the best {case.objective.name}: {_reach(case, best)}, but "
-            f"{price}. Every policy {case.constraint.verb[0]} some."
+            f"{case.title(best)} has the best {case.objective.name}: "
+            f"{_reach(case, best, ends=True)}, but {price}. "
+            f"Every policy {case.constraint.verb[0]} some."
         )
     return (
-        f"{case.title(kept)} is the best policy that {_keeps(case)}: {_reach(case, kept)}. "
+        f"{case.title(kept)} is the best policy that {_keeps(case)}: "
+        f"{_reach(case, kept, ends=True)}.{level} "
         f"{case.title(best)} has {_reach(case, best)}, but {price}."
     )
 
@@ -184,8 +186,11 @@ def _keeps(case: Case) -> str:
     return f"{case.constraint.verb[0]} no {case.constraint.name} in any run"
 
 
-def _reach(case: Case, row: pd.Series) -> str:
-    """Write a value and its ratio: a share of a profit's bound, a distance above a cost's."""
+def _reach(case: Case, row: pd.Series, *, ends: bool = False) -> str:
+    """Write a value and its ratio, with its ends if wanted.
+
+    The ratio is a share of a profit's bound, or a distance above a cost's.
+    """
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = f"a {case.objective.name} of {case.objective.amount(row['value'])}{per_run}"
     reached = [
@@ -193,7 +198,10 @@ def _reach(case: Case, row: pd.Series) -> str:
         for ratio, label in [(float(row["ratio"]), case.label), *_of_scenarios(case, row)]
         if isfinite(ratio)
     ]
-    return f"{said}, {' and '.join(reached)}" if reached else said
+    if not reached:
+        return said
+    beside = f" ({ends_said(case, row)})" if ends and isfinite(row["ratio"]) else ""
+    return f"{said}, {' and '.join([reached[0] + beside, *reached[1:]])}"
 
 
 def _distance(case: Case, ratio: float, label: str) -> str:

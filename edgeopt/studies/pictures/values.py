@@ -155,7 +155,7 @@ def _lines(case: Case) -> list[tuple[float, str, dict[str, Any]]]:
             guaranteed.setdefault((entry.guarantee, of), []).append(entry.title)
     for (ratio, of), names in guaranteed.items():
         against = case.objective.against(ratio, case.system.offline.bounds[of].label)
-        label = f"guarantee of {against}: {'; '.join(names)}"
+        label = f"guarantee of {against}:\n{'; '.join(names)}"
         look = {"color": "#d55e00", "linestyle": _STYLES[0], "linewidth": 1.8}
         if reference_bound > 0:
             place = scale * ratio * case.benchmarks[of].bound / reference_bound

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from edgeopt.instances.edf import ROUNDING
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
+from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, portion
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.rescue.policies import PLAIN
@@ -25,6 +25,57 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Most servers in a picture."""
+
+
+def _safety_title(case: Case) -> str:
+    kept, best = case.best(kept=True), case.best()
+    if best is None:
+        return ONLY_HINDSIGHT
+    name = case.constraint.name
+    if kept is None:
+        return f"Every policy lets some {name}s fail"
+    if kept["policy"] == best["policy"]:
+        return f"No policy that lets {name}s fail earns more than {case.title(kept)}"
+    return (
+        f"Safety costs {percent(1 - kept['value'] / best['value'], 0)} of the profit of "
+        f"{case.title(best)}, with which {portion(best['violated_share'], 0)} of the {name}s fail"
+    )
+
+
+def _safety_draw(case: Case) -> Figure:
+    figure = blank(height=3.4)
+    axes = figure.subplots()
+    groups: dict[str, list[Any]] = {}
+    for row in case.table[case.table["kind"] == "causal"].to_dict("records"):
+        groups.setdefault(case.entries[row["policy"]].group, []).append(row)
+    for own in groups.values():
+        points = sorted((100 * row["violated_share"], row["value"]) for row in own)
+        axes.plot(*zip(*points, strict=True), "-o", color=MUTED, alpha=0.6, markersize=4)
+    for row, shade in ((case.best(), _RESERVED), (case.best(kept=True), _ARRIVAL)):
+        if row is not None:
+            x, y = 100 * row["violated_share"], row["value"]
+            axes.plot(x, y, "o", color=shade, markersize=7, label=case.title(row))
+    axes.plot([], [], "-o", color=MUTED, alpha=0.6, markersize=4, label="other methods")
+    if case.benchmark.bound > 0:
+        look = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+        axes.axhline(case.benchmark.bound, label=f"{case.label}, for safe policies", **look)
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=-2)
+    axes.set_xlabel(f"{case.constraint.name}s that fail (%)")
+    axes.set_ylabel("mean profit per run")
+    handles, labels = axes.get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
+    figure.legend(named.values(), named, loc="outside lower center", ncols=2)
+    return figure
+
+
+SAFETY = Picture(
+    "safety",
+    _safety_title,
+    _safety_draw,
+    "Mean profit of a run over the share of reserved tasks that fail in it; lines join a method "
+    "with the guard, on the left edge, and without it.",
+)
 
 _ARRIVAL, _CAPACITY, _RESERVED = "#0072b2", "#009e73", "#e69f00"
 

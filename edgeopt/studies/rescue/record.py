@@ -15,7 +15,14 @@ from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.rescue.gantt import GANTT
-from edgeopt.studies.rescue.pictures import INSTANCE, UTILISATION, UTILISATION_OVER_TIME, VALUES
+from edgeopt.studies.rescue.held_out import HELD_OUT
+from edgeopt.studies.rescue.pictures import (
+    INSTANCE,
+    SAFETY,
+    UTILISATION,
+    UTILISATION_OVER_TIME,
+    VALUES,
+)
 from edgeopt.studies.rescue.policies import (
     BENCHMARKS,
     FREE,
@@ -173,7 +180,8 @@ SYSTEM = System(
     figures=Named(registry.FIGURES, "rescue"),
     reporting=Reporting(
         metrics=(UTILISATION,),
-        pictures=(RATIOS, GANTT, VALUE_OVER_TIME, UTILISATION_OVER_TIME, VALUES, INSTANCE),
+        pictures=(SAFETY, RATIOS, GANTT, VALUE_OVER_TIME, UTILISATION_OVER_TIME, VALUES, INSTANCE),
         notes=_notes,
     ),
+    releases=(HELD_OUT,),
 )

@@ -16,7 +16,7 @@ from edgeopt.studies import registry, study
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.gantt import failed_tasks, stretches
 from edgeopt.studies.rescue.pictures import utilisation
-from edgeopt.studies.rescue.policies import FREE, PLAIN, SAFE, export, solve
+from edgeopt.studies.rescue.policies import FREE, ONLINE, PLAIN, SAFE, export, solve
 from tests.studies.test_page import assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies import Case, Study
 
+BY_STATE = ["Competing offers", "Price-greedy", "RESCUE+ by state", "RESCUE by state"]
 GROUPS = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
 
 
@@ -44,11 +45,11 @@ def case(busy: Study) -> Case:
     return busy.cases[0]
 
 
-def test_seven_policies_with_and_without_the_guard(case: Case) -> None:
+def test_policies_by_state_and_seven_with_and_without_the_guard(case: Case) -> None:
     table = case.table
-    for variant, bound in (("unguarded", FREE), ("guarded", SAFE)):
+    for variant, bound, more in (("unguarded", FREE, []), ("guarded", ONLINE, BY_STATE)):
         rows = table[table["variant"] == variant]
-        assert list(rows["group"]) == GROUPS
+        assert list(rows["group"]) == more + GROUPS
         assert (rows["bound"] == bound).all()
     assert "rescueplus+guard+price" in [entry.name for entry in registry.choose(SYSTEM, "*")]
 
@@ -56,7 +57,8 @@ def test_seven_policies_with_and_without_the_guard(case: Case) -> None:
 def test_no_share_of_a_valid_bound_is_above_one(case: Case) -> None:
     table = case.table
     assert (table["bound_ratio_low"] <= 1).all()
-    values = {name: benchmark.value for name, benchmark in case.benchmarks.items()}
+    values = {name: benchmark.bound for name, benchmark in case.benchmarks.items()}
+    assert values[ONLINE] <= values[SAFE] * (1 + 1e-6)
     assert values[SAFE] <= values[PLAIN] * (1 + 1e-6)
     assert values[PLAIN] <= values[FREE] * (1 + 1e-6)
 
@@ -78,8 +80,8 @@ def test_policies_are_compared_with_rescue_of_their_own_kind(case: Case) -> None
 
 def test_simulation_agrees_with_exact_expectations(case: Case) -> None:
     known = case.table[case.table["value_exact"].notna()]
-    assert {"rescue", "sumita"} <= set(known["policy"])
-    # Five standard errors: a chance below 1e-6 for each of at most fourteen policies.
+    assert {"rescue", "sumita", "rescue+state"} <= set(known["policy"])
+    # Five standard errors: a chance below 1e-6 for each of at most eighteen policies.
     assert ((known["value"] - known["value_exact"]).abs() <= 5 * known["value_se"] + 1e-9).all()
 
 
@@ -142,9 +144,13 @@ def test_page_has_notes_findings_and_claims(busy: Study, tmp_path: Path) -> None
     page = busy.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
     assert (
-        "OPT(LP) meets all reserved tasks, so it does not bound a policy that lets some fail"
-        in text
+        "BOUND(safe) bounds every policy that never lets a reserved task fail and does not know "
+        "the future, not one that lets some fail" in text
     )
+    kept = r"is the best policy that fails no reserved task in any run: a profit of [\d.]+ per run"
+    assert re.search(kept + r", [\d.]+\s% of BOUND\(safe\) \(95\s% interval [\d.]+ to ", text)
+    assert SYSTEM.reporting.pictures[0].name == "safety"
+    assert re.search(r"Safety costs \d+\s% of the profit of .*?, with which \d+\s% of", text)
     assert "RESCUE (unguarded) and RESCUE+ (unguarded) are proven to earn at least half" in text
     assert "every guarded policy fails none in any run" in text
     assert "rescue.theorem1" in text
@@ -154,7 +160,9 @@ def test_page_has_notes_findings_and_claims(busy: Study, tmp_path: Path) -> None
 def test_without_reserved_tasks_nothing_is_said_of_them() -> None:
     result = study({"tight": tight(0.25)}, ["rescue", "rescueplus"], runs=30)
     case = result.cases[0]
-    assert case.benchmark.value == pytest.approx(1.75)
+    assert case.benchmarks[PLAIN].value == pytest.approx(1.75)
+    title = SYSTEM.reporting.pictures[0].title(case)
+    assert title == "There is no reserved task: safety costs nothing"
     assert case.table["violated_share"].isna().all()
     assert case.table["value_exact"].to_numpy() == pytest.approx([1.0, 1.0])
     assert not any("guarded policy" in note for note in SYSTEM.reporting.notes(case))
@@ -190,7 +198,8 @@ def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
     worthless = instance().replace(profit=np.zeros((1, 1, 1, 1, 1)))
     case = study({"worthless": worthless}, ["rescue", "random", "srs+guard"], runs=5).cases[0]
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
-    assert titles["ratios"] == "OPT(LP) is 0: there is nothing to compare with"
+    assert titles["ratios"] == "BOUND(safe) is 0: there is nothing to compare with"
+    assert "costs" not in titles["safety"]
     assert titles["value_over_time"] == "No policy earns any profit"
     assert "earns more" not in titles["utilisation_over_time"]
     for picture in SYSTEM.reporting.pictures:

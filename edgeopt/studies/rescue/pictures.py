@@ -32,14 +32,21 @@ def _safety_title(case: Case) -> str:
     if best is None:
         return ONLY_HINDSIGHT
     name = case.constraint.name
+    if not case.constraints:
+        return f"There is no {name}: safety costs nothing"
     if kept is None:
         return f"Every policy lets some {name}s fail"
-    if kept["policy"] == best["policy"]:
+    if not best["value"] > kept["value"]:
         return f"No policy that lets {name}s fail earns more than {case.title(kept)}"
     return (
         f"Safety costs {percent(1 - kept['value'] / best['value'], 0)} of the profit of "
         f"{case.title(best)}, with which {portion(best['violated_share'], 0)} of the {name}s fail"
     )
+
+
+def _failing(case: Case, row: Any) -> float:
+    """Return the share of reserved tasks that fail, in per cent; 0 where there are none."""
+    return 100.0 * float(row["violated_share"]) if case.constraints else 0.0
 
 
 def _safety_draw(case: Case) -> Figure:
@@ -49,16 +56,22 @@ def _safety_draw(case: Case) -> Figure:
     for row in case.table[case.table["kind"] == "causal"].to_dict("records"):
         groups.setdefault(case.entries[row["policy"]].group, []).append(row)
     for own in groups.values():
-        points = sorted((100 * row["violated_share"], row["value"]) for row in own)
+        points = sorted((_failing(case, row), row["value"]) for row in own)
         axes.plot(*zip(*points, strict=True), "-o", color=MUTED, alpha=0.6, markersize=4)
     for row, shade in ((case.best(), _RESERVED), (case.best(kept=True), _ARRIVAL)):
         if row is not None:
-            x, y = 100 * row["violated_share"], row["value"]
-            axes.plot(x, y, "o", color=shade, markersize=7, label=case.title(row))
+            axes.plot(
+                _failing(case, row),
+                row["value"],
+                "o",
+                color=shade,
+                markersize=7,
+                label=case.title(row),
+            )
     axes.plot([], [], "-o", color=MUTED, alpha=0.6, markersize=4, label="other methods")
     if case.benchmark.bound > 0:
-        look = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
-        axes.axhline(case.benchmark.bound, label=f"{case.label}, for safe policies", **look)
+        line = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+        axes.axhline(case.benchmark.bound, label=f"{case.label}, for safe policies", **line)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=-2)
     axes.set_xlabel(f"{case.constraint.name}s that fail (%)")

@@ -18,7 +18,7 @@ from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
 from edgeopt.options import check_kind, check_real, check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from edgeopt.models.rescue import P1Solution
     from edgeopt.online.rescue.environment import Arrival, FinishedRun
     from edgeopt.online.rescue.kernel import RescueKernel
+    from edgeopt.online.rescue.rules import Law
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -51,21 +52,57 @@ class SafeRule:
 
     def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
         """Answer an arrival; idle servers are in these states."""
-        slot, device = arrival.slot, arrival.device
-        cells: list[tuple[int, int]]
-        if self.routes is None:
-            free = np.flatnonzero(arrival.idle).tolist()
-            cells = [(server, profile) for server in free for profile in range(self.profiles)]
-        else:
+        slot, device, cells = arrival.slot, arrival.device, self._cells
+        if self.routes is not None:
             route = self.routes.draw(slot * self.devices + device, arrival.coin)
-            cell = None if route is None else int(self.routes.cell[route])
-            cells = [] if cell is None else [divmod(cell, self.profiles)]
+            cells = range(0) if route is None else self._routed(route)
+        return self._best(slot, device, cells, places, arrival.idle, arrival.remaining)
+
+    def laws(
+        self, slot: int, idle: NDArray[np.bool_], remaining: Floats, *places: int
+    ) -> Callable[[int], Law]:
+        """Return the law of a device's task in these states; work left is empty if not known."""
+
+        def law(device: int) -> Law:
+            ways: list[tuple[float, range]] = [(1.0, self._cells)]
+            if self.routes is not None:
+                shares = self.routes.shares(slot * self.devices + device)
+                ways = [(share, self._routed(route)) for route, share in shares]
+            found = [
+                (share, self._best(slot, device, cells, places, idle, remaining))
+                for share, cells in ways
+            ]
+            return [(share, placement) for share, placement in found if placement is not None]
+
+        return law
+
+    @property
+    def _cells(self) -> range:
+        return range((self.states.first.size - 1) * self.profiles)
+
+    def _routed(self, route: int) -> range:
+        assert self.routes is not None
+        cell = int(self.routes.cell[route])
+        return range(cell, cell + 1)
+
+    def _best(
+        self,
+        slot: int,
+        device: int,
+        cells: range,
+        places: Sequence[int],
+        idle: NDArray[np.bool_],
+        remaining: Floats,
+    ) -> Placement | None:
+        """Return the safe cell that adds most; where work left is unknown, states say what is."""
         found, best = None, 0.0
-        for server, profile in cells:
-            if not arrival.idle[server]:
+        for server, profile in (divmod(cell, self.profiles) for cell in cells):
+            if not idle[server]:
                 continue
             gain = self.gain(slot, device, server, profile, places[server])
-            if gain > best and self.guard.safe(server, profile, slot, arrival.remaining):
+            if gain > best and (
+                not remaining.size or self.guard.safe(server, profile, slot, remaining)
+            ):
                 found, best = Placement(server, profile), gain
         return found
 

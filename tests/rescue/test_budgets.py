@@ -48,7 +48,9 @@ def test_intervals_that_others_imply_are_left_out():
         found = [(one.first, one.last, one.slack * budgets.unit) for one in budgets.intervals]
         expected = safe.needed(oracle, k)
         assert [one[:2] for one in found] == [one[:2] for one in expected]
-        np.testing.assert_allclose([one[2] for one in found], [one[2] for one in expected], atol=1e-7)
+        np.testing.assert_allclose(
+            [one[2] for one in found], [one[2] for one in expected], atol=1e-7
+        )
         left_out += len(safe.intervals(oracle, k)) - len(expected)
     assert left_out > len(SEEDS) // 3
 

@@ -259,9 +259,7 @@ def argmax(plain: Plain, values: Sequence[Values], tie: float = 1e-9) -> Answer:
 
     def answer(t: int, j: int, idle: list[int], blocked: tuple[int, ...]) -> list:
         gains = [
-            (gain, (k, l))
-            for k in idle
-            for l, gain in values[k].gains(t, blocked[k], j).items()
+            (gain, (k, l)) for k in idle for l, gain in values[k].gains(t, blocked[k], j).items()
         ]
         best = max(gains, key=lambda one: one[0], default=(0, None))
         return [(1, best[1])] if best[0] > tie else []
@@ -308,9 +306,7 @@ def guarantee(plain: Plain, y: Sequence) -> tuple[Number, list[Number]]:
                 continue
             planned += y[t][j][k][l] * plain.R[t][j][k][l]
             before = [(s, i, m) for s, i, m in cells if s < t]
-            here = sum(
-                y[s][i][k][m] * plain.S[m][t - s] for s, i, m in before if t - s < plain.D
-            )
+            here = sum(y[s][i][k][m] * plain.S[m][t - s] for s, i, m in before if t - s < plain.D)
             if plain.independent:  # other tasks of the slot may come before
                 here += sum(y[t][i][k][m] for i in range(plain.J) for m in range(plain.L))
             for a, b, slack in needed(plain, k):

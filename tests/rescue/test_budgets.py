@@ -109,8 +109,9 @@ def test_rounding_goes_one_way(grid):
                     for profile, longest in enumerate(oracle.longest):
                         if longest not in allowed:
                             continue
-                        for d in 1 + np.flatnonzero(oracle.q[profile]):
-                            todo.append((exact.following[true, d], rounded.following[other, d]))
+                        lasts = 1 + np.flatnonzero(oracle.q[profile])
+                        ways = exact.following[true, lasts], rounded.following[other, lasts]
+                        todo += zip(*ways, strict=True)
                     todo.append((exact.following[true, 0], rounded.following[other, 0]))
 
 

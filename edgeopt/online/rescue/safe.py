@@ -268,6 +268,10 @@ class PriceGreedy(SafePolicy):
 
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
         bound = safe_bound(instance) if self.bound is None else self.bound
+        own = bound.states.first.size - 1, bound.states.following.shape[1] - 1
+        sizes = instance.servers, instance.max_duration
+        if bound.price.shape != instance.arrival.shape or own != sizes:
+            raise OptionError("bound is one of another instance: its prices have another shape")
         states = _states_of(instance, bound)
         price = self.share * bound.price[np.newaxis, :, :, np.newaxis]
         return states, offered(Chain.of(instance, states), states.first, price), None

@@ -49,7 +49,7 @@ def test_no_safe_policy_earns_more_and_one_server_attains_it():
 
 def test_a_bound_is_what_its_prices_prove():
     """At any prices, those of the relaxation prove no more than the relaxation itself."""
-    for seed in range(draws(60)):
+    for seed in range(draws(40)):
         instance = drawn(seed, horizon=5, servers=2)
         plan = lp_plan(instance)
         oracle = plain(instance, float)
@@ -86,7 +86,7 @@ def test_a_tasks_use_is_a_subgradient():
 @pytest.mark.parametrize("grid", [0.7, 1.5, 2.0])
 def test_rounding_raises_the_bound(grid):
     raised = 0
-    for seed in range(draws(60)):
+    for seed in range(draws(40)):
         instance = drawn(seed, horizon=8)
         plan = lp_plan(instance)
         exact = safe_bound(instance, plan=plan, steps=1)
@@ -100,7 +100,7 @@ def test_rounding_raises_the_bound(grid):
 
 def test_a_pair_lies_between_the_best_policy_and_single_servers():
     near = []
-    for seed in range(draws(60)):
+    for seed in range(draws(40)):
         instance = drawn(seed, horizon=5, servers=2, arrivals="exclusive")
         oracle = plain(instance, float)
         best = safe.joint(oracle, None)

@@ -87,7 +87,8 @@ def safe_guarantee(instance: RescueInstance, plan: P1Solution | None = None) -> 
     server, profile = np.divmod(routes.cell, profiles)
     begun = np.zeros((servers, horizon, profiles))
     np.add.at(begun, (server, slot, profile), routes.mass)
-    planned = np.bincount(server, routes.mass * routes.expected_profit(instance), minlength=servers)
+    planned = np.zeros(servers)
+    np.add.at(planned, server, routes.mass * routes.expected_profit(instance))
     load = np.array([_load(instance, k, begun[k]) for k in range(servers)])
     return SafeGuarantee(float((planned / (1.0 + load)).sum()), planned, load)
 

@@ -52,50 +52,42 @@ class SafeRule:
 
     def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
         """Answer an arrival; idle servers are in these states."""
-        slot, device, cells = arrival.slot, arrival.device, self._cells
+        slot, device, only = arrival.slot, arrival.device, None
         if self.routes is not None:
             route = self.routes.draw(slot * self.devices + device, arrival.coin)
-            cells = range(0) if route is None else self._routed(route)
-        return self._best(slot, device, cells, places, arrival.idle, arrival.remaining)
+            if route is None:
+                return None
+            only = int(self.routes.cell[route])
+        return self._best(only, slot, device, places, arrival.idle, arrival.remaining)
 
     def laws(
         self, slot: int, idle: NDArray[np.bool_], remaining: Floats, *places: int
     ) -> Callable[[int], Law]:
-        """Return the law of a device's task in these states; work left is empty if not known."""
+        """Return the law of a device's task in these states; work left is empty if not followed."""
 
         def law(device: int) -> Law:
-            ways: list[tuple[float, range]] = [(1.0, self._cells)]
+            ways: list[tuple[float, int | None]] = [(1.0, None)]
             if self.routes is not None:
                 shares = self.routes.shares(slot * self.devices + device)
-                ways = [(share, self._routed(route)) for route, share in shares]
-            found = [
-                (share, self._best(slot, device, cells, places, idle, remaining))
-                for share, cells in ways
-            ]
-            return [(share, placement) for share, placement in found if placement is not None]
+                ways = [(share, int(self.routes.cell[route])) for route, share in shares]
+            known = slot, device, places, idle, remaining
+            best = [(share, self._best(only, *known)) for share, only in ways]
+            return [(share, placement) for share, placement in best if placement is not None]
 
         return law
 
-    @property
-    def _cells(self) -> range:
-        return range((self.states.first.size - 1) * self.profiles)
-
-    def _routed(self, route: int) -> range:
-        assert self.routes is not None
-        cell = int(self.routes.cell[route])
-        return range(cell, cell + 1)
-
     def _best(
         self,
+        only: int | None,
         slot: int,
         device: int,
-        cells: range,
         places: Sequence[int],
         idle: NDArray[np.bool_],
         remaining: Floats,
     ) -> Placement | None:
-        """Return the safe cell that adds most; where work left is unknown, states say what is."""
+        """Return the safe cell that adds most; where work left is not followed, states decide."""
         found, best = None, 0.0
+        cells = range(idle.size * self.profiles) if only is None else (only,)
         for server, profile in (divmod(cell, self.profiles) for cell in cells):
             if not idle[server]:
                 continue
@@ -268,9 +260,8 @@ class PriceGreedy(SafePolicy):
 
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
         bound = safe_bound(instance) if self.bound is None else self.bound
-        own = bound.states.first.size - 1, bound.states.following.shape[1] - 1
-        sizes = instance.servers, instance.max_duration
-        if bound.price.shape != instance.arrival.shape or own != sizes:
+        sizes = *bound.price.shape, bound.states.first.size - 1
+        if sizes != instance.shape[:3]:
             raise OptionError("bound is one of another instance: its prices have another shape")
         states = _states_of(instance, bound)
         price = self.share * bound.price[np.newaxis, :, :, np.newaxis]

@@ -54,7 +54,7 @@ def policies(instance: RescueInstance, plan, bound: SafeBound | None = None, pat
 def test_what_is_routed_is_worth_the_sum_of_first_values(planned):
     """By the joint chain of all servers, which knows nothing of states or of their sum."""
     improved = 0
-    for seed in range(draws(60)):
+    for seed in range(draws(40)):
         instance = drawn(seed, horizon=5)
         plan, oracle = planned(instance), plain(instance, float)
         y = plan.y.tolist()
@@ -70,7 +70,7 @@ def test_what_is_routed_is_worth_the_sum_of_first_values(planned):
         assert better >= found * (1 - NEAR)
         assert better <= reference.joint(oracle, None) * (1 + NEAR)
         improved += better > found * (1 + 1e-6)
-    assert improved > draws(60) // 3
+    assert improved > draws(40) // 3
 
 
 def test_the_joint_chain_of_rules_gives_the_sum_of_first_values_too():
@@ -96,7 +96,7 @@ def test_the_joint_chain_of_rules_gives_the_sum_of_first_values_too():
 
 def test_rounding_up_earns_less_and_is_safe(monkeypatch):
     lost = 0
-    for seed in range(draws(60)):
+    for seed in range(draws(40)):
         instance = drawn(seed, horizon=8)
         plan = lp_plan(instance)
         exact = policy_value(instance, SafeRescue(plan=plan))
@@ -246,7 +246,7 @@ def test_exact_values_agree_with_simulation():
     for seed in (1, 5, 9):
         instance = drawn(seed, servers=2, horizon=6)
         for policy in policies(instance, lp_plan(instance)):
-            done = simulate(RescueEnvironment(instance), policy, rng=seed, runs=20_000).total
+            done = simulate(RescueEnvironment(instance), policy, rng=seed, runs=10_000).total
             error = done.std() / np.sqrt(done.size)
             assert abs(done.mean() - policy_value(instance, policy)) <= 4 * error
             assert expected_violations(instance, policy) == 0
@@ -310,7 +310,7 @@ def test_powers_of_two_change_no_bit_of_a_decision(unit, arrivals):
 @pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
 def test_the_guarantee_is_earned(arrivals):
     tight = []
-    for seed in range(draws(60)):
+    for seed in range(draws(40)):
         instance = drawn(seed, horizon=6, arrivals=arrivals)
         plan, oracle = lp_plan(instance), plain(instance, float)
         found = safe_guarantee(instance, plan)

@@ -8,7 +8,7 @@ nothing is summed up, merged or forgotten.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tests.oracles.rescue import reserved
@@ -184,6 +184,8 @@ def joint(plain: Plain, answer: Answer | None) -> Number:
     runs take before they end.
     """
 
+    allowed = cache(partial(by_edf, plain))
+
     @cache
     def value(t: int, step: int, busy: tuple, blocked: tuple[int, ...]) -> Number:
         if t == plain.T:
@@ -218,7 +220,7 @@ def joint(plain: Plain, answer: Answer | None) -> Number:
     ) -> Number:
         k, l = cell
         assert busy[k] is None
-        assert by_edf(plain, k, l, t, blocked[k])
+        assert allowed(k, l, t, blocked[k])
         now = (*busy[:k], (t, l), *busy[k + 1 :])
         return plain.R[t][j][k][l] + value(t, step + 1, now, blocked)
 
@@ -229,7 +231,7 @@ def joint(plain: Plain, answer: Answer | None) -> Number:
             safe = [
                 begun(t, step, j, (k, l), busy, blocked)
                 for k, l in plain.cells()
-                if k in idle and by_edf(plain, k, l, t, blocked[k])
+                if k in idle and allowed(k, l, t, blocked[k])
             ]
             return max([after, *safe])
         ways = answer(t, j, idle, blocked)
@@ -270,6 +272,8 @@ def argmax(plain: Plain, values: Sequence[Values], tie: float = 1e-9) -> Answer:
 def pair_bound(plain: Plain, one: int, two: int, price: Sequence) -> Number:
     """Return what two servers earn at most after prices if durations are told as runs begin."""
 
+    allowed = cache(partial(by_edf, plain))
+
     @cache
     def value(t: int, free: tuple[int, int], blocked: tuple[int, int]) -> Number:
         """Take slot t, in which servers are idle if their first idle slot has come."""
@@ -280,7 +284,7 @@ def pair_bound(plain: Plain, one: int, two: int, price: Sequence) -> Number:
             best = 0
             for at, k in enumerate((one, two)):
                 for l in range(plain.L):
-                    if free[at] > t or not by_edf(plain, k, l, t, blocked[at]):
+                    if free[at] > t or not allowed(k, l, t, blocked[at]):
                         continue
                     worth = plain.R[t][j][k][l] - wait - price[t][j]
                     for d, q in enumerate(plain.q[l], 1):

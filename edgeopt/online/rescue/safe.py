@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from edgeopt.models.rescue.safe_values import Chain, StateValues, offered, route
 from edgeopt.online.rescue.environment import Placement
 from edgeopt.online.rescue.policies import GAIN, RescuePolicy, plan_of
 from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
-from edgeopt.options import check_kind, check_real, check_whole
+from edgeopt.options import check_kind, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+ROUNDS: Final = 1_000
+"""Most rounds of offers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ class SafeRule:
                 ways = [(share, int(self.routes.cell[route])) for route, share in shares]
             known = slot, device, places, idle, remaining
             best = [(share, self._best(only, *known)) for share, only in ways]
-            return [(share, placement) for share, placement in best if placement is not None]
+            return [(share, found) for share, found in best if found is not None]
 
         return law
 
@@ -289,7 +292,7 @@ class CompetingOffers(PriceGreedy):
     Raises
     ------
     OptionError
-        If a number is out of range.
+        If a number is out of range, or there are too many paths for the memory.
     """
 
     title: ClassVar[str] = "Competing offers"
@@ -299,30 +302,26 @@ class CompetingOffers(PriceGreedy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("rounds", self.rounds, 0)
+        check_whole("rounds", self.rounds, 0, ROUNDS)
         check_whole("paths", self.paths, 1)
         check_whole("seed", self.seed, 0)
 
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
         states, values, _ = super()._prepare(instance)
+        chain = Chain.of(instance, states)
         if instance.servers == 1:  # nobody else offers anything
-            chain = Chain.of(instance, states)
             nothing = np.zeros((1, *chain.arrival.shape, 1))
             return states, offered(chain, states.first, nothing), None
-        chain = Chain.of(instance, states)
+        check_room("paths * slots * devices * servers", self.paths, *instance.shape[:3])
         steps = 1 if chain.exclusive else instance.devices
         rng = np.random.default_rng(self.seed)
         for number in range(self.rounds):
             coins = rng.random((self.paths, instance.horizon, steps, 2))
-            shape = (instance.servers, *chain.arrival.shape, self.paths)
-            offers = np.zeros(shape)
+            offers = np.zeros((instance.servers, *chain.arrival.shape, self.paths))
             _sample(chain, states.first, values.future, values.waiting, coins, offers)
             new = offered(chain, states.first, offers)
-            if number == 0:
-                values = new
-            else:
-                both = zip(values, new, strict=True)
-                values = StateValues(*(0.5 * (old + now) for old, now in both))
+            both = zip(values, new, strict=True)
+            values = StateValues(*(0.5 * (old + now) for old, now in both)) if number else new
         return states, values, None
 
 

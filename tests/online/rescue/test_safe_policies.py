@@ -386,7 +386,16 @@ def test_refuses_what_does_not_fit():
     for share in (-0.1, np.nan, np.inf, "a"):
         with pytest.raises(OptionError, match="share"):
             PriceGreedy(share=share)
-    for option, value in (("rounds", -1), ("rounds", 1.5), ("paths", 0), ("seed", -1)):
+    few = generate(servers=2, devices=2, profiles=2, horizon=8, reserved=2)
+    with pytest.raises(OptionError, match=r"paths \* slots \* devices \* servers"):
+        CompetingOffers(paths=10**12).start(few)
+    for option, value in (
+        ("rounds", -1),
+        ("rounds", 10**12),
+        ("rounds", 1.5),
+        ("paths", 0),
+        ("seed", -1),
+    ):
         with pytest.raises(OptionError, match=option):
             CompetingOffers(**{option: value})
     with pytest.raises(OptionError, match="bound"):

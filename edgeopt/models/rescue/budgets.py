@@ -181,10 +181,12 @@ class ServerStates:
         parts, used = [], []
         for server in range(instance.servers):
             budgets = Budgets.of(instance, server)
-            width = 0.0 if grid is None else grid / budgets.unit
+            # A whole number of units: what is a multiple of it is found to be one, to the last bit.
+            wanted = 0.0 if grid is None else float(grid) / budgets.unit
+            width = float(np.ceil(min(wanted, budgets.before[-1])))
             while (part := _states(instance, budgets, width, limit, up=up)) is None:
-                coarsest = _GRID * float(instance.capacity[server].max()) / budgets.unit
-                width = 2.0 * width if width > 0.0 else coarsest
+                coarsest = np.rint(_GRID * float(instance.capacity[server].max()) / budgets.unit)
+                width = 2.0 * width if width > 0.0 else float(coarsest)
             parts.append(part)
             used.append(width * budgets.unit)
         first = np.concatenate(([0], np.cumsum([slot.size for slot, _, _ in parts])))

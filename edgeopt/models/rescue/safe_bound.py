@@ -135,7 +135,7 @@ def safe_bound(
     Raises
     ------
     OptionError
-        If a number is out of range.
+        If a number is out of range, or pairs are asked for and arrivals are independent.
 
     Examples
     --------
@@ -150,6 +150,11 @@ def safe_bound(
     began = time.perf_counter()
     if grid is not None and not (np.isfinite(grid) and grid >= 0.0):
         raise OptionError(f"grid is {grid}; it must be finite and not negative")
+    if pairs and instance.arrivals == "independent":
+        raise OptionError(
+            "pairs=True shares one arrival per slot, and this instance has independent arrivals; "
+            "leave pairs out"
+        )
     states = ServerStates.of(instance, grid=grid)
     chain = Chain.of(instance, states)
     priced = 0

@@ -15,7 +15,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.online.rescue.policies import RescuePolicy
 from edgeopt.online.rescue.rules import RoutedRule, ServerRule
-from edgeopt.online.rescue.safe import SafePolicy
+from edgeopt.online.rescue.safe import Position, SafeRule
 from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue.rules import Law, Rule
 
-    Answers = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], Callable[[int], Law]]
-    """Of a slot, the idle servers and the reserved work left: what is answered to each device."""
+    Answers = Callable[..., Callable[[int], Law]]
+    """Of a slot, the idle servers, the reserved work left, and the state of every server if states
+    are followed: what is answered to each device."""
 
 
 class Outcome(NamedTuple):
@@ -49,9 +50,20 @@ class _Place(NamedTuple):
     """Reserved work left of each task, if it is followed."""
     failed: bool
     """Whether a task has failed, if that is followed."""
+    states: tuple[int, ...] = ()
+    """State in which each server is idle or will be next, if that is followed."""
+
+    def begun(self, k: int, slot: int, d: int, following: NDArray[np.int64]) -> _Place:
+        """Return where a run of d slots on server k leads."""
+        states = self.states
+        if states:
+            states = (*states[:k], int(following[states[k], d]), *states[k + 1 :])
+        free_at = (*self.free_at[:k], slot + d, *self.free_at[k + 1 :])
+        return self._replace(free_at=free_at, states=states)
 
 
 _Distribution = dict[_Place, float]
+_NO_STATES = np.zeros((0, 1), dtype=np.int64)
 
 
 def follow(
@@ -63,28 +75,31 @@ def follow(
     name: str,
     arrivals: Sequence[Sequence[int]] | None = None,
     any_failure: bool = False,
+    states: tuple[int, ...] = (),
+    following: NDArray[np.int64] = _NO_STATES,
 ) -> Outcome:
     """Follow every possible history of a policy, merging those that lead to the same place.
 
-    Reserved work is followed if `track` is set, and whether any task has failed if `any_failure`
-    is. Arriving devices are those of `arrivals`, slot by slot, or follow the instance's law.
+    Reserved work is followed if `track` is set, whether any task has failed if `any_failure` is,
+    and states of idle servers from `states` on. Arriving devices are those of `arrivals`, slot by
+    slot, or follow the instance's law.
     """
     guard = Guard.of(instance)
     demand = tuple(instance.reserved.demand.tolist()) if track else ()
-    places: _Distribution = {_Place((0,) * instance.servers, demand, False): 1.0}
+    places: _Distribution = {_Place((0,) * instance.servers, demand, False, states): 1.0}
     profit, violations = 0.0, 0.0
     for slot in range(instance.horizon):
         reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
         steps = _steps(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
         for step in steps:
-            places, earned = _decide(instance, answers, slot, step, places, reward)
+            places, earned = _decide(instance, answers, slot, step, places, reward, following)
             profit += earned
             if len(places) > limit:
                 raise OptionError(
                     f"{name}: more than {limit} joint states in slot {slot}; "
                     "simulate instead, or raise the limit"
                 )
-        places, failed = _elapse(guard, slot, places, any_failure)
+        places, failed = _elapse(guard, slot, places, any_failure, following)
         violations += failed
     failure = sum(weight for place, weight in places.items() if place.failed)
     return Outcome(profit, violations, float(failure))
@@ -107,6 +122,7 @@ def _decide(
     step: list[tuple[float, int]],
     places: _Distribution,
     reward: NDArray[np.float64],
+    following: NDArray[np.int64],
 ) -> tuple[_Distribution, float]:
     """Let a task arrive and be decided on."""
     after: defaultdict[_Place, float] = defaultdict(float)
@@ -114,7 +130,7 @@ def _decide(
     profit = 0.0
     for place, weight in places.items():
         idle = np.array(place.free_at) <= slot
-        law = answers(slot, idle, np.array(place.remaining))
+        law = answers(slot, idle, np.array(place.remaining), *place.states)
         rest = silence
         for p, j in step:
             rejected = 1.0
@@ -124,8 +140,7 @@ def _decide(
                 profit += begins * float(reward[j, k, profile])
                 for d, q in enumerate(instance.duration[profile].tolist(), start=1):
                     if q > 0:
-                        free_at = (*place.free_at[:k], slot + d, *place.free_at[k + 1 :])
-                        after[place._replace(free_at=free_at)] += begins * q
+                        after[place.begun(k, slot, d, following)] += begins * q
             rest += p * rejected
         if rest > 0:
             after[place] += weight * rest
@@ -133,7 +148,11 @@ def _decide(
 
 
 def _elapse(
-    guard: Guard, slot: int, places: _Distribution, any_failure: bool
+    guard: Guard,
+    slot: int,
+    places: _Distribution,
+    any_failure: bool,
+    following: NDArray[np.int64],
 ) -> tuple[_Distribution, float]:
     """Let the slot pass: idle servers work on reserved tasks, and deadlines are checked."""
     after: defaultdict[_Place, float] = defaultdict(float)
@@ -146,7 +165,9 @@ def _elapse(
             violations += weight * count
             failed |= any_failure and count > 0
         free = tuple(max(free_at, slot + 1) for free_at in place.free_at)
-        after[_Place(free, remaining, failed)] += weight
+        waited = zip(place.states, place.free_at, strict=False)  # nothing if not followed
+        states = tuple(int(following[n, 0]) if at <= slot else n for n, at in waited)
+        after[_Place(free, remaining, failed, states)] += weight
     return after, float(violations)
 
 
@@ -164,9 +185,10 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
 
         \Pr(k \text{ idle at } t) = 1 - \sum_{t' < t}\sum_{l} a_{kl}(t')\, \Pr(d_l > t - t'),
 
-    with :math:`a_{kl}(t')` the probability that a run with profile l begins on k in t'. Other
-    policies are followed through the joint distribution of busy times and, under a guard, of the
-    reserved work left: exponential in the number of servers.
+    with :math:`a_{kl}(t')` the probability that a run with profile l begins on k in t'.
+    `SafeRescue` is worth the sum of the values of the first states of its servers. Other policies
+    are followed through the joint distribution of busy times and, under a guard, of the reserved
+    work left or of the states of idle servers: exponential in the number of servers.
 
     Parameters
     ----------
@@ -191,13 +213,13 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     >>> policy_value(tight(0.25), PickConfigs())
     1.0
     """
-    if isinstance(policy, SafePolicy):
-        return _value_by_state(instance, policy, limit)
-    rule = _rule(instance, policy)
-    if rule.guard is None and isinstance(rule, RoutedRule | ServerRule):
+    rule, states = _rule(instance, policy)
+    if isinstance(rule, RoutedRule | ServerRule) and rule.guard is None:
         return _routed_value(instance, rule)
-    track = rule.guard is not None
-    return follow(instance, rule.laws, track=track, limit=limit, name=policy.name).profit
+    if isinstance(rule, SafeRule) and rule.routes is not None:
+        return float(rule.values.value[list(states)].sum())
+    track = rule.guard is not None and not states
+    return _followed(instance, policy, rule, states, track=track, limit=limit).profit
 
 
 def expected_violations(
@@ -215,63 +237,42 @@ def expected_violations(
     OptionError
         As for `policy_value`.
     """
-    rule = _rule(instance, policy)
-    return follow(instance, rule.laws, track=True, limit=limit, name=policy.name).violations
+    rule, states = _rule(instance, policy)
+    return _followed(instance, policy, rule, states, track=True, limit=limit).violations
 
 
-def _rule(instance: RescueInstance, policy: RescuePolicy) -> Rule:
+def _rule(
+    instance: RescueInstance, policy: RescuePolicy
+) -> tuple[Rule | SafeRule, tuple[int, ...]]:
+    """Return the rule of a policy, and the first state of every server if it follows states."""
     if not isinstance(policy, RescuePolicy):
         raise OptionError(
             f"policy is a {type(policy).__name__}; only a RescuePolicy, which follows a rule, can "
             "be evaluated exactly"
         )
-    return policy.start(instance)
+    start: Rule | Position = policy.start(instance)
+    return start if isinstance(start, Position) else (start, ())
 
 
-def _value_by_state(instance: RescueInstance, policy: SafePolicy, limit: int) -> float:
-    """Follow the states in which servers are idle next; routed tasks leave them independent."""
-    rule, places = policy.start(instance)
-    if rule.routes is not None:
-        return float(rule.values.value[list(places)].sum())
-    states, profit = rule.states, 0.0
-    chances: dict[tuple[int, ...], float] = {places: 1.0}
-    for slot in range(instance.horizon):
-        reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
-        for step in _steps(instance, slot):
-            after: defaultdict[tuple[int, ...], float] = defaultdict(float)
-            for place, weight in chances.items():
-                left = weight
-                for p, j in step:
-                    gain, k, profile = max(
-                        (
-                            (rule.gain(slot, j, k, profile, n), -k, -profile)
-                            for k, n in enumerate(place)
-                            if states.slot[n] == slot
-                            for profile in range(instance.profiles)
-                        ),
-                        default=(0.0, 0, 0),
-                    )
-                    if gain <= 0.0:
-                        continue
-                    k, profile = -k, -profile
-                    left -= weight * p
-                    profit += weight * p * float(reward[j, k, profile])
-                    for d, q in enumerate(instance.duration[profile].tolist(), start=1):
-                        if q > 0:
-                            stop = int(states.following[place[k], d])
-                            after[(*place[:k], stop, *place[k + 1 :])] += weight * p * q
-                after[place] += left
-            chances = after
-        later: defaultdict[tuple[int, ...], float] = defaultdict(float)
-        for place, weight in chances.items():
-            later[tuple(rule.waited(n, slot + 1) for n in place)] += weight
-        chances = later
-        if len(chances) > limit:
-            raise OptionError(
-                f"{policy.name}: more than {limit} joint states in slot {slot}; "
-                "simulate instead, or raise the limit"
-            )
-    return profit
+def _followed(
+    instance: RescueInstance,
+    policy: RescuePolicy,
+    rule: Rule | SafeRule,
+    states: tuple[int, ...],
+    *,
+    track: bool,
+    limit: int,
+) -> Outcome:
+    following = rule.states.following if isinstance(rule, SafeRule) else _NO_STATES
+    return follow(
+        instance,
+        rule.laws,
+        track=track,
+        limit=limit,
+        name=policy.name,
+        states=states,
+        following=following,
+    )
 
 
 def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> float:

@@ -1,11 +1,12 @@
 r"""What the policies by state earn at least, from the plan that they follow.
 
 Let y be a plan that is 0 on unsafe cells. For a server, let u(t) be the probability that a run from
-before slot t is still in it, by y, and g(t) the capacity that runs are expected to have blocked
-before t in an interval of reserved work that has begun, with slack :math:`\sigma`; a run with
-profile l may block w more of it. By Markov's inequality a candidate finds the server idle, with
-room for it, with probability at least :math:`1 - \alpha h` if every cell is accepted with
-probability :math:`\alpha y`, where h is the largest
+before slot t is still in it, by y, or that any run is in it if arrivals are independent, and g(t)
+the capacity that runs are expected to have blocked before t in an interval of reserved work that
+has begun, with slack :math:`\sigma`; a run with profile l may block w more of it. By Markov's
+inequality a candidate finds the server idle, with room for it, with probability at least
+:math:`1 - \alpha h` if every cell is accepted with probability :math:`\alpha y`, where h is the
+largest
 
 .. math:: u(t) + \sum_{\text{intervals}} \frac{g(t)}{\sigma - w}
 
@@ -86,7 +87,8 @@ def safe_guarantee(instance: RescueInstance, plan: P1Solution | None = None) -> 
     server, profile = np.divmod(routes.cell, profiles)
     begun = np.zeros((servers, horizon, profiles))
     np.add.at(begun, (server, slot, profile), routes.mass)
-    planned = np.bincount(server, routes.mass * routes.expected_profit(instance), minlength=servers)
+    planned = np.zeros(servers)
+    np.add.at(planned, server, routes.mass * routes.expected_profit(instance))
     load = np.array([_load(instance, k, begun[k]) for k in range(servers)])
     return SafeGuarantee(float((planned / (1.0 + load)).sum()), planned, load)
 
@@ -101,6 +103,8 @@ def _load(instance: RescueInstance, server: int, begun: NDArray[np.float64]) -> 
         busy[age:] += there
         if age:
             before[age:] += there
+    if instance.arrivals == "independent":  # tasks of the slot may take the server before a task
+        before = busy
     budgets = Budgets.of(instance, server)
     capacity = np.diff(budgets.before)
     load = np.where(begun > 0.0, before[:, np.newaxis], 0.0)

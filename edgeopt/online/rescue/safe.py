@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from edgeopt.models.rescue.safe_values import Chain, StateValues, offered, route
 from edgeopt.online.rescue.environment import Placement
 from edgeopt.online.rescue.policies import GAIN, RescuePolicy, plan_of
 from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
-from edgeopt.options import check_kind, check_real, check_whole
+from edgeopt.options import check_kind, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from edgeopt.models.rescue import P1Solution
     from edgeopt.online.rescue.environment import Arrival, FinishedRun
     from edgeopt.online.rescue.kernel import RescueKernel
+    from edgeopt.online.rescue.rules import Law
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+ROUNDS: Final = 1_000
+"""Most rounds of offers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +55,49 @@ class SafeRule:
 
     def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
         """Answer an arrival; idle servers are in these states."""
-        slot, device = arrival.slot, arrival.device
-        cells: list[tuple[int, int]]
-        if self.routes is None:
-            free = np.flatnonzero(arrival.idle).tolist()
-            cells = [(server, profile) for server in free for profile in range(self.profiles)]
-        else:
+        slot, device, only = arrival.slot, arrival.device, None
+        if self.routes is not None:
             route = self.routes.draw(slot * self.devices + device, arrival.coin)
-            cell = None if route is None else int(self.routes.cell[route])
-            cells = [] if cell is None else [divmod(cell, self.profiles)]
+            if route is None:
+                return None
+            only = int(self.routes.cell[route])
+        return self._best(only, slot, device, places, arrival.idle, arrival.remaining)
+
+    def laws(
+        self, slot: int, idle: NDArray[np.bool_], remaining: Floats, *places: int
+    ) -> Callable[[int], Law]:
+        """Return the law of a device's task in these states; work left is empty if not followed."""
+
+        def law(device: int) -> Law:
+            ways: list[tuple[float, int | None]] = [(1.0, None)]
+            if self.routes is not None:
+                shares = self.routes.shares(slot * self.devices + device)
+                ways = [(share, int(self.routes.cell[route])) for route, share in shares]
+            known = slot, device, places, idle, remaining
+            best = [(share, self._best(only, *known)) for share, only in ways]
+            return [(share, found) for share, found in best if found is not None]
+
+        return law
+
+    def _best(
+        self,
+        only: int | None,
+        slot: int,
+        device: int,
+        places: Sequence[int],
+        idle: NDArray[np.bool_],
+        remaining: Floats,
+    ) -> Placement | None:
+        """Return the safe cell that adds most; where work left is not followed, states decide."""
         found, best = None, 0.0
-        for server, profile in cells:
-            if not arrival.idle[server]:
+        cells = range(idle.size * self.profiles) if only is None else (only,)
+        for server, profile in (divmod(cell, self.profiles) for cell in cells):
+            if not idle[server]:
                 continue
             gain = self.gain(slot, device, server, profile, places[server])
-            if gain > best and self.guard.safe(server, profile, slot, arrival.remaining):
+            if gain > best and (
+                not remaining.size or self.guard.safe(server, profile, slot, remaining)
+            ):
                 found, best = Placement(server, profile), gain
         return found
 
@@ -231,6 +263,9 @@ class PriceGreedy(SafePolicy):
 
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
         bound = safe_bound(instance) if self.bound is None else self.bound
+        sizes = *bound.price.shape, bound.states.first.size - 1
+        if sizes != instance.shape[:3]:
+            raise OptionError("bound is one of another instance: its prices have another shape")
         states = _states_of(instance, bound)
         price = self.share * bound.price[np.newaxis, :, :, np.newaxis]
         return states, offered(Chain.of(instance, states), states.first, price), None
@@ -257,7 +292,7 @@ class CompetingOffers(PriceGreedy):
     Raises
     ------
     OptionError
-        If a number is out of range.
+        If a number is out of range, or there are too many paths for the memory.
     """
 
     title: ClassVar[str] = "Competing offers"
@@ -267,30 +302,26 @@ class CompetingOffers(PriceGreedy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("rounds", self.rounds, 0)
+        check_whole("rounds", self.rounds, 0, ROUNDS)
         check_whole("paths", self.paths, 1)
         check_whole("seed", self.seed, 0)
 
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
         states, values, _ = super()._prepare(instance)
+        chain = Chain.of(instance, states)
         if instance.servers == 1:  # nobody else offers anything
-            chain = Chain.of(instance, states)
             nothing = np.zeros((1, *chain.arrival.shape, 1))
             return states, offered(chain, states.first, nothing), None
-        chain = Chain.of(instance, states)
+        check_room("paths * slots * devices * servers", self.paths, *instance.shape[:3])
         steps = 1 if chain.exclusive else instance.devices
         rng = np.random.default_rng(self.seed)
         for number in range(self.rounds):
             coins = rng.random((self.paths, instance.horizon, steps, 2))
-            shape = (instance.servers, *chain.arrival.shape, self.paths)
-            offers = np.zeros(shape)
+            offers = np.zeros((instance.servers, *chain.arrival.shape, self.paths))
             _sample(chain, states.first, values.future, values.waiting, coins, offers)
             new = offered(chain, states.first, offers)
-            if number == 0:
-                values = new
-            else:
-                both = zip(values, new, strict=True)
-                values = StateValues(*(0.5 * (old + now) for old, now in both))
+            both = zip(values, new, strict=True)
+            values = StateValues(*(0.5 * (old + now) for old, now in both)) if number else new
         return states, values, None
 
 

@@ -4,7 +4,16 @@ Written from the mathematics in plain Python: nested tuples of Fractions (or flo
 sum, no arrays and no shared code with the package. Slow, and meant for tiny instances.
 """
 
-from tests.oracles.rescue import hindsight, paths, policies, programs, reserved, scenarios, values
+from tests.oracles.rescue import (
+    hindsight,
+    paths,
+    policies,
+    programs,
+    reserved,
+    safe,
+    scenarios,
+    values,
+)
 from tests.oracles.rescue.data import Plain, Task, build, plain
 
 __all__ = [
@@ -17,6 +26,7 @@ __all__ = [
     "policies",
     "programs",
     "reserved",
+    "safe",
     "scenarios",
     "values",
 ]

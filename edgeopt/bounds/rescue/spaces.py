@@ -211,6 +211,34 @@ def one_window(slots: int) -> ParameterSpace:
     return ParameterSpace(f"one_window_{slots}", parameters, _one_window, RescueInstance)
 
 
+def _two_servers(point: Mapping[str, Any]) -> RescueInstance:
+    profit = np.array(values(point, "profit")).reshape(3, 1, 2, 1, 1)
+    spare = np.array(values(point, "spare"))
+    tasks = ReservedTasks(
+        server=np.arange(2), start=np.zeros(2, dtype=int), end=np.full(2, 2), demand=3.0 - spare
+    )
+    return RescueInstance(
+        arrival=np.array(values(point, "arrival"))[:, None],
+        duration=np.array([[1.0 - point["long"], point["long"]]]),
+        capacity=np.ones((2, 3)),
+        reserved=tasks,
+        profit=profit,
+    )
+
+
+TWO_SERVERS = ParameterSpace(
+    "two_servers",
+    (
+        Parameter("long", 0.0, 1.0, simple=0.5),
+        *row("arrival", 3, 0.0, 1.0, simple=1.0),
+        *row("profit", 6, 0.01, 100.0, simple=1.0, log=True),
+        *row("spare", 2, 1.0, 2.9, simple=2.0),
+    ),
+    _two_servers,
+    RescueInstance,
+)
+"""Two servers that a reserved task each leaves one slot of three or more; runs take one or two."""
+
 PARAMETER_SPACES = (
     few_slots(2),
     few_slots(3),
@@ -221,5 +249,6 @@ PARAMETER_SPACES = (
     RISKY,
     TEMPTING,
     one_window(5),
+    TWO_SERVERS,
 )
 """In the order in which they are searched."""

@@ -42,7 +42,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
         CLAIMS: "edgeopt.bounds.rescue:CLAIMS",
         ERRATA: "edgeopt.bounds.rescue.errata:errata",
-        PARAMETER_SPACES: "edgeopt.bounds.rescue.instances:PARAMETER_SPACES",
+        PARAMETER_SPACES: "edgeopt.bounds.rescue.spaces:PARAMETER_SPACES",
         POLICIES: "edgeopt.studies.rescue.policies:POLICIES",
         FIGURES: "edgeopt.studies.rescue.figures:PAPER_FIGURES",
         INSTANCES: "edgeopt.instances.rescue.instance:RescueInstance",

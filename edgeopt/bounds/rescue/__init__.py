@@ -6,7 +6,7 @@ Edges.
 
 from __future__ import annotations
 
-from edgeopt.bounds.rescue import improvement, observation, reserved, theorems, tightness
+from edgeopt.bounds.rescue import improvement, observation, reserved, safe, theorems, tightness
 
 __all__ = ["CLAIMS"]
 
@@ -16,5 +16,6 @@ CLAIMS = (
     *observation.CLAIMS,
     *reserved.CLAIMS,
     *improvement.CLAIMS,
+    *safe.CLAIMS,
 )
 """All claims, in the order of the paper."""

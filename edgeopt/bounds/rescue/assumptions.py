@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption
+from edgeopt.models.rescue import unsafe_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,6 +65,25 @@ def _has_spare_slot(instance: RescueInstance) -> bool:
     )
 
 
+def _one_at_a_time(instance: RescueInstance) -> bool:
+    tasks = instance.reserved
+    open_tasks = np.zeros((instance.servers, instance.horizon + 1), dtype=int)
+    np.add.at(open_tasks, (tasks.server, tasks.start), 1)
+    np.add.at(open_tasks, (tasks.server, tasks.end + 1), -1)
+    return bool((open_tasks.cumsum(axis=1) <= 1).all())
+
+
+def _blocks_at_most_half(instance: RescueInstance) -> bool:
+    risky = unsafe_cells(instance, 0.5) & ~unsafe_cells(instance)
+    arrives = instance.arrival > 0
+    return not any(
+        (instance.expected_profit_block(slice(t, t + 1))[0][arrives[t]].max(axis=0) > 0)[
+            risky[t]
+        ].any()
+        for t in np.flatnonzero(arrives.any(axis=1) & risky.any(axis=(1, 2))).tolist()
+    )
+
+
 EXCLUSIVE = Assumption(
     "at most one arrival per slot",
     r"arrivals of a slot exclude each other, $\sum_j p_j(t) \le 1$",
@@ -78,6 +98,25 @@ INDEPENDENT = Assumption(
 
 HAS_RESERVED = Assumption(
     "reserved tasks", "there is a reserved task", lambda instance: len(instance.reserved) > 0
+)
+
+ONE_SERVER = Assumption("one server", "there is one server", lambda instance: instance.servers == 1)
+
+SEVERAL_SERVERS = Assumption(
+    "several servers", "there are several servers", lambda instance: instance.servers > 1
+)
+
+ONE_AT_A_TIME = Assumption(
+    "one reserved task at a time",
+    "windows of reserved tasks on a server have no slot in common",
+    _one_at_a_time,
+)
+
+SMALL_RUNS = Assumption(
+    "no run blocks more than half of a slack",
+    r"a run that is safe and pays blocks, at its longest, at most half of the slack "
+    r"$\sigma = \sum_{t=s_i}^{e_i} c_k(t) - \phi_i$ of a reserved task that has begun before it",
+    _blocks_at_most_half,
 )
 
 UNIT_DURATIONS = Assumption(

@@ -1,4 +1,4 @@
-"""The instances of RESCUE's claims: counterexamples, drawn ones, and the spaces of a search.
+"""The instances of RESCUE's claims: counterexamples and drawn ones.
 
 Numbers in the docstrings are exact. Slots and all indices count from 0. Unless said otherwise
 there is one server of capacity 1 TMAC per slot, one service profile and no reserved task, and
@@ -8,16 +8,15 @@ profits do not depend on the duration of the run.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from edgeopt.bounds.paper import each, one
-from edgeopt.bounds.search.space import Parameter, ParameterSpace, row, values
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +27,7 @@ def planned_reservation() -> RescueInstance:
     The LP knows the reserved task and is worth 0. An offline optimum that ignores it earns 1, so
     OPT(LP) bounds only optima that meet the reserved tasks too.
     """
-    return _one_server(arrival=[[1]], profit=[[1]], duration=[1], reserved=(0, 0, 1.0))
+    return one_server(arrival=[[1]], profit=[[1]], duration=[1], reserved=(0, 0, 1.0))
 
 
 def independent_arrivals(epsilon: float = 0.01, delta: float = 0.01) -> RescueInstance:
@@ -39,7 +38,7 @@ def independent_arrivals(epsilon: float = 0.01, delta: float = 0.01) -> RescueIn
     busy for the second, and earns (1 - epsilon) delta + epsilon: 0.0199 against 1.0099 at the
     defaults, and no constant share as both parameters vanish.
     """
-    return _one_server(
+    return one_server(
         arrival=[[1, epsilon]],
         profit=[[delta, 1 / epsilon]],
         duration=[1],
@@ -54,7 +53,7 @@ def contested_slot() -> RescueInstance:
     slot-level occupancy is 0 and would promise 1; but both tasks arrive with probability 1/4 and
     only one finds the server idle: every policy earns at most 3/4.
     """
-    return _one_server(arrival=[[0.5, 0.5]], profit=[[1, 1]], duration=[1], arrivals="independent")
+    return one_server(arrival=[[0.5, 0.5]], profit=[[1, 1]], duration=[1], arrivals="independent")
 
 
 def half_routed() -> RescueInstance:
@@ -64,7 +63,7 @@ def half_routed() -> RescueInstance:
     worth 0.95. Algorithm 1 earns B(0) = 0.7; taking the first task always earns 0.9 on the same
     server. The routing probabilities of the first task sum to 1/2, the rest rejects.
     """
-    return _one_server(arrival=[[1, 0], [0, 0.5]], profit=[[0.9, 0.9], [1, 1]], duration=[0, 1])
+    return one_server(arrival=[[1, 0], [0, 0.5]], profit=[[0.9, 0.9], [1, 1]], duration=[0, 1])
 
 
 def two_plans() -> RescueInstance:
@@ -73,7 +72,7 @@ def two_plans() -> RescueInstance:
     Every plan that routes 1 in total is optimal. Under (1, 0) Algorithm 1 earns 1, under
     (1/2, 1/2) it earns 3/4: its value is a property of the plan, not of the instance.
     """
-    return _one_server(arrival=[[1, 0], [0, 0.5]], profit=[[1, 1], [1, 1]], duration=[0, 1])
+    return one_server(arrival=[[1, 0], [0, 0.5]], profit=[[1, 1], [1, 1]], duration=[0, 1])
 
 
 def clairvoyant_gap() -> RescueInstance:
@@ -82,7 +81,7 @@ def clairvoyant_gap() -> RescueInstance:
     OPT(LP) = 2. A scheduler that knows the duration of the first run takes both tasks when it is
     short and earns 2.5.
     """
-    return _one_server(arrival=[[1], [1]], profit=[[1], [2]], duration=[0.5, 0.5])
+    return one_server(arrival=[[1], [1]], profit=[[1], [2]], duration=[0.5, 0.5])
 
 
 def rare_long_runs(slots: int = 8) -> RescueInstance:
@@ -93,7 +92,7 @@ def rare_long_runs(slots: int = 8) -> RescueInstance:
     """
     law = np.zeros(slots)
     law[[0, -1]] = 0.5
-    return _one_server(arrival=np.ones((slots, 1)), profit=np.ones((slots, 1)), duration=law)
+    return one_server(arrival=np.ones((slots, 1)), profit=np.ones((slots, 1)), duration=law)
 
 
 def risky_run(delta: float = 0.1) -> RescueInstance:
@@ -105,7 +104,7 @@ def risky_run(delta: float = 0.1) -> RescueInstance:
     policy that keeps it on every path can never start the run and earns 0: no safe policy has a
     constant ratio to OPT(LP).
     """
-    return _one_server(
+    return one_server(
         arrival=[[1], [0]],
         profit=[[1], [0]],
         duration=[1 - delta, delta],
@@ -122,7 +121,7 @@ def reserved_budget(epsilon: float = 0.01, delta: float = 0.01) -> RescueInstanc
     earns (1 - epsilon) delta + epsilon: the value functions put no price on reserved capacity.
     Charging the dual of row (2d) for it earns 1.
     """
-    return _one_server(
+    return one_server(
         arrival=[[1, 0], [0, epsilon]],
         profit=[[delta, delta], [1 / epsilon, 1 / epsilon]],
         duration=[1],
@@ -138,7 +137,7 @@ def split_tolerance() -> RescueInstance:
     which a reserved task counts as failed, and earns 1: the forbidding LP bounds only policies
     judged with its own tolerance.
     """
-    return _one_server(
+    return one_server(
         arrival=[[1], [0]], profit=[[1], [0]], duration=[1], reserved=(0, 1, 1 + 5e-8)
     )
 
@@ -152,7 +151,7 @@ def late_run() -> RescueInstance:
     budget would promise 1.25 for Algorithm 1.
     """
     profit = np.array([[1.5, 0.0], [1.0, 1.0]]).reshape(2, 1, 1, 1, 2)
-    return _one_server(arrival=[[1], [1]], profit=profit, duration=[0.5, 0.5])
+    return one_server(arrival=[[1], [1]], profit=profit, duration=[0.5, 0.5])
 
 
 def outlasting_run(beyond: Literal["hold", "drop"] = "hold") -> RescueInstance:
@@ -161,10 +160,50 @@ def outlasting_run(beyond: Literal["hold", "drop"] = "hold") -> RescueInstance:
     Equation (4) has no value after the last slot, equation (1) counts the whole run.
     OPT(LP) is 1 when the run may end after the horizon and 0 when its profit is dropped.
     """
-    return _one_server(arrival=[[1]], profit=[[1]], duration=[0, 1], beyond=beyond)
+    return one_server(arrival=[[1]], profit=[[1]], duration=[0, 1], beyond=beyond)
 
 
-def _one_server(
+def risky_runs(slots: int = 8, delta: float = 0.01) -> RescueInstance:
+    """Let a reserved task need half of all slots, and a certain task arrive in each of the others.
+
+    The window of the reserved task are all 2m slots, m of which it needs; tasks arrive in the first
+    m = `slots` and earn 1. Their runs last one slot, or m with probability `delta`. OPT(LP) without
+    unsafe cells is m / (1 + (m - 1) delta), because row (2b) counts runs with their expected
+    occupation. After any run the next one could block one slot too many: every safe policy, and
+    safe hindsight, earns 1.
+    """
+    law = np.zeros(slots)
+    law[[0, -1]] += 1.0 - delta, delta
+    certain = np.repeat([[1.0], [0.0]], slots, axis=0)
+    return one_server(
+        arrival=certain, profit=certain, duration=law, reserved=(0, 2 * slots - 1, slots)
+    )
+
+
+def tempting_runs(slots: int = 8, delta: float = 0.001, epsilon: float = 0.05) -> RescueInstance:
+    """Offer m safe runs, then m risky ones that are worth a little more, in one window of 3m slots.
+
+    The reserved task leaves m = `slots` slots. A run of the first m tasks lasts one slot and earns
+    1 - `epsilon`; one of the second m lasts one slot, or m with probability `delta`, and earns 1.
+    Per expected slot the risky runs earn more, so the plan that forbids unsafe cells holds nothing
+    else and is worth m / (1 + (m - 1) delta). But after any run none of them is safe. Policies by
+    state, which know no better use of the slots, wait for one and earn at most 1; hindsight, and
+    the best safe policy, earn (1 - epsilon) m.
+    """
+    law = np.zeros((2, slots))
+    law[0, 0] = 1.0
+    law[1, [0, -1]] = 1.0 - delta, delta
+    profit = np.zeros((3 * slots, 1, 1, 2, 1))
+    profit[:slots, ..., 0, :], profit[slots : 2 * slots, ..., 1, :] = 1.0 - epsilon, 1.0
+    return one_server(
+        arrival=np.repeat([[1.0], [1.0], [0.0]], slots, axis=0),
+        profit=profit,
+        duration=law,
+        reserved=(0, 3 * slots - 1, 2 * slots),
+    )
+
+
+def one_server(
     *,
     arrival: Sequence[Sequence[float]] | NDArray[np.float64],
     profit: Sequence[Sequence[float]] | NDArray[np.float64],
@@ -172,8 +211,9 @@ def _one_server(
     reserved: tuple[int, int, float] | None = None,
     arrivals: Literal["exclusive", "independent"] = "exclusive",
     beyond: Literal["hold", "drop"] = "hold",
+    capacity: Sequence[float] | NDArray[np.float64] | None = None,
 ) -> RescueInstance:
-    """Build an instance of one server and one profile; profit [T, J] or [T, J, 1, 1, D]."""
+    """Build an instance of one server; profit [T, J] or [T, J, 1, L, D], duration [D] or [L, D]."""
     chances, gains = np.asarray(arrival, dtype=float), np.asarray(profit, dtype=float)
     if gains.ndim == 2:
         gains = gains[:, :, None, None, None]
@@ -183,8 +223,8 @@ def _one_server(
         tasks = ReservedTasks(server=np.array([0]), start=start, end=end, demand=demand)
     return RescueInstance(
         arrival=chances,
-        duration=np.asarray(duration, dtype=float)[None, :],
-        capacity=np.ones((1, len(chances))),
+        duration=np.atleast_2d(np.asarray(duration, dtype=float)),
+        capacity=np.ones((1, len(chances))) if capacity is None else np.atleast_2d(capacity),
         reserved=tasks,
         profit=gains,
         arrivals=arrivals,
@@ -235,134 +275,3 @@ def crowded_window() -> ReservedLoad:
     here = np.array([0, 0])
     tasks = ReservedTasks(server=here, start=here, end=here, demand=np.array([0.6, 0.6]))
     return ReservedLoad(np.ones((1, 1)), tasks)
-
-
-def _few_slots(point: Mapping[str, Any]) -> RescueInstance:
-    profit = np.array(values(point, "profit"))
-    return _one_server(
-        arrival=np.array(values(point, "arrival"))[:, None],
-        profit=profit[:, None],
-        duration=[1.0 - point["long"], point["long"]],
-    )
-
-
-def few_slots(slots: int) -> ParameterSpace:
-    """Return the instances of one server, few slots and one profile of one or two slots.
-
-    In every slot the only device sends its task with a probability of its own. A task earns between
-    0.01 and 100.
-    """
-    parameters = (
-        Parameter("long", 0.0, 1.0, simple=1.0),
-        *row("arrival", slots, 0.0, 1.0, simple=1.0),
-        *row("profit", slots, 0.01, 100.0, simple=1.0, log=True),
-    )
-    return ParameterSpace(f"few_slots_{slots}", parameters, _few_slots, RescueInstance)
-
-
-def _two_devices(point: Mapping[str, Any]) -> RescueInstance:
-    independent, arrival = point["independent"] == 1, np.array(values(point, "arrival"))
-    arrival = arrival.reshape(2, 2)
-    if not independent:  # the second device may send as far as the first one does not
-        arrival[:, 1] *= 1.0 - arrival[:, 0]
-    profit = np.array(values(point, "profit")).reshape(2, 2, 1, 1, 1)
-    late = np.array(values(point, "late")).reshape(2, 1, 1, 1)
-    demand = point["demand"]
-    return _one_server(
-        arrival=arrival,
-        profit=np.concatenate([profit, profit * late[:, None]], axis=-1),
-        duration=[1.0 - point["long"], point["long"]],
-        reserved=(point["start"], 1, demand) if demand > 0 else None,
-        arrivals="independent" if independent else "exclusive",
-        beyond="drop" if point["dropped"] else "hold",
-    )
-
-
-TWO_DEVICES = ParameterSpace(
-    "one_server",
-    (
-        Parameter("independent", 0, 1, whole=True),
-        Parameter("dropped", 0, 1, whole=True),
-        Parameter("long", 0.0, 1.0),
-        *row("arrival", 4, 0.0, 1.0),
-        *row("profit", 4, 0.01, 100.0, simple=1.0, log=True),
-        *row("late", 2, 0.0, 1.0, simple=1.0),
-        Parameter("start", 0, 1, whole=True),
-        Parameter("demand", 0.0, 2.0),
-    ),
-    _two_devices,
-    RescueInstance,
-)
-"""Two slots, two devices, runs of one or two slots, perhaps a reserved task; arrivals of both laws.
-
-A run of two slots earns a part of what the task would earn within one, `late`, in each slot.
-"""
-
-
-def _steady(point: Mapping[str, Any]) -> RescueInstance:
-    slots = point["slots"]
-    law = np.zeros(slots)
-    law[0] = 1.0 - point["long"]
-    law[-1] += point["long"]
-    arrival = np.full((slots, 1), point["arrival"])
-    return _one_server(arrival=arrival, profit=np.ones((slots, 1)), duration=law)
-
-
-STEADY = ParameterSpace(
-    "steady",
-    (
-        Parameter("slots", 2, 8, whole=True),
-        Parameter("long", 0.0, 1.0, simple=0.5),
-        Parameter("arrival", 0.0, 1.0, simple=1.0),
-    ),
-    _steady,
-    RescueInstance,
-)
-"""The same task in every slot, with runs that last one slot or all of them."""
-
-
-def _drawn(point: Mapping[str, Any]) -> RescueInstance:
-    return generate(**{"rng" if name == "seed" else name: value for name, value in point.items()})
-
-
-SETTING = ParameterSpace(
-    "drawn",
-    (
-        Parameter("servers", 1, 2, whole=True),
-        Parameter("devices", 1, 2, whole=True),
-        Parameter("profiles", 1, 2, whole=True),
-        Parameter("horizon", 6, 12, whole=True),
-        Parameter("reserved", 0, 2, whole=True),
-        Parameter("seed", 0, 9999, whole=True),
-    ),
-    _drawn,
-    RescueInstance,
-)
-"""Small draws in the paper's setting, with its physical profit."""
-
-
-def _load(point: Mapping[str, Any]) -> ReservedLoad:
-    start, end = np.array(values(point, "start")), np.array(values(point, "last"))
-    tasks = ReservedTasks(
-        server=np.zeros(2, dtype=int),
-        start=np.minimum(start, end),
-        end=np.maximum(start, end),
-        demand=np.array(values(point, "demand")),
-    )
-    return ReservedLoad(np.ones((1, 2)), tasks)
-
-
-LOADS = ParameterSpace(
-    "loads",
-    (
-        *row("start", 2, 0, 1, whole=True),
-        *row("last", 2, 0, 1, whole=True),
-        *row("demand", 2, 0.1, 2.0, simple=1.0),
-    ),
-    _load,
-    ReservedLoad,
-)
-"""Two reserved tasks on a server of two slots, which need not fit together."""
-
-PARAMETER_SPACES = (few_slots(2), few_slots(3), TWO_DEVICES, STEADY, SETTING, LOADS)
-"""In the order in which they are searched."""

@@ -35,14 +35,15 @@ def _best_safe_share(view: Evaluation) -> Measurement:
     return view.against_bound(safe, {"safe_optimum": safe})
 
 
-def _hindsight(view: Evaluation) -> float:
+def safe_hindsight(view: Evaluation) -> float:
+    """Return what hindsight earns that meets all reserved tasks, unless that is nothing."""
     if not view.worthwhile(view.offline_pathwise):
         raise NotApplicableError("bound is trivial: safe hindsight earns nothing")
     return view.offline_pathwise
 
 
 def _guarded_share(view: Evaluation) -> Measurement:
-    optimum = _hindsight(view)
+    optimum = safe_hindsight(view)
     planned = view.forbidding
     earned = evaluate(view.instance, planned.algorithm(guarded=True)).profit
     proof = {"earned": earned, "safe_hindsight": optimum, "bound": planned.plan.bound}
@@ -50,7 +51,7 @@ def _guarded_share(view: Evaluation) -> Measurement:
 
 
 def _priced_share(view: Evaluation) -> Measurement:
-    optimum = _hindsight(view)
+    optimum = safe_hindsight(view)
     values, threshold, price = priced_values(view)
     size = view.instance.expected_profit + values
     rule = best_advantage(values, threshold, guarded=True, margin=TIGHT, size=size)

@@ -173,8 +173,6 @@ def safe_bound(
         best = _least(single, _first_prices(instance, plan, chain), chain, steps)
     groups: Groups = tuple((server,) for server in range(instance.servers))
     if pairs and instance.servers > 1:
-        if instance.arrivals != "exclusive":
-            raise OptionError("pairs of servers need exclusive arrivals")
         tables = PairTables.of(instance, states)
 
         def paired(price: Floats, pairing: Groups) -> _Point:

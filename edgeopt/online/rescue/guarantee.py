@@ -11,7 +11,9 @@ largest
 .. math:: u(t) + \sum_{\text{intervals}} \frac{g(t)}{\sigma - w}
 
 over cells with :math:`y > 0`. With :math:`\alpha = 1 / (1 + h)` that can be kept up from slot to
-slot, and no way to accept candidates safely earns more than `SafeRescue`.
+slot, and no way to accept candidates safely earns more than `SafeRescue`. If devices arrive
+independently, a candidate finds the server taken by those before it in the slot, too: u(t) then
+counts what they plan.
 """
 
 from __future__ import annotations
@@ -83,18 +85,29 @@ def safe_guarantee(instance: RescueInstance, plan: P1Solution | None = None) -> 
     routes = Routes.of(instance, plan.y)
     servers, profiles, horizon = instance.servers, instance.profiles, instance.horizon
     row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
-    slot = row // instance.devices
+    slot, device = np.divmod(row, instance.devices)
     server, profile = np.divmod(routes.cell, profiles)
     begun = np.zeros((servers, horizon, profiles))
     np.add.at(begun, (server, slot, profile), routes.mass)
-    planned = np.zeros(servers)
-    np.add.at(planned, server, routes.mass * routes.expected_profit(instance))
-    load = np.array([_load(instance, k, begun[k]) for k in range(servers)])
+    ahead = np.zeros_like(begun)  # by devices that take their turn before, of the last to use it
+    if instance.arrivals == "independent":
+        turn = np.zeros((servers, horizon, instance.devices + 1))
+        np.add.at(turn, (server, slot, device + 1), routes.mass)
+        sooner = np.where(routes.mass > 0.0, turn.cumsum(axis=2)[server, slot, device], 0.0)
+        np.maximum.at(ahead, (server, slot, profile), sooner)
+    profit = routes.mass * routes.expected_profit(instance)
+    planned = np.bincount(server, profit, minlength=servers).astype(np.float64)
+    load = np.array([_load(instance, k, begun[k], ahead[k]) for k in range(servers)])
     return SafeGuarantee(float((planned / (1.0 + load)).sum()), planned, load)
 
 
-def _load(instance: RescueInstance, server: int, begun: NDArray[np.float64]) -> float:
-    """Return the largest load on a cell of a server; `begun` has shape [T, L]."""
+def _load(
+    instance: RescueInstance,
+    server: int,
+    begun: NDArray[np.float64],
+    ahead: NDArray[np.float64],
+) -> float:
+    """Return the largest load on a cell of a server; `begun` and `ahead` have shape [T, L]."""
     horizon, survival = instance.horizon, instance.survival
     # Probability that a run from before the slot is in it, and that any run is.
     before, busy = np.zeros(horizon), np.zeros(horizon)
@@ -103,11 +116,9 @@ def _load(instance: RescueInstance, server: int, begun: NDArray[np.float64]) -> 
         busy[age:] += there
         if age:
             before[age:] += there
-    if instance.arrivals == "independent":  # tasks of the slot may take the server before a task
-        before = busy
     budgets = Budgets.of(instance, server)
     capacity = np.diff(budgets.before)
-    load = np.where(begun > 0.0, before[:, np.newaxis], 0.0)
+    load = np.where(begun > 0.0, before[:, np.newaxis] + ahead, 0.0)
     stop = np.minimum(np.arange(horizon)[:, np.newaxis] + instance.longest, horizon)
     for first, last, slack in budgets.intervals:
         blocked = np.cumsum((capacity * busy)[first : last + 1])[:-1]  # before first + 1, ...

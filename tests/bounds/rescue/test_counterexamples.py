@@ -13,6 +13,7 @@ from edgeopt.bounds.rescue.exhaustive import (
 )
 from edgeopt.bounds.rescue.instances import crowded_window
 from edgeopt.instances.rescue import tight
+from edgeopt.models.rescue import safe_bound
 from tests.bounds.rescue.integer import integer_optimum
 
 HALF = 0.5
@@ -41,6 +42,10 @@ REFUTED = [
     ("forbid.lenient", named.split_tolerance(), 0, 1),
     ("feasibility.published", crowded_window(), 1 / 6, 0),
     ("beyond.published", named.outlasting_run(), 1, 0),
+    ("safe.constant", named.risky_runs(8, 0.01), 1.07 / 8, 0.25),
+    ("safe.constant", named.risky_runs(20, 0.001), 1.019 / 20, 0.25),
+    ("safe.quarter.large_runs", named.tempting_runs(8, 0.001, 0.05), 1 / 7.6, 0.25),
+    ("safe.quarter.large_runs", named.tempting_runs(6, 0.001, 0.1), 1 / 5.4, 0.25),
 ]
 
 
@@ -144,3 +149,32 @@ def test_contested_slot_bounds_every_policy():
     instance = named.contested_slot()
     assert online_optimum(instance) == pytest.approx(0.75)
     assert integer_optimum(instance) == pytest.approx(1)
+
+
+def test_risky_runs_have_all_their_values():
+    for slots, delta in ((2, 0.5), (5, 0.1), (8, 1e-3)):
+        instance = named.risky_runs(slots, delta)
+        view = Evaluation(instance)
+        assert view.forbidding.plan.objective == pytest.approx(slots / (1 + (slots - 1) * delta))
+        assert safe_bound(instance).value == pytest.approx(1, abs=1e-12)
+        assert online_optimum(instance, reserved="pathwise") == pytest.approx(1, abs=1e-12)
+        assert view.offline_pathwise == pytest.approx(1, abs=1e-12)
+
+
+def test_tempting_runs_have_all_their_values():
+    for slots, delta, epsilon in ((4, 0.001, 0.05), (8, 0.001, 0.05), (6, 0.01, 0.2)):
+        instance = named.tempting_runs(slots, delta, epsilon)
+        view, safe = Evaluation(instance), (1 - epsilon) * slots
+        assert view.forbidding.plan.objective == pytest.approx(slots / (1 + (slots - 1) * delta))
+        assert view.forbidding.plan.y[..., 0] == pytest.approx(0)
+        assert view.offline_pathwise == pytest.approx(safe)
+        assert online_optimum(instance, reserved="pathwise") == pytest.approx(safe)
+        [half] = check("rescue.safe.quarter", instance)
+        assert half.measured == pytest.approx(1)
+
+
+def test_devices_before_in_a_slot_count_against_the_guarantee():
+    """Half of the time each device arrives, and the second may find the server taken."""
+    [found] = check("rescue.safe.guarantee", named.contested_slot())
+    assert found.certificate["load"] == pytest.approx([0.5])
+    assert (found.measured, found.guaranteed) == pytest.approx((3 / 4, 2 / 3))

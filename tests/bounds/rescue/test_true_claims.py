@@ -55,7 +55,7 @@ def test_no_claim_goes_untested():
             for found in check(FAST, small(seed, arrivals=arrivals)):
                 assert found.verdict != "violated", found
                 said[found.claim] += found.verdict == "holds"
-    rare = {"rescue.theorem1.unit_durations": seeds // 8}
+    rare = {"rescue.theorem1.unit_durations": seeds // 8, "rescue.safe.pairs": seeds // 8}
     for id in FAST:
         assert said[id] >= rare.get(id, seeds // 2), id
 
@@ -77,6 +77,9 @@ def test_claims_that_scale_hold_in_the_setting_of_the_paper(radio):
         "rescue.feasibility",
         "rescue.horizon",
         "rescue.beyond",
+        "rescue.safe.bound.forbid",
+        "rescue.safe.guarantee",
+        "rescue.safe.quarter",
     }
     assert {id for id, found in verdicts.items() if found.verdict == "holds"} == scaling
     too_large = verdicts["rescue.lemma1.pathwise"]

@@ -28,6 +28,8 @@ FALSE = {
     "rescue.definition1.published": "few_slots_2",
     "rescue.value.published": "one_server",
     "rescue.feasibility.published": "loads",
+    "rescue.safe.constant": "risky_runs",
+    "rescue.safe.quarter.large_runs": "tempting_runs",
     "idn.lemma3_1.published": "edge_nodes_1",
     "idn.residual.published": "edge_nodes_1",
     "edr.equation27.published": "few_frames",

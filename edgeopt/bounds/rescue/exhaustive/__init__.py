@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeopt.bounds.rescue.exhaustive.by_state import evaluate_by_state
 from edgeopt.bounds.rescue.exhaustive.optima import (
     clairvoyant_optimum,
     hindsight,
@@ -20,6 +21,7 @@ __all__ = [
     "Decide",
     "clairvoyant_optimum",
     "evaluate",
+    "evaluate_by_state",
     "hindsight",
     "offline_optimum",
     "online_optimum",

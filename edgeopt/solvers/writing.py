@@ -14,7 +14,8 @@ from edgeopt.writing import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from edgeopt.solvers.program import Labels, LinearProgram
+    from edgeopt.solvers.labels import Labels
+    from edgeopt.solvers.program import LinearProgram
 
 _LIKE_A_NUMBER = re.compile(r"[0-9.]|[eE][0-9]")
 

@@ -265,8 +265,8 @@ class LinearProgram:
         coefficient wherever row and column agree in the indices that both have: ``{"flow": 1}``
         sums a flow with indices site and user over users in rows with the index site, over sites in
         rows with the index user, and over all in a row without. An array of coefficients has the
-        shape of the block that has all indices of the other, of the columns if both have. For any other pattern a term is a
-        matrix, dense or sparse, of shape [rows, columns].
+        shape of the block that has all indices of the other, of the columns if both have. For any
+        other pattern a term is a matrix, dense or sparse, of shape [rows, columns].
 
         Parameters
         ----------
@@ -298,13 +298,48 @@ class LinearProgram:
 
         return Builder(sense, offset)
 
-    def write(self, path: str | Path) -> Path:
-        """Write the program as free-format MPS or as CPLEX LP, depending on the suffix.
+    @classmethod
+    def read(cls, path: str | Path) -> LinearProgram:
+        """Read a program from an MPS file, fixed or free, or from one in CPLEX LP format.
+
+        Nothing is left out: what is no part of a linear program, such as a quadratic term or a
+        semi-continuous column, is an error. Bounds and sides of 1e20 or more stand for infinity.
+        Where customs differ: of two rows of kind N in an MPS file, the first is the objective, and
+        the second a row without sides; a whole-number column without bounds ends at 1; a negative
+        upper bound without a lower one leaves the column open below. Labels that `write` kept
+        come back, and names such as ``flow[site=2, slot=3]`` become blocks.
 
         Parameters
         ----------
         path
-            File to write, ending in ``.mps`` or ``.lp``.
+            File to read, ending in ``.mps`` or ``.lp``, or in either and ``.gz``.
+
+        Returns
+        -------
+        The program.
+
+        Raises
+        ------
+        OptionError
+            If the name ends otherwise.
+        InputError
+            If the file cannot be read, is damaged, or holds no linear program; the text names the
+            line.
+        """
+        from edgeopt.solvers.reading import read_program
+
+        return read_program(path)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the program as free-format MPS or as CPLEX LP, depending on the suffix.
+
+        Names are plain, for any solver; comments hold the labels, for `read`, which returns the
+        same program.
+
+        Parameters
+        ----------
+        path
+            File to write, ending in ``.mps`` or ``.lp``, or in either and ``.gz``.
 
         Returns
         -------
@@ -313,7 +348,9 @@ class LinearProgram:
         Raises
         ------
         OptionError
-            If the suffix is neither.
+            If the suffix is neither, or the format cannot say what the program holds.
+        InstanceError
+            If a bound or side is finite, but so large that the formats take it as infinite.
         """
         from edgeopt.solvers.writing import write_program
 

@@ -172,12 +172,18 @@ class Solution:
         reduced: NDArray[np.float64] = self.problem.cost - self.problem.matrix.T @ self.duals
         return reduced
 
-    def value(self, label: str) -> float:
-        """Return the value of one column by its label, or of one variable by its name."""
+    def value(self, label: str) -> Any:
+        """Return the value of one column by its label, or of one variable by its name.
+
+        It is a number, or an array where a variable of CVXPY is one.
+        """
         return self._at("values", label, "column_names")
 
-    def dual(self, label: str) -> float:
-        """Return the dual of one row by its label, or of one constraint by its name."""
+    def dual(self, label: str) -> Any:
+        """Return the dual of one row by its label, or of one constraint by its name.
+
+        It is a number, or an array where a constraint of CVXPY is one.
+        """
         return self._at("duals", label, "row_names")
 
     def block(self, name: str) -> NDArray[np.float64]:
@@ -188,14 +194,14 @@ class Solution:
         """Return the duals of a block of rows as an array of its shape."""
         return self._block("duals", name, "row_names")
 
-    def _at(self, field: str, label: str, labels: str) -> float:
+    def _at(self, field: str, label: str, labels: str) -> Any:
         held = self._held(field)
         if isinstance(self.problem, LinearProgram):
             return float(held[getattr(self.problem, labels).position(label)])
         if label not in held:
             close = ", ".join(difflib.get_close_matches(label, list(held), 3)) or ", ".join(held)
             raise InputError(field, f"there is none; did you mean {close}?", value=label)
-        return cast("float", held[label])
+        return held[label]
 
     def _block(self, field: str, name: str, labels: str) -> NDArray[np.float64]:
         if not isinstance(self.problem, LinearProgram):

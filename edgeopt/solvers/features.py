@@ -134,7 +134,7 @@ def _modelled(backend: Backend, kind: Kind, make: Callable[[], tuple[Any, float]
     except EdgeOptError:
         return NOT_OFFERED
     if solution.quality is not Quality.OPTIMAL:
-        return f"is no certified optimum: {solution.quality.value}"
+        return f"{solution.quality.value}, not proven"
     off = abs(solution.objective - optimum)
     return PASSED if off <= _CLOSE * abs(optimum) else f"found {solution.objective:g}"
 

@@ -228,6 +228,7 @@ def test_sides_of_rows(tmp_path, extra: str, row: str, low: float, high: float) 
         (" FR x\n", -INF, INF, False),
         (" MI B x 0\n UP B x 2\n", -INF, 2.0, False),
         (" PL B x\n", 0.0, INF, False),
+        (" MI x 0\n", -INF, INF, False),
         (" BV B x\n", 0.0, 1.0, True),
         (" LI B x 2\n UI B x 7\n", 2.0, 7.0, True),
     ],

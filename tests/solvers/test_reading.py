@@ -91,6 +91,18 @@ def test_blocks_come_back_as_blocks(tmp_path: Path) -> None:
     assert solve(found).block("make") == pytest.approx(np.array([[2.0, 6.0]]))
 
 
+def test_rows_that_were_parted_belong_together(tmp_path: Path) -> None:
+    path = glass().replace(row_lower=[1, -INF, 2]).write(tmp_path / "glass.lp")
+    text = path.read_text()
+    assert LinearProgram.read(path).shape == (3, 2)
+    changed = text.replace("plant_2_high: +3", "plant_2_high: +4")
+    for damaged in (changed, text.replace("plant_0_low", "plant_0_least")):
+        assert damaged != text
+        path.write_text(damaged)
+        with pytest.raises(InputError, match=r"hours_plant_[02]_high were changed"):
+            LinearProgram.read(path)
+
+
 def read_by_highs(path: Path) -> highspy.HighsLp:
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
@@ -342,6 +354,7 @@ def test_damaged_mps_names_the_line(tmp_path, old: str, new: str, line, rule: st
     [
         ("Minimize", "Smallest", 2, "begin with"),
         ("2 y -", "2 y z -", 3, "sign is missing"),
+        ("x + 2 y -", "7 8 -", 3, "sign is missing"),
         ("+ z", "+", 4, r"follow \+ or -"),
         ("+ z", "+ [ x ^2 ] / 2", 4, "quadratic"),
         ("+ z", "+ x ^ 2", 4, "quadratic"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -45,7 +46,7 @@ class Source:
             data = path.read_bytes()
             if path.suffix.lower() == ".gz":
                 data = gzip.decompress(data)
-        except (OSError, EOFError, gzip.zlib.error) as failure:  # type: ignore[attr-defined]
+        except (OSError, EOFError, zlib.error) as failure:
             raise InputError(str(path), f"cannot be read: {failure}") from None
         try:
             text = data.decode("utf-8-sig")

@@ -84,6 +84,15 @@ def test_what_is_written_is_read_again(program, suffix, tmp_path_factory) -> Non
     assert list(found.column_names) == list(program.column_names)
 
 
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+@pytest.mark.parametrize("rows", [["x", "x_low", "y"], ["objective", "objective1", "free"]])
+def test_names_do_not_collide_with_those_of_the_format(rows, suffix: str, tmp_path: Path) -> None:
+    program = glass().replace(row_lower=[1, -INF, 2], row_names=rows)
+    found = LinearProgram.read(program.write(tmp_path / f"glass{suffix}"))
+    assert_same(found, program)
+    assert list(found.row_names) == rows
+
+
 def test_blocks_come_back_as_blocks(tmp_path: Path) -> None:
     program = glass().replace(column_names=[LabelBlock("make", ("plant", "kind"), (1, 2))])
     found = LinearProgram.read(program.write(tmp_path / "glass.lp"))

@@ -40,6 +40,13 @@ def test_blocks_make_the_program_that_is_meant() -> None:
     assert program.row("demand[user=1]") == 3
 
 
+def test_coefficients_have_the_shape_of_the_larger_block() -> None:
+    build = LinearProgram.build()
+    build.columns("open", {"site": 2}, integer=True)
+    build.rows("link", {"site": 2, "user": 3}, {"open": COST}, upper=0)
+    assert build.program().matrix.toarray().T.tolist() == [[1, 3, 7, 0, 0, 0], [0, 0, 0, 2, 6, 4]]
+
+
 def test_a_solution_is_read_by_label() -> None:
     solution = solve(sent())
     flow = solution.block("flow")
@@ -56,10 +63,11 @@ def test_a_solution_is_read_by_label() -> None:
 
 
 def test_parts_are_replaced_by_label() -> None:
-    changed = sent().replace(upper={"flow[site=0, user=0]": 0}, cost={"flow": 2 * COST})
+    program = sent()
+    changed = program.replace(upper={"flow[site=0, user=0]": 0}, cost={"flow": 2 * COST})
     assert changed.upper.tolist() == [0, *[np.inf] * 5]
     assert changed.cost.tolist() == (2 * COST).ravel().tolist()
-    assert sent().upper[0] == np.inf
+    assert program.upper[0] == np.inf
     with pytest.raises(InputError, match=r"'flow': its new values .* \(2, 3\)"):
         sent().replace(cost={"flow": [1, 2, 3]})
 

@@ -85,7 +85,7 @@ def test_what_is_written_is_read_again(program, suffix, tmp_path_factory) -> Non
 
 
 @pytest.mark.parametrize("suffix", [".mps", ".lp"])
-@pytest.mark.parametrize("rows", [["x", "x_low", "y"], ["objective", "objective1", "free"]])
+@pytest.mark.parametrize("rows", [["x", "x_low", "y"], ["objective", "objective1", "b"]])
 def test_names_do_not_collide_with_those_of_the_format(rows, suffix: str, tmp_path: Path) -> None:
     program = glass().replace(row_lower=[1, -INF, 2], row_names=rows)
     found = LinearProgram.read(program.write(tmp_path / f"glass{suffix}"))

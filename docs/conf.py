@@ -24,6 +24,7 @@ extensions = [
     "studies",
     "paper_figures",
     "running",
+    "solver_table",
     "command_line",
 ]
 html_math_renderer = "mathml"

@@ -11,8 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.labels import LabelBlock
 from edgeopt.solvers.nonlinear import CasadiNlp
-from edgeopt.solvers.program import LabelBlock, LinearProgram
+from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Backend, backends
 from edgeopt.solvers.request import Kind, Progress
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status

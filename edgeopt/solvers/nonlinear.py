@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.solvers.program import Labels
+from edgeopt.solvers.labels import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,112 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.solvers.labels import LabelBlock, Labels, labels_of
 from edgeopt.solvers.units import Units, units_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
-
-@dataclass(frozen=True, eq=False)
-class LabelBlock:
-    """Consecutive rows or columns that share a name and differ in their indices.
-
-    Parameters
-    ----------
-    name
-        Name of the block, such as an equation tag or a variable.
-    dims
-        Name of each index.
-    index
-        Either the shape of the block, whose members are then counted in C order, or an integer
-        array of shape [n, len(dims)] with the indices of each of the n members.
-
-    Examples
-    --------
-    >>> block = LabelBlock("capacity", ("server", "slot"), (4, 10))
-    >>> block.label(37)
-    'capacity[server=3, slot=7]'
-    """
-
-    name: str
-    dims: tuple[str, ...]
-    index: NDArray[np.integer] | tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        width = len(self.index) if isinstance(self.index, tuple) else self.index.shape[-1]
-        if width != len(self.dims) or (not isinstance(self.index, tuple) and self.index.ndim != 2):
-            raise InstanceError(
-                f"labels of {self.name!r}",
-                f"needs one index for each of the dimensions {self.dims}",
-            )
-
-    def __len__(self) -> int:
-        return prod(self.index) if isinstance(self.index, tuple) else len(self.index)
-
-    def label(self, position: int) -> str:
-        """Return the name of one member, counted from 0."""
-        if not self.dims:
-            return self.name
-        where = (
-            np.unravel_index(position, self.index)
-            if isinstance(self.index, tuple)
-            else self.index[position]
-        )
-        pairs = ", ".join(f"{dim}={int(i)}" for dim, i in zip(self.dims, where, strict=True))
-        return f"{self.name}[{pairs}]"
-
-
-class Labels:
-    """Labels of all rows or of all columns: blocks whose lengths add up, or one name for each."""
-
-    def __init__(
-        self, count: int, names: Sequence[LabelBlock] | Sequence[str] | None, default: str
-    ) -> None:
-        self.blocks: tuple[LabelBlock, ...] = ()
-        self.names: tuple[str, ...] | None = None
-        given = [LabelBlock(default, ("index",), (count,))] if names is None else list(names)
-        blocks = [entry for entry in given if isinstance(entry, LabelBlock)]
-        if blocks and len(blocks) != len(given):
-            raise InstanceError(f"{default} labels", "must be either all blocks or all names")
-        if blocks:
-            self.blocks = tuple(blocks)
-            self._starts = np.concatenate([[0], np.cumsum([len(block) for block in blocks])])
-            covered = int(self._starts[-1])
-        else:
-            self.names = tuple(str(name) for name in given)
-            covered = len(self.names)
-        if covered != count:
-            raise InstanceError(
-                f"{default} labels", f"must name {count} members", value=f"{covered} names"
-            )
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, position: int) -> str:
-        if not -self._count <= position < self._count:
-            raise IndexError(position)
-        position %= self._count
-        if self.names is not None:
-            return self.names[position]
-        which = int(np.searchsorted(self._starts, position, side="right")) - 1
-        return self.blocks[which].label(position - int(self._starts[which]))
-
-    def __iter__(self) -> Iterator[str]:
-        return (self[position] for position in range(self._count))
+    from edgeopt.solvers.builder import Builder
 
 
 Sense = Literal["min", "max"]
@@ -239,8 +152,8 @@ class LinearProgram:
         store(self, "integer", _frozen_vector("integer", whole, columns, np.bool_))
         store(self, "sense", sense)
         store(self, "offset", float(offset))
-        store(self, "row_names", _labels(rows, row_names, "row"))
-        store(self, "column_names", _labels(columns, column_names, "column"))
+        store(self, "row_names", labels_of(rows, row_names, "row"))
+        store(self, "column_names", labels_of(columns, column_names, "column"))
         self._validate()
 
     def _validate(self) -> None:
@@ -307,25 +220,126 @@ class LinearProgram:
         """Return the name of a column."""
         return self.column_names[column]
 
+    def row(self, label: str) -> int:
+        """Return the position of the row with a label, such as ``capacity[server=3, slot=7]``."""
+        return self.row_names.position(label)
+
+    def column(self, label: str) -> int:
+        """Return the position of the column with a label."""
+        return self.column_names.position(label)
+
     def replace(self, **changes: Any) -> LinearProgram:
-        """Return a copy in which some of the constructor's arguments are exchanged."""
+        """Return a copy in which some of the constructor's arguments are exchanged.
+
+        Costs, bounds and sides may be given for some labels or blocks alone:
+        ``replace(upper={"flow[site=1, user=2]": 0}, row_upper={"supply": [5, 5]})``.
+        """
         fields = (
             "cost", "matrix", "row_lower", "row_upper", "lower", "upper",
             "integer", "sense", "offset", "row_names", "column_names",
         )  # fmt: skip
+        for name, change in changes.items():
+            if isinstance(change, Mapping) and name in fields:
+                labels = self.row_names if name.startswith("row_") else self.column_names
+                changes[name] = labels.changed(getattr(self, name), change)
         return LinearProgram(**({name: getattr(self, name) for name in fields} | changes))
 
     def relaxed(self) -> LinearProgram:
         """Return the linear program without the whole-number conditions."""
         return self.replace(integer=False)
 
-    def write(self, path: str | Path) -> Path:
-        """Write the program as free-format MPS or as CPLEX LP, depending on the suffix.
+    @classmethod
+    def build(cls, sense: Sense = "min", *, offset: float = 0.0) -> Builder:
+        """Begin a program of blocks whose members are named, not counted.
+
+        The builder has three methods. ``columns(name, dims, cost=, lower=, upper=, integer=)`` adds
+        a block of columns, ``rows(name, dims, terms, lower=, upper=, equal=)`` a block of rows, and
+        ``program()`` returns the program.
+
+        A block has a name for each of its indices: ``{"site": 2, "user": 3}`` are all pairs,
+        ``{"site": [0, 1], "user": [2, 0]}`` are two of them, and without indices a block has one
+        member. Costs, bounds and sides are numbers or arrays that spread over the shape of the
+        block.
+
+        ``terms`` says for each block of columns what it adds to the rows. A number is the
+        coefficient wherever row and column agree in the indices that both have: ``{"flow": 1}``
+        sums a flow with indices site and user over users in rows with the index site, over sites in
+        rows with the index user, and over all in a row without. An array of coefficients has the
+        shape of the block that has all indices of the other, of the columns if both have. For any
+        other pattern a term is a matrix, dense or sparse, of shape [rows, columns].
+
+        Parameters
+        ----------
+        sense
+            Whether the objective is minimised or maximised.
+        offset
+            Constant of the objective.
+
+        Returns
+        -------
+        A builder with the methods ``columns``, ``rows`` and ``program``.
+
+        Raises
+        ------
+        InputError
+            From the builder, if blocks, shapes or names do not fit.
+
+        Examples
+        --------
+        >>> build = LinearProgram.build()
+        >>> build.columns("flow", {"site": 2, "user": 3}, cost=[[1, 3, 7], [2, 6, 4]])
+        >>> build.rows("supply", {"site": 2}, {"flow": 1}, upper=[4, 5])
+        >>> build.rows("demand", {"user": 3}, {"flow": 1}, equal=[3, 2, 3])
+        >>> program = build.program()
+        >>> program.shape, program.column("flow[site=1, user=2]")
+        ((5, 6), 5)
+        """
+        from edgeopt.solvers.builder import Builder
+
+        return Builder(sense, offset)
+
+    @classmethod
+    def read(cls, path: str | Path) -> LinearProgram:
+        """Read a program from an MPS file, fixed or free, or from one in CPLEX LP format.
+
+        Nothing is left out: what is no part of a linear program, such as a quadratic term or a
+        semi-continuous column, is an error. Bounds and sides of 1e20 or more stand for infinity.
+        Where customs differ: of two rows of kind N in an MPS file, the first is the objective, and
+        the second a row without sides; a whole-number column without bounds ends at 1; a negative
+        upper bound without a lower one leaves the column open below. Labels that `write` kept
+        come back, and names such as ``flow[site=2, slot=3]`` become blocks.
 
         Parameters
         ----------
         path
-            File to write, ending in ``.mps`` or ``.lp``.
+            File to read, ending in ``.mps`` or ``.lp``, or in either and ``.gz``.
+
+        Returns
+        -------
+        The program.
+
+        Raises
+        ------
+        OptionError
+            If the name ends otherwise.
+        InputError
+            If the file cannot be read, is damaged, or holds no linear program; the text names the
+            line.
+        """
+        from edgeopt.solvers.reading import read_program
+
+        return read_program(path)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the program as free-format MPS or as CPLEX LP, depending on the suffix.
+
+        Names are plain, for any solver; comments hold the labels, for `read`, which returns the
+        same program.
+
+        Parameters
+        ----------
+        path
+            File to write, ending in ``.mps`` or ``.lp``, or in either and ``.gz``.
 
         Returns
         -------
@@ -334,20 +348,10 @@ class LinearProgram:
         Raises
         ------
         OptionError
-            If the suffix is neither.
+            If the suffix is neither, or the format cannot say what the program holds.
+        InstanceError
+            If a bound or side is finite, but so large that the formats take it as infinite.
         """
         from edgeopt.solvers.writing import write_program
 
         return write_program(self, path)
-
-
-def _labels(
-    count: int, names: Labels | Sequence[LabelBlock] | Sequence[str] | None, default: str
-) -> Labels:
-    if isinstance(names, Labels):
-        if len(names) != count:
-            raise InstanceError(
-                f"{default} labels", f"must name {count} members", value=f"{len(names)} names"
-            )
-        return names
-    return Labels(count, names, default)

@@ -6,6 +6,7 @@ MathOptInterface's.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from edgeopt.errors import ProblemTypeError
+from edgeopt.errors import InputError, ProblemTypeError, SolverError
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Kind, kind_of
 from edgeopt.solvers.tolerance import DEFAULT, Sum, gap_closed, relative_gap
@@ -170,6 +171,50 @@ class Solution:
             raise ProblemTypeError("reduced costs need a linear program solved with duals")
         reduced: NDArray[np.float64] = self.problem.cost - self.problem.matrix.T @ self.duals
         return reduced
+
+    def value(self, label: str) -> Any:
+        """Return the value of one column by its label, or of one variable by its name.
+
+        It is a number, or an array where a variable of CVXPY is one.
+        """
+        return self._at("values", label, "column_names")
+
+    def dual(self, label: str) -> Any:
+        """Return the dual of one row by its label, or of one constraint by its name.
+
+        It is a number, or an array where a constraint of CVXPY is one.
+        """
+        return self._at("duals", label, "row_names")
+
+    def block(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a block of columns as an array of its shape."""
+        return self._block("values", name, "column_names")
+
+    def dual_block(self, name: str) -> NDArray[np.float64]:
+        """Return the duals of a block of rows as an array of its shape."""
+        return self._block("duals", name, "row_names")
+
+    def _at(self, field: str, label: str, labels: str) -> Any:
+        held = self._held(field)
+        if isinstance(self.problem, LinearProgram):
+            return float(held[getattr(self.problem, labels).position(label)])
+        if label not in held:
+            close = ", ".join(difflib.get_close_matches(label, list(held), 3)) or ", ".join(held)
+            raise InputError(field, f"there is none; did you mean {close}?", value=label)
+        return held[label]
+
+    def _block(self, field: str, name: str, labels: str) -> NDArray[np.float64]:
+        if not isinstance(self.problem, LinearProgram):
+            raise ProblemTypeError("blocks need a LinearProgram; take `value` or `dual`")
+        span, shape = getattr(self.problem, labels).block(name)
+        block: NDArray[np.float64] = self._held(field)[span].reshape(shape)
+        return block
+
+    def _held(self, field: str) -> Any:
+        held = getattr(self, field)
+        if held is None:
+            raise SolverError(f"{self.solver} left no {field} ({self.status.value})", self)
+        return held
 
     def certify(
         self, tolerance: float = DEFAULT, *, gap: float | None = None, absolute_gap: float = 0.0

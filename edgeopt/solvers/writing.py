@@ -2,43 +2,93 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 import re
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.solvers.reading import INFINITE
+from edgeopt.solvers.reading_mps import other_side, span_between
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from edgeopt.solvers.program import Labels, LinearProgram
+    from edgeopt.solvers.labels import Labels
+    from edgeopt.solvers.program import LinearProgram
 
-_LIKE_A_NUMBER = re.compile(r"[0-9.]|[eE][0-9]")
+# In the LP format a name must look neither like a number (1e5, .5, e3) nor like a section.
+_RESERVED = re.compile(
+    r"[0-9.].*|e[0-9].*|inf|infinity|free|min(imi[sz]e|imum)?|max(imi[sz]e|imum)?|st|s\.t\.|st\."
+    r"|subject|such|bounds?|gen(erals?)?|int(egers?)?|bin(ary|aries)?|semis?|sos[12]?|end|ranges"
+    r"|gencons|pwlobj|scenario.*",
+    re.IGNORECASE,
+)
 
 
 def write_program(program: LinearProgram, path: str | Path) -> Path:
-    """Write a program as ``.mps`` (free format) or ``.lp`` (CPLEX format)."""
+    """Write a program as ``.mps`` (free format) or ``.lp``, packed by gzip if ``.gz`` follows."""
     target = Path(path)
+    packed = target.suffix == ".gz"
+    suffix = Path(target.stem).suffix if packed else target.suffix
     writers = {".mps": _write_mps, ".lp": _write_lp}
-    if target.suffix not in writers:
-        raise OptionError(f"cannot tell the format of {target.name!r}; end it in .mps or .lp")
+    if suffix not in writers:
+        raise OptionError(
+            f"cannot tell the format of {target.name!r}; end it in .mps or .lp, and .gz to pack it"
+        )
+    for name in ("row_lower", "row_upper", "lower", "upper"):
+        side = getattr(program, name)
+        large = np.isfinite(side) & (np.abs(side) >= INFINITE)
+        if large.any():
+            first = int(np.argmax(large))
+            rule = "cannot be written: 1e20 and more stand for infinity in MPS and LP files"
+            raise InstanceError(name, rule, index=(first,), value=side[first])
 
     def fill(draft: Path) -> None:
-        with draft.open("w", encoding="ascii") as stream:
-            writers[target.suffix](program, stream)
+        with draft.open("wb") as raw:
+            # Without name and time, so that equal programs give equal files.
+            binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if packed else raw
+            with io.TextIOWrapper(binary, encoding="ascii", newline="\n") as stream:
+                writers[suffix](program, stream)
 
     return write_file(target, fill)
 
 
-def _plain_names(labels: Labels, prefix: str) -> list[str]:
-    """Names without characters that MPS or LP reserve; made unique by their position if need be."""
+class _Names:
+    """Names of rows and columns without characters that MPS or LP reserve, and what they mean."""
+
+    def __init__(self, program: LinearProgram) -> None:
+        self.rows = _plain_names(program.row_names, "r", ("_low", "_high"))
+        self.columns = _plain_names(program.column_names, "x")
+        taken = set(self.rows)
+        free = (f"objective{number or ''}" for number in count())
+        self.objective = next(name for name in free if name not in taken)
+        self._labels = {
+            "row": zip(self.rows, program.row_names, strict=True),
+            "column": zip(self.columns, program.column_names, strict=True),
+        }
+
+    def comments(self, mark: str) -> Iterator[str]:
+        """Return a comment for each label that is not its own plain name."""
+        for kind, pairs in self._labels.items():
+            for name, label in pairs:
+                if name != label:
+                    yield f"{mark} label of {kind} {name}: {json.dumps(label)}\n"
+
+
+def _plain_names(labels: Labels, prefix: str, ends: tuple[str, ...] = ()) -> list[str]:
+    """Plain names of labels; by position where they would not be legal or unique."""
     plain = [re.sub(r"[^A-Za-z0-9_.]+", "_", label).strip("_") for label in labels]
-    # In the LP format a name must not look like a number: 1e5, .5, e3.
-    legal = all(0 < len(name) <= 255 and not _LIKE_A_NUMBER.match(name) for name in plain)
-    if legal and len(set(plain)) == len(plain):
+    legal = all(0 < len(name) <= 250 and not _RESERVED.fullmatch(name) for name in plain)
+    every = set(plain)
+    split = (name + end in every for name in plain for end in ends)
+    if legal and len(every) == len(plain) and not any(split):
         return plain
     return [f"{prefix}{position}" for position in range(len(plain))]
 
@@ -48,48 +98,59 @@ def _number(value: float) -> str:
 
 
 def _write_mps(program: LinearProgram, stream: TextIO) -> None:
-    rows, columns = _plain_names(program.row_names, "r"), _plain_names(program.column_names, "x")
-    low, high = program.row_lower, program.row_upper
-    kinds = np.select(
-        [low == high, np.isfinite(low) & ~np.isfinite(high), np.isfinite(high)],
-        ["E", "G", "L"],
-        "N",
-    )
+    names = _Names(program)
+    rows = [_mps_row(*sides) for sides in zip(program.row_lower, program.row_upper, strict=True)]
     write = stream.write
     write("NAME edgeopt FREE\n")
+    stream.writelines(names.comments("*"))
     write(f"OBJSENSE\n    {'MAX' if program.sense == 'max' else 'MIN'}\n")
-    write("ROWS\n N objective\n")
-    stream.writelines(f" {kind} {name}\n" for kind, name in zip(kinds, rows, strict=True))
+    write(f"ROWS\n N {names.objective}\n")
+    stream.writelines(
+        f" {kind} {name}\n" for name, (kind, _, _) in zip(names.rows, rows, strict=True)
+    )
     write("COLUMNS\n")
-    _write_mps_columns(program, rows, columns, stream)
+    _write_mps_columns(program, names, stream)
     write("RHS\n")
     if program.offset:
-        write(f" RHS objective {_number(-program.offset)}\n")
-    for kind, name, below, above in zip(kinds, rows, low, high, strict=True):
-        side = below if kind == "G" else above
-        if kind != "N" and side:
+        write(f" RHS {names.objective} {_number(-program.offset)}\n")
+    for name, (_, side, _) in zip(names.rows, rows, strict=True):
+        if side:
             write(f" RHS {name} {_number(side)}\n")
     write("RANGES\n")
-    both = np.isfinite(low) & np.isfinite(high) & (low != high)
-    for row in np.flatnonzero(both):
-        write(f" RNG {rows[row]} {_number(high[row] - low[row])}\n")
+    for name, (_, _, span) in zip(names.rows, rows, strict=True):
+        if span:
+            write(f" RNG {name} {span}\n")
     write("BOUNDS\n")
-    for name, below, above in zip(columns, program.lower, program.upper, strict=True):
+    for name, below, above in zip(names.columns, program.lower, program.upper, strict=True):
         stream.writelines(f" {line}\n" for line in _mps_bounds(name, below, above))
     write("ENDATA\n")
 
 
-def _write_mps_columns(
-    program: LinearProgram, rows: list[str], columns: list[str], stream: TextIO
-) -> None:
+def _mps_row(low: float, high: float) -> tuple[str, float, str]:
+    """Return kind, right-hand side and range of a row."""
+    if low == high:
+        return "E", high, ""
+    if np.isfinite(low) and np.isfinite(high):
+        plain = _number(high - low)
+        if other_side(high, plain, -1) == low:
+            return "L", high, plain
+        # The file holds one side and the span, which may need more digits than a float has.
+        exact = span_between(low, high)
+        return ("L", high, exact) if abs(high) <= abs(low) else ("G", low, exact)
+    if np.isfinite(low):
+        return "G", low, ""
+    return ("L", high, "") if np.isfinite(high) else ("N", 0.0, "")
+
+
+def _write_mps_columns(program: LinearProgram, names: _Names, stream: TextIO) -> None:
     matrix, in_integers = program.matrix, False
-    for column, name in enumerate(columns):
+    for column, name in enumerate(names.columns):
         if bool(program.integer[column]) != in_integers:
             in_integers = not in_integers
             stream.write(f" M{column} 'MARKER' {'INTORG' if in_integers else 'INTEND'!r}\n")
-        stream.write(f" {name} objective {_number(program.cost[column])}\n")
+        stream.write(f" {name} {names.objective} {_number(program.cost[column])}\n")
         for entry in range(matrix.indptr[column], matrix.indptr[column + 1]):
-            row, value = rows[matrix.indices[entry]], _number(matrix.data[entry])
+            row, value = names.rows[matrix.indices[entry]], _number(matrix.data[entry])
             stream.write(f" {name} {row} {value}\n")
     if in_integers:
         stream.write(" MEND 'MARKER' 'INTEND'\n")
@@ -107,25 +168,33 @@ def _mps_bounds(name: str, below: float, above: float) -> Iterable[str]:
 
 
 def _write_lp(program: LinearProgram, stream: TextIO) -> None:
-    rows, columns = _plain_names(program.row_names, "r"), _plain_names(program.column_names, "x")
-    write = stream.write
+    if not program.shape[1]:
+        raise OptionError("a program without columns has no LP format; write it as .mps")
+    names = _Names(program)
+    columns, write = names.columns, stream.write
+    stream.writelines(names.comments("\\"))
+    below, above = program.row_lower, program.row_upper
+    split = np.isfinite(below) & np.isfinite(above) & (below != above)
+    # Many readers know no row with two sides.
+    stream.writelines(f"\\ both sides of row {names.rows[row]}\n" for row in np.flatnonzero(split))
     write("Maximize\n" if program.sense == "max" else "Minimize\n")
-    every = range(len(columns))
-    write(f" objective:{_expression(program.cost, every, columns)}")
+    # Columns without cost are named too: readers number columns as they meet them.
+    costs = (f" {cost:+.17g} {name}" for cost, name in zip(program.cost, columns, strict=True))
+    write(f" {names.objective}:{''.join(costs)}")
     write(f" {program.offset:+.17g}\n" if program.offset else "\n")
     write("Subject To\n")
     by_row = program.matrix.tocsr()
-    for row, name in enumerate(rows):
+    for row, name in enumerate(names.rows):
         span = slice(by_row.indptr[row], by_row.indptr[row + 1])
         body = _expression(by_row.data[span], by_row.indices[span], columns)
-        below, above = program.row_lower[row], program.row_upper[row]
-        if below == above:
-            write(f" {name}:{body} = {_number(below)}\n")
+        if below[row] == above[row]:
+            write(f" {name}:{body} = {_number(below[row])}\n")
             continue
-        if np.isfinite(below):
-            write(f" {name}{'_low' if np.isfinite(above) else ''}:{body} >= {_number(below)}\n")
-        if np.isfinite(above):
-            write(f" {name}{'_high' if np.isfinite(below) else ''}:{body} <= {_number(above)}\n")
+        low, high = ("_low", "_high") if split[row] else ("", "")
+        if np.isfinite(below[row]) or np.isposinf(above[row]):
+            write(f" {name}{low}:{body} >= {_number(below[row])}\n")
+        if np.isfinite(above[row]):
+            write(f" {name}{high}:{body} <= {_number(above[row])}\n")
     write("Bounds\n")
     for name, below, above in zip(columns, program.lower, program.upper, strict=True):
         left = "-inf" if np.isneginf(below) else _number(below)

@@ -1,0 +1,175 @@
+"""LinearProgram from MPS and LP text files: what a program is must be read, or refused by name.
+
+HiGHS reads both formats as well, but drops what it does not understand: entries that are no
+numbers, the second of two entries, constants in rows, small coefficients. Its readings are the
+oracle of the tests.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.solvers.labels import grouped
+from edgeopt.solvers.program import LinearProgram
+
+if TYPE_CHECKING:
+    from edgeopt.solvers.program import Sense
+
+INFINITE: Final = 1e20
+"""Bounds and sides from here on stand for infinity, by the custom of both formats."""
+
+_LABEL: Final = re.compile(r'[*\\] label of (row|column) (\S+): (".*")')
+_PARTED: Final = re.compile(r"\\ both sides of row (\S+)")
+
+
+@dataclass
+class Source:
+    """A text file: its lines, counted from 1, and the errors that name them."""
+
+    path: Path
+    lines: list[str]
+
+    @classmethod
+    def of(cls, path: Path) -> Source:
+        """Read a file, unpacked if it ends in .gz."""
+        try:
+            data = path.read_bytes()
+            if path.suffix.lower() == ".gz":
+                data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as failure:
+            raise InputError(str(path), f"cannot be read: {failure}") from None
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as failure:
+            line = data[: failure.start].count(b"\n") + 1
+            raise InputError(f"{path}, line {line}", "is no text in UTF-8") from None
+        return cls(path, [line.rstrip("\r\x1a") for line in text.split("\n")])
+
+    def error(self, line: int, rule: str, value: str | None = None) -> InputError:
+        """Return the error of a line."""
+        shown = None if value is None else repr(value)
+        return InputError(f"{self.path}, line {line}", rule, value=shown)
+
+    def number(self, text: str, line: int) -> float:
+        """Return a number; infinite where it says so, never nan."""
+        try:
+            value = float(text)
+        except ValueError:
+            try:
+                value = float(re.sub("[dD]", "e", text))  # as Fortran writes it
+            except ValueError:
+                raise self.error(line, "is no number", text) from None
+        if "_" in text or value != value:
+            raise self.error(line, "is no number", text)
+        return value
+
+    def coefficient(self, text: str, line: int) -> float:
+        """Return a number that must be finite."""
+        value = self.number(text, line)
+        if abs(value) == float("inf"):
+            raise self.error(line, "must be finite", text)
+        return value
+
+    def side(self, text: str, line: int) -> float:
+        """Return a bound or side; one of 1e20 or more is infinite."""
+        value = self.number(text, line)
+        return value if abs(value) < INFINITE else float(np.copysign(np.inf, value))
+
+    def comments(self) -> tuple[dict[tuple[str, str], str], list[str]]:
+        """Return the labels that `LinearProgram.write` left beside plain names, and split rows."""
+        labels, parted = {}, []
+        for line in self.lines:
+            if line[:1] in ("*", "\\"):
+                label, both = _LABEL.fullmatch(line), _PARTED.fullmatch(line)
+                if label:
+                    try:
+                        labels[label[1], label[2]] = str(json.loads(label[3]))
+                    except ValueError:
+                        continue  # somebody else's comment
+                elif both:
+                    parted.append(both[1])
+        return labels, parted
+
+
+@dataclass
+class Draft:
+    """A program while it is read: columns and rows in the order in which the file names them."""
+
+    sense: Sense = "min"
+    offset: float = 0.0
+    columns: dict[str, int] = field(default_factory=dict)
+    cost: list[float] = field(default_factory=list)
+    lower: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    integer: list[bool] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    row_lower: list[float] = field(default_factory=list)
+    row_upper: list[float] = field(default_factory=list)
+    # row, column and value of each entry
+    entry_row: list[int] = field(default_factory=list)
+    entry_column: list[int] = field(default_factory=list)
+    entry_value: list[float] = field(default_factory=list)
+
+    def column(self, name: str) -> int:
+        """Return the position of a column, which is new if it was not named before."""
+        if name not in self.columns:
+            self.columns[name] = len(self.columns)
+            self.cost.append(0.0)
+            self.lower.append(0.0)
+            self.upper.append(np.inf)
+            self.integer.append(False)
+        return self.columns[name]
+
+    def program(self, source: Source, labels: dict[tuple[str, str], str]) -> LinearProgram:
+        """Return the program, its rows and columns under the labels that stand for their names."""
+        shape = (len(self.rows), len(self.columns))
+        if not self.columns:
+            raise InputError(str(source.path), "holds no columns")
+        entries = (self.entry_value, (self.entry_row, self.entry_column))
+        matrix = sparse.csc_array(sparse.coo_array(entries, shape=shape, dtype=np.float64))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        try:
+            return LinearProgram(
+                self.cost,
+                matrix,
+                self.row_lower,
+                self.row_upper,
+                self.lower,
+                self.upper,
+                self.integer,
+                self.sense,
+                self.offset,
+                row_names=grouped([labels.get(("row", name), name) for name in self.rows]),
+                column_names=grouped([labels.get(("column", name), name) for name in self.columns]),
+            )
+        except InstanceError as failure:
+            raise InputError(str(source.path), f"is no linear program: {failure}") from None
+
+
+def read_program(path: str | Path) -> LinearProgram:
+    """Read a program from ``.mps`` or ``.lp``, packed by gzip if ``.gz`` follows."""
+    target = Path(path)
+    names = [part.lower() for part in target.suffixes]
+    suffix = names[-2] if names[-1:] == [".gz"] and len(names) > 1 else "".join(names[-1:])
+    if suffix not in (".mps", ".lp"):
+        rule = f"cannot tell the format of {target.name!r}; it must end in .mps, .lp or with .gz"
+        raise OptionError(rule)
+    source = Source.of(target)
+    if suffix == ".mps":
+        from edgeopt.solvers.reading_mps import read_mps
+
+        return read_mps(source)
+    from edgeopt.solvers.reading_lp import read_lp
+
+    return read_lp(source)

@@ -1,0 +1,317 @@
+"""Files in the LP format of CPLEX."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import InputError
+from edgeopt.solvers.reading import Draft
+
+if TYPE_CHECKING:
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.reading import Source
+
+_OBJECTIVE: Final = re.compile(
+    r"(minimi[sz]e|minimum|min|maximi[sz]e|maximum|max)(?=\s|$)(?!\s*:)", re.IGNORECASE
+)
+_ROWS: Final = re.compile(r"(subject\s+to|such\s+that|st\.?|s\.t\.)(?=\s|$)(?!\s*:)", re.IGNORECASE)
+_SECTIONS: Final = {
+    "bounds": "bounds", "bound": "bounds", "end": "end",
+    "general": "general", "generals": "general", "gen": "general",
+    "integer": "general", "integers": "general", "int": "general",
+    "binary": "binary", "binaries": "binary", "bin": "binary",
+}  # fmt: skip
+_REFUSED: Final = re.compile(
+    r"semi-?continuous|semis?|sos[12]?|lazy constraints|user cuts|pwlobj|general constraints?|"
+    r"gencons|multi-?objectives|ranges|scenario.*",
+    re.IGNORECASE,
+)
+_TOKEN: Final = re.compile(
+    r"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<name>[^\W\d][^\s+\-*/<>=^:\\]*|[!"#$%&(),;?@'`{}~|_][^\s+\-*/<>=^:\\]*)
+    |(?P<arrow>->)
+    |(?P<sense><=|>=|=<|=>|<|>|=)
+    |(?P<other>\S)""",
+    re.VERBOSE,
+)
+_INFINITE: Final = ("inf", "infinity")
+_FLIPPED: Final = {"<": ">", ">": "<", "=": "="}
+
+
+class Token(NamedTuple):
+    """A word of the file: its kind ("number", "name", "sense", ...), its text and its line."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def read_lp(source: Source) -> LinearProgram:
+    """Read a file in LP format."""
+    labels, parted = source.comments()
+    reader = _Lp(source)
+    for section, tokens in _sections(source):
+        reader.read(section, tokens)
+    reader.join(parted)
+    return reader.draft.program(source, labels)
+
+
+def _sections(source: Source) -> list[tuple[str, list[Token]]]:
+    """Return the tokens of each section."""
+    found: list[tuple[str, list[Token]]] = []
+    for number, line in enumerate(source.lines, 1):
+        text = line.partition("\\")[0].strip()
+        section, rest = _begins(text, found)
+        if found and found[-1][0] == "end" and text:
+            raise source.error(number, "text after End", text)
+        if _REFUSED.fullmatch(" ".join(rest.split())):
+            raise source.error(number, "this section is no part of a linear program", text)
+        if section:
+            found.append((section, []))
+        elif text and not found:
+            raise source.error(number, "must begin with Minimize or Maximize", text)
+        for match in _TOKEN.finditer(rest):
+            kind = str(match.lastgroup)
+            if kind == "name" and match[0].lower() in _INFINITE:
+                kind = "number"
+            found[-1][1].append(Token(kind, match[0], number))
+    if not found or found[-1][0] != "end":
+        raise source.error(len(source.lines), "the file ends without End: it is cut short")
+    return found
+
+
+def _begins(text: str, found: list[tuple[str, list[Token]]]) -> tuple[str, str]:
+    """Return the section that a line begins, if any, and the rest of the line."""
+    if not found:
+        match = _OBJECTIVE.match(text)
+        sense = "" if match is None else text[:3].lower()
+        return sense, text if match is None else text[match.end() :]
+    if found[-1][0] in ("min", "max"):
+        match = _ROWS.match(text)
+        if match:
+            return "rows", text[match.end() :]
+    section = _SECTIONS.get(text.lower(), "")
+    return section, "" if section else text
+
+
+class _Lp:
+    """The sections of a file in LP format, one after the other."""
+
+    def __init__(self, source: Source) -> None:
+        self.draft = Draft()
+        self._source = source
+        self._tokens: list[Token] = []
+        self._at = 0
+        self._bounded: set[int] = set()  # columns whose bounds the file says
+        self._terms: list[list[tuple[str, float]]] = []  # of each row
+
+    def read(self, section: str, tokens: list[Token]) -> None:
+        self._tokens, self._at = tokens, 0
+        if section in ("min", "max"):
+            self.draft.sense = "max" if section == "max" else "min"
+            self._objective()
+        read = {"rows": self._row, "bounds": self._bound}.get(section)
+        while read and self._peek():
+            read()
+        if section in ("general", "binary"):
+            for token in tokens:
+                self._whole(token, binary=section == "binary")
+
+    def _peek(self, ahead: int = 0) -> Token | None:
+        place = self._at + ahead
+        return self._tokens[place] if place < len(self._tokens) else None
+
+    def _kind(self, ahead: int = 0) -> str:
+        token = self._peek(ahead)
+        return "" if token is None else token.text if token.kind == "other" else token.kind
+
+    def _next(self) -> Token:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _error(self, rule: str) -> InputError:
+        """Return the error at the next token, or at the last one."""
+        token = self._peek() or self._tokens[-1]
+        return self._source.error(token.line, rule, token.text)
+
+    def _label(self) -> str | None:
+        if self._kind() == "name" and self._kind(1) == ":":
+            self._at += 2
+            return self._tokens[self._at - 2].text
+        return None
+
+    def _sign(self) -> float | None:
+        """Return the product of the signs that come next, None if there are none."""
+        sign = None
+        while self._kind() in ("+", "-"):
+            sign = (sign or 1.0) * (-1.0 if self._next().text == "-" else 1.0)
+        return sign
+
+    def _expression(self) -> tuple[list[tuple[str, float]], float | None]:
+        """Return columns with their coefficients, and the constant among them, if any."""
+        terms: list[tuple[str, float]] = []
+        constant = None
+        while True:
+            sign = self._sign()
+            if sign is None and (terms or constant is not None):
+                break
+            if self._kind() == "number":
+                token = self._next()
+                size = self._source.coefficient(token.text, token.line) * (sign or 1.0)
+                if self._kind() == "*":
+                    self._next()
+                    if self._kind() != "name":
+                        raise self._error("a column must follow *")
+                if self._kind() == "name" and self._kind(1) != ":":
+                    terms.append((self._next().text, size))
+                else:
+                    constant = (constant or 0.0) + size
+            elif self._kind() == "name":
+                terms.append((self._next().text, sign or 1.0))
+            else:
+                if sign is not None and self._kind() != "[":
+                    raise self._error("a number or column must follow + or -")
+                break
+        if self._kind() in ("[", "^", "*", "/"):
+            raise self._error("quadratic terms are no part of a linear program")
+        return terms, constant
+
+    def _objective(self) -> None:
+        self._label()
+        terms, constant = self._expression()
+        if self._peek():
+            raise self._error("a sign is missing before this, or it is no part of an objective")
+        self.draft.offset = constant or 0.0
+        for name, value in terms:
+            self.draft.cost[self.draft.column(name)] += value
+
+    def _side(self) -> float:
+        sign = self._sign() or 1.0
+        if self._kind() != "number":
+            raise self._error("a number is needed here")
+        token = self._next()
+        return sign * self._source.side(token.text, token.line)
+
+    def _sense(self) -> str:
+        return self._next().text.strip("=") or "="
+
+    def _leads_to_sense(self) -> bool:
+        ahead = 0
+        while self._kind(ahead) in ("+", "-"):
+            ahead += 1
+        return self._kind(ahead) == "number" and self._kind(ahead + 1) == "sense"
+
+    def _row(self) -> None:
+        draft, begin = self.draft, self._at
+        name = self._label()
+        line = self._tokens[begin].line
+        if name is None:
+            number = len(draft.rows) + 1
+            while f"c{number}" in draft.rows:
+                number += 1
+            name = f"c{number}"
+        if name in draft.rows:
+            raise self._source.error(line, "a second row of this name", name)
+        low, high = -np.inf, np.inf
+        left = None
+        if self._leads_to_sense():
+            side = self._side()
+            left = _FLIPPED[self._sense()]
+            low, high = _sides(left, side, low, high)
+        terms, constant = self._expression()
+        if constant is not None:
+            raise self._source.error(line, "a constant among the columns; move it to the right")
+        if not terms and (left is not None or self._kind() != "sense"):
+            raise self._error("a row needs columns")
+        if self._kind() == "sense":
+            sense = self._sense()
+            if left is not None and (sense == left or "=" in (sense, left)):
+                raise self._source.error(line, "its two sides must be a lower and an upper one")
+            low, high = _sides(sense, self._side(), low, high)
+        elif left is None:
+            raise self._error("a row needs <=, >= or = before this")
+        self._end_of_line()
+        draft.rows[name] = row = len(draft.rows)
+        draft.row_lower.append(low)
+        draft.row_upper.append(high)
+        self._terms.append(terms)
+        for column, value in terms:
+            draft.entry_row.append(row)
+            draft.entry_column.append(draft.column(column))
+            draft.entry_value.append(value)
+
+    def _end_of_line(self) -> None:
+        after = self._peek()
+        if after and after.kind == "arrow":
+            raise self._error("indicator constraints are no part of a linear program")
+        if after and after.line == self._tokens[self._at - 1].line:
+            raise self._error("nothing may follow on this line; columns stand on the left")
+
+    def _bound(self) -> None:
+        draft, sides = self.draft, []
+        line = self._tokens[self._at].line
+        if self._leads_to_sense():
+            side = self._side()
+            sides.append((_FLIPPED[self._sense()], side))
+        if self._kind() != "name":
+            raise self._error("a bound needs a column")
+        column = draft.column(self._next().text)
+        if not sides and self._kind() == "name" and self._tokens[self._at].text.lower() == "free":
+            self._next()
+            sides = [(">", -np.inf), ("<", np.inf)]
+        elif self._kind() == "sense":
+            sense = self._sense()
+            if sides and (sense == sides[0][0] or "=" in (sense, sides[0][0])):
+                raise self._source.error(line, "its two sides must be a lower and an upper one")
+            sides.append((sense, self._side()))
+        if not sides:
+            raise self._error("a bound needs <=, >=, = or free")
+        self._end_of_line()
+        self._bounded.add(column)
+        for sense, side in sides:
+            low, high = _sides(sense, side, draft.lower[column], draft.upper[column])
+            draft.lower[column], draft.upper[column] = low, high
+
+    def _whole(self, token: Token, *, binary: bool) -> None:
+        if token.kind != "name":
+            raise self._source.error(token.line, "is no name of a column", token.text)
+        draft = self.draft
+        column = draft.column(token.text)
+        draft.integer[column] = True
+        if not binary:
+            return
+        if column not in self._bounded:
+            draft.lower[column], draft.upper[column] = 0.0, 1.0
+        elif not 0.0 <= draft.lower[column] <= draft.upper[column] <= 1.0:
+            rule = "a binary column has bounds other than 0 and 1"
+            raise self._source.error(token.line, rule, token.text)
+
+    def join(self, parted: list[str]) -> None:
+        """Make one row of the two into which `LinearProgram.write` parts a row of two sides."""
+        draft = self.draft
+        names, gone = list(draft.rows), set()
+        for name in parted:
+            low, high = (draft.rows.get(f"{name}_{end}", -1) for end in ("low", "high"))
+            if min(low, high) < 0 or self._terms[low] != self._terms[high]:
+                rule = f"the rows {name}_low and {name}_high were changed, or are not there"
+                raise InputError(str(self._source.path), rule)
+            draft.row_upper[low] = draft.row_upper[high]
+            names[low] = name
+            gone.add(high)
+        kept = [row for row in range(len(names)) if row not in gone]
+        place = {row: new for new, row in enumerate(kept)}
+        draft.rows = {names[row]: new for new, row in enumerate(kept)}
+        draft.row_lower = [draft.row_lower[row] for row in kept]
+        draft.row_upper = [draft.row_upper[row] for row in kept]
+        stay = [at for at, row in enumerate(draft.entry_row) if row in place]
+        draft.entry_column = [draft.entry_column[at] for at in stay]
+        draft.entry_value = [draft.entry_value[at] for at in stay]
+        draft.entry_row = [place[draft.entry_row[at]] for at in stay]
+
+
+def _sides(sense: str, side: float, low: float, high: float) -> tuple[float, float]:
+    """Return lower and upper side after one more statement."""
+    return (low if sense == "<" else side), (high if sense == ">" else side)

@@ -1,0 +1,299 @@
+"""MPS files, fixed and free."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.errors import InputError
+from edgeopt.solvers.reading import Draft
+
+if TYPE_CHECKING:
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.reading import Source
+
+_SENSES: Final = {
+    "MIN": "min", "MINIMIZE": "min", "MINIMISE": "min",
+    "MAX": "max", "MAXIMIZE": "max", "MAXIMISE": "max",
+}  # fmt: skip
+_FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+"""Where the six fields of fixed format stand; what is between them must be blank."""
+
+_BELOW: Final = {"LO", "LI", "FX", "FR", "MI", "BV"}
+"""Bounds that say where a column begins; without one, a negative upper bound leaves it open."""
+
+_DIGITS: Final = 50
+"""Digits of the sum that gives a row its second side: more than two numbers can tell apart."""
+
+
+def read_mps(source: Source) -> LinearProgram:
+    """Read an MPS file: by blanks, or by its columns where names have blanks in them."""
+    free = _Mps(source, fixed=False)
+    try:
+        return free.program()
+    except InputError:
+        if not _may_be_fixed(source):
+            raise
+        fixed = _Mps(source, fixed=True)
+        try:
+            return fixed.program()
+        except InputError:
+            if fixed.line > free.line:
+                raise
+        raise
+
+
+def _may_be_fixed(source: Source) -> bool:
+    lines = [line for line in source.lines if line[:1] == " " and line.strip()]
+    between = [(0, 1), *((a[1], b[0]) for a, b in pairwise(_FIELDS)), (61, None)]
+    return not any("\t" in line or line[a:b].strip() for line in lines for a, b in between)
+
+
+def other_side(side: float, span: str, sign: int) -> float:
+    """Return side + sign |span|, rounded once: a span may say more digits than a float holds."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return float(Decimal(side) + sign * abs(Decimal(span)))
+
+
+def span_between(low: float, high: float) -> str:
+    """Return high - low with as many digits as `other_side` heeds."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return format(Decimal(high) - Decimal(low), "e")
+
+
+class _Mps:
+    """One pass over the lines of an MPS file."""
+
+    def __init__(self, source: Source, *, fixed: bool) -> None:
+        self._source = source
+        self._fixed = fixed
+        self._draft = Draft()
+        self._kinds: dict[str, str] = {}
+        self._objective: str | None = None
+        self._chosen: str | None = None  # by OBJNAME
+        self._sides: dict[str, float] = {}
+        self._spans: dict[str, str] = {}
+        self._bounds: dict[str, set[str]] = {}
+        self._sets: dict[str, str] = {}
+        self._whole = False
+        self._current = -1  # the column whose entries are read
+        self._seen: set[str] = set()  # its rows so far
+        self.line = 0
+
+    def _error(self, rule: str, value: str | None = None) -> InputError:
+        return self._source.error(self.line, rule, value)
+
+    def program(self) -> LinearProgram:
+        section = ""
+        sections = {
+            "OBJSENSE": self._sense,
+            "OBJNAME": self._name_objective,
+            "ROWS": self._row,
+            "COLUMNS": self._column,
+            "RHS": self._side,
+            "RANGES": self._span,
+            "BOUNDS": self._bound,
+        }
+        for number, line in enumerate(self._source.lines, 1):
+            self.line = number
+            if line[:1] == "*" or not line.strip():
+                continue
+            if section == "ENDATA":
+                raise self._error("text after ENDATA", line.strip())
+            if line[0] not in " \t":
+                section, *rest = line.split()
+                section = section.upper()
+                if rest and section in ("OBJSENSE", "OBJNAME"):
+                    sections[section](rest)
+                elif rest and section in sections:
+                    raise self._error("a line of data must begin with a blank", line)
+                elif section not in (*sections, "NAME", "ENDATA"):
+                    raise self._error("this section is no part of a linear program", section)
+            elif section in sections:
+                sections[section](self._words(line, section))
+            else:
+                raise self._error("stands outside of any section", line.strip())
+        if section != "ENDATA":
+            raise self._error("the file ends without ENDATA: it is cut short")
+        return self._finished()
+
+    def _words(self, line: str, section: str) -> list[str]:
+        if not self._fixed or section in ("OBJSENSE", "OBJNAME"):
+            return line.split()
+        fields = [line[a:b].strip() for a, b in _FIELDS]
+        first = 0 if section in ("ROWS", "BOUNDS") else 1
+        while fields and not fields[-1]:
+            fields.pop()
+        return fields[first:]
+
+    def _sense(self, words: list[str]) -> None:
+        sense = _SENSES.get(" ".join(words).upper())
+        if sense is None:
+            raise self._error("is neither MIN nor MAX", " ".join(words))
+        self._draft.sense = "max" if sense == "max" else "min"
+
+    def _name_objective(self, words: list[str]) -> None:
+        self._chosen = " ".join(words)
+
+    def _row(self, words: list[str]) -> None:
+        if len(words) != 2:
+            raise self._error("a row is given by two words: its kind and its name", " ".join(words))
+        kind, name = words[0].upper(), words[1]
+        if kind not in ("N", "L", "G", "E"):
+            raise self._error("is no kind of row; they are N, L, G and E", words[0])
+        if name in self._kinds:
+            raise self._error("a second row of this name", name)
+        self._kinds[name] = kind
+        free = kind == "N" and self._chosen in (None, name)
+        if free and self._objective is None:
+            self._objective = name
+        else:
+            self._draft.rows[name] = len(self._draft.rows)
+
+    def _pairs(self, words: list[str]) -> list[tuple[str, str]]:
+        """Return the rows and numbers that follow a name."""
+        if len(words) not in (2, 4):
+            raise self._error("here one or two rows with a number each are needed", " ".join(words))
+        pairs = list(zip(words[::2], words[1::2], strict=True))
+        for row, _ in pairs:
+            if row not in self._kinds:
+                raise self._error("there is no row of this name", row)
+        return pairs
+
+    def _column(self, words: list[str]) -> None:
+        if len(words) > 2 and words[1] == "'MARKER'":
+            self._mark(words[-1].strip("'"))
+            return
+        name, draft = words[0], self._draft
+        if draft.columns.get(name, -1) != self._current or self._current < 0:
+            if name in draft.columns:
+                raise self._error("the entries of a column must stand together", name)
+            self._current = draft.column(name)
+            draft.integer[-1] = self._whole
+            self._seen = set()
+        for row, text in self._pairs(words[1:]):
+            if row in self._seen:
+                raise self._error(f"a second entry of column {name} in this row", row)
+            self._seen.add(row)
+            value = self._source.coefficient(text, self.line)
+            if row == self._objective:
+                draft.cost[self._current] = value
+            else:
+                draft.entry_row.append(draft.rows[row])
+                draft.entry_column.append(self._current)
+                draft.entry_value.append(value)
+
+    def _mark(self, kind: str) -> None:
+        if kind not in ("INTORG", "INTEND"):
+            raise self._error("this marker is no part of a linear program", kind)
+        if self._whole is (kind == "INTORG"):
+            raise self._error("markers INTORG and INTEND must alternate", kind)
+        self._whole = kind == "INTORG"
+
+    def _of_one_set(self, section: str, words: list[str], *, named: bool) -> list[str]:
+        """Return the words without the name of the set, which must be the same on every line."""
+        if not named:
+            return words
+        first = self._sets.setdefault(section, words[0])
+        if words[0] != first:
+            raise self._error(f"a second set of {section} beside {first!r}: keep one", words[0])
+        return words[1:]
+
+    def _side(self, words: list[str]) -> None:
+        odd = len(words) % 2 == 1
+        for row, text in self._pairs(self._of_one_set("RHS", words, named=odd)):
+            if row in self._sides:
+                raise self._error("a second right-hand side of this row", row)
+            if row == self._objective:
+                self._sides[row] = self._source.coefficient(text, self.line)
+            else:
+                self._sides[row] = self._source.side(text, self.line)
+
+    def _span(self, words: list[str]) -> None:
+        odd = len(words) % 2 == 1
+        for row, text in self._pairs(self._of_one_set("RANGES", words, named=odd)):
+            if row in self._spans:
+                raise self._error("a second range of this row", row)
+            if self._kinds[row] == "N":
+                raise self._error("a row of kind N has no range", row)
+            self._source.coefficient(text, self.line)
+            self._spans[row] = text.replace("D", "e").replace("d", "e")
+
+    def _bound(self, words: list[str]) -> None:
+        kind = words[0].upper()
+        if kind in ("SC", "SI", "SN"):
+            raise self._error("semi-continuous columns are no part of a linear program", kind)
+        columns, bare = self._draft.columns, ("FR", "MI", "PL", "BV")
+        if kind not in ("LO", "UP", "FX", "LI", "UI", *bare):
+            raise self._error("is no kind of bound", words[0])
+        count = len(words)
+        if kind in bare:
+            named = count == 4 or (count == 3 and (self._fixed or words[2] in columns))
+            least = 1
+        else:
+            named, least = count == 4, 2
+        rest = self._of_one_set("BOUNDS", words[1:], named=named)
+        if not least <= len(rest) <= 2:
+            rule = (
+                f"a bound {kind} needs a column{' and a number' if least == 2 else ''}, not words"
+            )
+            raise self._error(rule, " ".join(words[1:]))
+        if rest[0] not in columns:
+            raise self._error("there is no column of this name", rest[0])
+        given = self._bounds.setdefault(rest[0], set())
+        if kind in given:
+            raise self._error(f"a second bound {kind} of this column", rest[0])
+        given.add(kind)
+        value = self._source.side(rest[1], self.line) if len(rest) == 2 else 0.0
+        self._set_bound(kind, columns[rest[0]], value)
+
+    def _set_bound(self, kind: str, column: int, value: float) -> None:
+        draft = self._draft
+        if kind in ("LO", "LI", "FX"):
+            draft.lower[column] = value
+        if kind in ("UP", "UI", "FX"):
+            draft.upper[column] = value
+        if kind in ("FR", "MI"):
+            draft.lower[column] = -np.inf
+        if kind in ("FR", "PL"):
+            draft.upper[column] = np.inf
+        if kind == "BV":
+            draft.lower[column], draft.upper[column] = 0.0, 1.0
+        if kind in ("BV", "LI", "UI"):
+            draft.integer[column] = True
+
+    def _finished(self) -> LinearProgram:
+        draft = self._draft
+        if self._chosen not in (None, self._objective):
+            raise self._error("OBJNAME names no row of kind N that follows it", self._chosen)
+        if self._whole:
+            raise self._error("the marker INTORG has no INTEND")
+        if self._objective is not None:
+            draft.offset = 0.0 - self._sides.get(self._objective, 0.0)
+        for row in draft.rows:
+            low, high = self._row_sides(row)
+            draft.row_lower.append(low)
+            draft.row_upper.append(high)
+        for name, column in draft.columns.items():
+            given = self._bounds.get(name, set())
+            if draft.integer[column] and not given:
+                draft.upper[column] = 1.0
+            if draft.upper[column] < 0.0 and not given & _BELOW:
+                draft.lower[column] = -np.inf
+        labels, _ = self._source.comments()
+        return draft.program(self._source, labels)
+
+    def _row_sides(self, row: str) -> tuple[float, float]:
+        kind, side, span = self._kinds[row], self._sides.get(row, 0.0), self._spans.get(row)
+        low = -np.inf if kind in ("L", "N") else side
+        high = np.inf if kind in ("G", "N") else side
+        if span is not None:
+            down = kind == "L" or (kind == "E" and span.startswith("-"))
+            other = other_side(side, span, -1 if down else 1)
+            low, high = (other, high) if down else (low, other)
+        return low, high

@@ -1,0 +1,446 @@
+"""Programs read from MPS and LP files: the same numbers, or an error that names the line."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import highspy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.solvers import LabelBlock, LinearProgram, solve
+from edgeopt.solvers.conformance import CASES
+from tests.draws import draws
+from tests.solvers.programs import bounded_programs, glass
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INF = np.inf
+FIELDS = ("cost", "row_lower", "row_upper", "lower", "upper", "integer")
+
+
+def assert_same(found: LinearProgram, expected: LinearProgram) -> None:
+    for field in FIELDS:
+        assert np.array_equal(getattr(found, field), getattr(expected, field)), field
+    assert found.shape == expected.shape
+    assert np.array_equal(found.matrix.toarray(), expected.matrix.toarray())
+    assert (found.sense, found.offset) == (expected.sense, expected.offset)
+
+
+numbers = st.floats(-1e19, 1e19, allow_subnormal=True)
+sides = st.one_of(numbers, st.just(INF), st.just(-INF))
+names = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["objective", "free", "end", "c1", "e5", "x_low", "x", "inf", "a[i=1]", "MARKER"]
+    ),
+)
+
+
+@st.composite
+def any_programs(draw: st.DrawFn) -> LinearProgram:
+    """Draw a program of wild numbers under wild names."""
+    rows, columns = draw(st.integers(0, 4)), draw(st.integers(1, 4))
+
+    def spans(count: int) -> tuple[list[float], list[float]]:
+        pairs = [sorted(draw(st.tuples(sides, sides))) for _ in range(count)]
+        low = [-INF if a == INF else a for a, _ in pairs]
+        return low, [INF if b == -INF else b for _, b in pairs]
+
+    def labels(count: int) -> list[object] | None:
+        block = LabelBlock("flow", ("site", "slot"), (1, count))
+        listed = LabelBlock("x", ("k",), np.arange(count)[::-1, None] * 3)
+        plain = draw(st.lists(names, min_size=count, max_size=count, unique=True))
+        return draw(st.sampled_from([None, plain, [block], [listed]]))
+
+    matrix = draw(st.lists(numbers, min_size=rows * columns, max_size=rows * columns))
+    present = draw(st.lists(st.booleans(), min_size=rows * columns, max_size=rows * columns))
+    return LinearProgram(
+        draw(st.lists(numbers, min_size=columns, max_size=columns)),
+        np.where(present, matrix, 0.0).reshape(rows, columns),
+        *spans(rows),
+        *spans(columns),
+        draw(st.lists(st.booleans(), min_size=columns, max_size=columns)),
+        draw(st.sampled_from(["min", "max"])),
+        draw(numbers),
+        labels(rows),
+        labels(columns),
+    )
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp", ".mps.gz", ".lp.gz"])
+@settings(max_examples=draws(100))
+@given(program=any_programs())
+def test_what_is_written_is_read_again(program, suffix, tmp_path_factory) -> None:
+    path = tmp_path_factory.mktemp("files") / f"program{suffix}"
+    found = LinearProgram.read(program.write(path))
+    assert_same(found, program)
+    assert list(found.row_names) == list(program.row_names)
+    assert list(found.column_names) == list(program.column_names)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+@pytest.mark.parametrize("rows", [["x", "x_low", "y"], ["objective", "objective1", "b"]])
+def test_names_do_not_collide_with_those_of_the_format(rows, suffix: str, tmp_path: Path) -> None:
+    program = glass().replace(row_lower=[1, -INF, 2], row_names=rows)
+    found = LinearProgram.read(program.write(tmp_path / f"glass{suffix}"))
+    assert_same(found, program)
+    assert list(found.row_names) == rows
+
+
+def test_blocks_come_back_as_blocks(tmp_path: Path) -> None:
+    program = glass().replace(column_names=[LabelBlock("make", ("plant", "kind"), (1, 2))])
+    found = LinearProgram.read(program.write(tmp_path / "glass.lp"))
+    assert found.row_names.block("hours") == (slice(0, 3), (3,))
+    assert solve(found).block("make") == pytest.approx(np.array([[2.0, 6.0]]))
+
+
+def test_rows_that_were_parted_belong_together(tmp_path: Path) -> None:
+    path = glass().replace(row_lower=[1, -INF, 2]).write(tmp_path / "glass.lp")
+    text = path.read_text()
+    assert LinearProgram.read(path).shape == (3, 2)
+    changed = text.replace("plant_2_high: +3", "plant_2_high: +4")
+    for damaged in (changed, text.replace("plant_0_low", "plant_0_least")):
+        assert damaged != text
+        path.write_text(damaged)
+        with pytest.raises(InputError, match=r"hours_plant_[02]_high were changed"):
+            LinearProgram.read(path)
+
+
+def read_by_highs(path: Path) -> highspy.HighsLp:
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    assert model.readModel(str(path)) == highspy.HighsStatus.kOk
+    return model.getLp()
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+@settings(max_examples=draws(60))
+@given(program=bounded_programs())
+def test_files_of_another_writer_are_read_alike(program, suffix, tmp_path_factory) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.readModel(str(program.write(folder / "own.mps")))
+    foreign = folder / f"foreign{suffix}"
+    model.writeModel(str(foreign))
+    lp, found = read_by_highs(foreign), LinearProgram.read(foreign)
+    order = [found.column(name) for name in lp.col_names_]
+    assert len(order) == found.shape[1]
+    for field, theirs in (
+        ("cost", lp.col_cost_),
+        ("lower", lp.col_lower_),
+        ("upper", lp.col_upper_),
+    ):
+        assert np.array_equal(getattr(found, field)[order], theirs), field
+    # HiGHS leaves free rows out.
+    bound = np.isfinite(found.row_lower) | np.isfinite(found.row_upper)
+    theirs = np.isfinite(lp.row_lower_) | np.isfinite(lp.row_upper_)
+    assert np.array_equal(found.row_lower[bound], np.array(lp.row_lower_)[theirs])
+    assert np.array_equal(found.row_upper[bound], np.array(lp.row_upper_)[theirs])
+    assert found.offset == lp.offset_
+    assert found.sense == ("max" if lp.sense_ == highspy.ObjSense.kMaximize else "min")
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+@pytest.mark.parametrize(
+    "case", [one for one in CASES if not np.isnan(one.objective)], ids=lambda one: one.name
+)
+def test_scip_reads_what_is_written(case, suffix: str, tmp_path: Path) -> None:
+    scip = pytest.importorskip("pyscipopt")
+    model = scip.Model()
+    model.hideOutput()
+    model.readProblem(str(case.program.write(tmp_path / f"program{suffix}")))
+    model.optimize()
+    assert model.getObjVal() == pytest.approx(case.objective, rel=1e-6, abs=1e-6)
+    again = tmp_path / f"again{suffix}"
+    model.writeProblem(str(again), verbose=False)
+    found = solve(LinearProgram.read(again), absolute_gap=1e-6)
+    sign = -1.0 if found.sense != case.program.sense else 1.0  # SCIP writes minimisations
+    assert sign * found.objective == pytest.approx(case.objective, rel=1e-6, abs=1e-6)
+
+
+def test_pyomo_writes_what_is_read(tmp_path: Path) -> None:
+    pyo = pytest.importorskip("pyomo.environ")
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(3), bounds=lambda _, i: (-i, 4.0), domain=pyo.Reals)
+    model.n = pyo.Var(domain=pyo.Integers, bounds=(0, 7))
+    model.cap = pyo.Constraint(expr=(1, 2 * model.x[0] + model.x[1] - model.n, 5))
+    model.most = pyo.Constraint(expr=model.n + model.x[2] <= 6.5)
+    model.cost = pyo.Objective(expr=model.n + 2 * model.x[2] - model.x[1] + 3, sense=pyo.maximize)
+    for suffix in (".lp", ".mps"):
+        path = tmp_path / f"model{suffix}"
+        model.write(str(path), io_options={"symbolic_solver_labels": True})
+        found = LinearProgram.read(path)
+        assert abs(solve(found).objective) == pytest.approx(solve(model).objective)
+
+
+MPS = """NAME t
+ROWS
+ N obj
+ L r1
+ G r2
+ E r3
+COLUMNS
+ x obj 1 r1 2
+ x r2 3
+ y obj -1 r3 4
+RHS
+ RHS r1 10 r2 1
+ RHS obj -5 r3 2
+{}ENDATA
+"""
+LP = """\\ by hand
+Minimize
+ cost: x + 2 y - 3.5
+ + z
+Subject To
+ r1: x + y >= 1
+ r2: -3 <= x - 2y <= 4
+Bounds
+ x <= 4
+ -inf <= y <= 3
+{}End
+"""
+
+
+def read(tmp_path: Path, text: str, suffix: str = ".mps") -> LinearProgram:
+    path = tmp_path / f"file{suffix}"
+    path.write_bytes(text.encode())
+    return LinearProgram.read(path)
+
+
+@pytest.mark.parametrize(
+    ("extra", "row", "low", "high"),
+    [
+        ("", "r1", -INF, 10.0),
+        ("", "r2", 1.0, INF),
+        ("RANGES\n R r1 3\n", "r1", 7.0, 10.0),
+        ("RANGES\n R r1 -3\n", "r1", 7.0, 10.0),
+        ("RANGES\n R r2 -2 r1 1\n", "r2", 1.0, 3.0),
+        ("RANGES\n R r3 4\n", "r3", 2.0, 6.0),
+        ("RANGES\n R r3 -4\n", "r3", -2.0, 2.0),
+    ],
+)
+def test_sides_of_rows(tmp_path, extra: str, row: str, low: float, high: float) -> None:
+    program = read(tmp_path, MPS.format(extra))
+    at = program.row(row)
+    assert (program.row_lower[at], program.row_upper[at], program.offset) == (low, high, 5.0)
+    theirs = read_by_highs(tmp_path / "file.mps")
+    assert (theirs.row_lower_[at], theirs.row_upper_[at]) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "low", "high", "whole"),
+    [
+        ("", 0.0, INF, False),
+        (" UP B x 4\n", 0.0, 4.0, False),
+        (" UP x 4\n", 0.0, 4.0, False),
+        (" UP B x -4\n", -INF, -4.0, False),
+        (" LO B x -9\n UP B x -4\n", -9.0, -4.0, False),
+        (" UP B x 1e30\n LO B x -1D20\n", -INF, INF, False),
+        (" FX B x 3\n", 3.0, 3.0, False),
+        (" FR B x\n", -INF, INF, False),
+        (" FR x\n", -INF, INF, False),
+        (" MI B x 0\n UP B x 2\n", -INF, 2.0, False),
+        (" PL B x\n", 0.0, INF, False),
+        (" MI x 0\n", -INF, INF, False),
+        (" BV B x\n", 0.0, 1.0, True),
+        (" LI B x 2\n UI B x 7\n", 2.0, 7.0, True),
+    ],
+)
+def test_bounds_of_columns(tmp_path, bounds: str, low: float, high: float, whole: bool) -> None:
+    program = read(tmp_path, MPS.format(f"BOUNDS\n{bounds}"))
+    assert (program.lower[0], program.upper[0], program.integer[0]) == (low, high, whole)
+
+
+def test_markers_sense_and_further_free_rows(tmp_path: Path) -> None:
+    text = MPS.replace(" y obj", " M 'MARKER' 'INTORG'\n y obj")
+    text = text.replace("RHS\n", " M 'MARKER' 'INTEND'\nRHS\n", 1)
+    text = text.replace("ROWS\n", "OBJSENSE\n MAX\nOBJNAME\n obj\nROWS\n N other\n")
+    program = read(tmp_path, text.replace(" x r2 3", "* a comment\n\n x r2 3 other 7").format(""))
+    assert program.integer.tolist() == [False, True]
+    assert program.upper.tolist() == [INF, 1.0]
+    assert program.sense == "max"
+    assert program.row_label(0) == "other"
+    assert program.matrix.toarray()[0].tolist() == [7.0, 0.0]
+    assert program.row_upper[0] == INF
+
+
+def test_fixed_format_has_names_with_blanks(tmp_path: Path) -> None:
+    def line(*fields: str) -> str:
+        text = ""
+        for start, one in zip((1, 4, 14, 24, 39, 49), fields, strict=False):
+            text = f"{text:<{start}}{one}"
+        return text
+
+    lines = ["NAME          t", "ROWS", line("N", "my cost"), line("L", "row one"), line("G", "b")]
+    lines += ["COLUMNS", line("", "x 1", "my cost", "1.5", "row one", "2")]
+    lines += [line("", "M 1", "'MARKER'", "", "'INTORG'"), line("", "y", "row one", "-4", "b", "1")]
+    lines += [line("", "M 2", "'MARKER'", "", "'INTEND'"), "RHS", line("", "", "row one", "10.")]
+    lines += ["BOUNDS", line("UP", "", "x 1", "3"), line("FR", "BND 1", "y"), "ENDATA"]
+    with pytest.raises(InputError, match=r"line 15.*second set of BOUNDS"):
+        read(tmp_path, "\n".join(lines))
+    lines[-2] = line("FR", "", "y")
+    program = read(tmp_path, "\r\n".join(lines))
+    assert list(program.column_names) == ["x 1", "y"]
+    assert list(program.row_names) == ["row one", "b"]
+    assert program.matrix.toarray().tolist() == [[2.0, -4.0], [0.0, 1.0]]
+    assert (program.upper[0], program.lower[1], program.integer[1]) == (3.0, -INF, True)
+    theirs = read_by_highs(tmp_path / "file.mps")
+    assert theirs.a_matrix_.value_ == [2.0, -4.0, 1.0]
+    assert theirs.row_names_ == ["row one", "b"]
+
+
+def test_lp_format(tmp_path: Path) -> None:
+    program = read(tmp_path, LP.format("General\n x\nBinary\n z\n"), ".lp")
+    expected = LinearProgram(
+        [1, 2, 1], [[1, 1, 0], [1, -2, 0]], [1, -3], [INF, 4], [0, -INF, 0], [4, 3, 1],
+        [True, False, True], offset=-3.5,
+    )  # fmt: skip
+    assert_same(program, expected)
+    text = "max 3x+2e1 * y - - x\nst\nx + y<3\n-2 x>=-inf\n2 >= y\nbounds\nx free\ny = 2\nEND\n"
+    program = read(tmp_path, text, ".lp")
+    expected = LinearProgram(
+        [4, 20], [[1, 1], [-2, 0], [0, 1]], -INF, [3, INF, 2], [-INF, 2], [INF, 2], sense="max"
+    )
+    assert_same(program, expected)
+    assert list(program.row_names) == ["c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "rule"),
+    [
+        ("r2 3", "r2 3x", 9, "no number"),
+        ("r2 3", "r2 nan", 9, "no number"),
+        ("r2 3", "r2 1e400", 9, "finite"),
+        ("r2 3", "r9 3", 9, "no row"),
+        ("r2 3", "r1 3", 9, "second entry"),
+        ("r2 3", "r2", 9, "number each"),
+        (" G r2", " G r1", 5, "second row"),
+        (" G r2", " Q r2", 5, "kind of row"),
+        (" G r2", " G r2 7", 5, "two words"),
+        ("RHS\n", " x r3 5\nRHS\n", 11, "together"),
+        ("NAME", "OBJSENSE\n MUCH\nNAME", 2, "neither MIN nor MAX"),
+        ("NAME", "OBJNAME\n r1\nNAME", 17, "OBJNAME"),
+        ("RHS\n", " M 'MARKER' 'INTORG'\nRHS\n", 16, "no INTEND"),
+        ("RHS\n", " M 'MARKER' 'SOSORG'\nRHS\n", 11, "SOSORG"),
+        (" RHS obj -5 r3 2", " RHS obj -5 r1 2", 13, "second right-hand side"),
+        (" RHS obj", " other obj", 13, "second set of RHS"),
+        (" RHS obj", "RHS obj", 13, "begin with a blank"),
+        ("{}", "BOUNDS\n ZZ B x 4\n", 15, "no kind of bound"),
+        ("{}", "BOUNDS\n SC B x 4\n", 15, "semi-continuous"),
+        ("{}", "BOUNDS\n UP B z 4\n", 15, "no column"),
+        ("{}", "BOUNDS\n UP B x\n", 15, "no column"),
+        ("{}", "BOUNDS\n UP B x 4\n UP B x 5\n", 16, "second bound UP"),
+        ("{}", "BOUNDS\n UP x\n", 15, "a column and a number"),
+        ("{}", "BOUNDS\n UP B x 1\n LO B x 3\n", None, "must not exceed"),
+        ("{}", "RANGES\n R obj 4\n", 15, "no range"),
+        ("{}", "RANGES\n R r1 4 r1 5\n", 15, "second range"),
+        ("{}", "QUADOBJ\n x x 2\n", 14, "QUADOBJ.*no part of a linear program"),
+        ("{}", "QCMATRIX r1\n x x 2\n", 14, "QCMATRIX"),
+        ("{}", "SOS\n S1 a 1\n", 14, "SOS"),
+        ("{}", "INDICATORS\n IF r1 x 1\n", 14, "INDICATORS"),
+        ("{}", "FOO\n", 14, "FOO"),
+        ("ENDATA\n", "", 14, "cut short"),
+        ("ENDATA\n", "ENDATA\nNAME\n", 15, "after ENDATA"),
+        ("NAME t", " x", 1, "outside"),
+    ],
+)
+def test_damaged_mps_names_the_line(tmp_path, old: str, new: str, line, rule: str) -> None:
+    where = rf"file\.mps, line {line}\b.*" if line else r"file\.mps: "
+    with pytest.raises(InputError, match=f"{where}.*{rule}"):
+        read(tmp_path, MPS.replace(old, new, 1).replace("{}", ""))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "rule"),
+    [
+        ("Minimize", "Smallest", 2, "begin with"),
+        ("2 y -", "2 y z -", 3, "sign is missing"),
+        ("x + 2 y -", "7 8 -", 3, "sign is missing"),
+        ("+ z", "+", 4, r"follow \+ or -"),
+        ("+ z", "+ [ x ^2 ] / 2", 4, "quadratic"),
+        ("+ z", "+ x ^ 2", 4, "quadratic"),
+        ("+ z", "+ 2 * 3", 4, r"follow \*"),
+        ("x + y >= 1", "x + y", 7, "needs <="),
+        ("x + y >= 1", "x + y >= y", 6, "number is needed"),
+        ("x + y >= 1", "x + y >= 1 + y", 6, "on the left"),
+        ("x + y >= 1", "x + y + 3 >= 1", 6, "constant"),
+        ("x + y >= 1", "x = 1 -> y >= 1", 6, "indicator"),
+        ("x + y >= 1", "x y >= 1", 6, "needs <="),
+        ("x + y >= 1", "x + 1e400 y >= 1", 6, "finite"),
+        ("x + y >= 1", "r2: x + y >= 1", 6, "needs"),
+        ("r2: -3", "r1: -3", 7, "second row"),
+        ("-3 <= x", "-3 >= x", 7, "lower and an upper"),
+        ("x <= 4", "x <= 4 y", 9, "on the left"),
+        ("x <= 4", "x", 10, "needs <="),
+        ("x <= 4", "x <= y", 9, "number is needed"),
+        ("x <= 4", "x <= -4", None, "must not exceed"),
+        ("{}", "General\n 7\n", 12, "no name"),
+        ("{}", "Binary\n y\n", 12, "other than 0 and 1"),
+        ("{}", "Semi-continuous\n x\n", 11, "no part of a linear program"),
+        ("{}", "SOS\n s1: S1:: x:1 y:2\n", 11, "no part"),
+        ("{}", "Lazy Constraints\n x >= 1\n", 11, "no part"),
+        ("Minimize", "Minimize multi-objectives", 2, "no part"),
+        ("End\n", "", 11, "cut short"),
+        ("End\n", "End\nfoo\n", 12, "after End"),
+        ("\\ by hand", "\\ both sides of row r7", None, "were changed"),
+    ],
+)
+def test_damaged_lp_names_the_line(tmp_path, old: str, new: str, line, rule: str) -> None:
+    where = rf"file\.lp, line {line}\b" if line else r"file\.lp: "
+    with pytest.raises(InputError, match=f"{where}.*{rule}"):
+        read(tmp_path, LP.replace(old, new, 1).replace("{}", ""), ".lp")
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+def test_no_part_of_a_file_is_a_program(tmp_path: Path, suffix: str) -> None:
+    text = glass().replace(integer=[True, False]).write(tmp_path / f"glass{suffix}").read_text()
+    for cut in range(len(text) - 1):
+        with pytest.raises(InputError):
+            read(tmp_path, text[:cut], suffix)
+
+
+@settings(max_examples=draws(300))
+@given(data=st.data(), suffix=st.sampled_from([".mps", ".lp"]))
+def test_a_changed_file_is_read_or_refused(data, suffix: str, tmp_path_factory) -> None:
+    text = {".mps": MPS.format("RANGES\n R r1 3\nBOUNDS\n UP B x 4\n"), ".lp": LP.format("")}[
+        suffix
+    ]
+    at = data.draw(st.integers(0, len(text) - 1))
+    new = data.draw(
+        st.sampled_from(["", " ", "\n", "-", "9", "x", "e", ":", "<", "=", "[", "\0", "é"])
+    )
+    length = data.draw(st.integers(0, 3))
+    folder = tmp_path_factory.mktemp("files")
+    try:
+        program = read(folder, text[:at] + new + text[at + length :], suffix)
+    except InputError:
+        return
+    assert isinstance(program, LinearProgram)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.mps: cannot be read"):
+        LinearProgram.read(tmp_path / "none.mps")
+    with pytest.raises(OptionError, match=r"\.mps, \.lp"):
+        LinearProgram.read(tmp_path / "none.txt")
+    (tmp_path / "bad.mps").write_bytes(b"NAME\n\xff\xfe")
+    with pytest.raises(InputError, match="line 2: is no text"):
+        LinearProgram.read(tmp_path / "bad.mps")
+    packed = gzip.compress(MPS.format("").encode())
+    for damaged in (packed[:40], b"no gzip", packed[:30] + b"?" + packed[31:]):
+        (tmp_path / "bad.mps.gz").write_bytes(damaged)
+        with pytest.raises(InputError, match="cannot be read"):
+            LinearProgram.read(tmp_path / "bad.mps.gz")
+
+
+def test_a_large_finite_side_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InstanceError, match=r"upper\[1\].*infinity"):
+        glass().replace(upper=[1, 1e20]).write(tmp_path / "glass.mps")

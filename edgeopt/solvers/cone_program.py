@@ -155,23 +155,15 @@ def cone_pair(
     if raw_dual is None:
         return None
     primal, dual = raw_dual
-    if stated.P is None:
-        quadratic = None
-        cost, offset, matrix, right = stated.apply_parameters()
-    else:
-        quadratic, cost, offset, matrix, right = stated.apply_parameters(quad_obj=True)
+    quadratic, cost, offset, matrix, right = _compiled(name, solver, data, inverse, stated)
     if len(dual) != matrix.shape[0] or len(primal) != matrix.shape[1]:
         return None
-    rows = np.ones(len(dual))
-    if isinstance(solver, QpSolver):
-        # Interfaces of quadratic solvers state equations with the other sign than conic ones.
-        rows[: stated.cone_dims.zero] = -1.0
     return ConePair(
         quadratic=quadratic,
         cost=np.asarray(cost).reshape(-1),
         offset=float(offset),
-        matrix=sparse.diags_array(-rows) @ matrix,
-        right=rows * np.asarray(right).reshape(-1),
+        matrix=matrix,
+        right=np.asarray(right).reshape(-1),
         cones=stated.cone_dims,
         primal=primal,
         dual=dual,
@@ -179,6 +171,29 @@ def cone_pair(
         upper=_bounds(stated.upper_bounds, len(primal), np.inf),
         triangle="lower" if name == "SCS" else "upper",
     )
+
+
+def _compiled(
+    name: str, solver: Any, data: dict[str, Any], inverse: dict[str, Any], stated: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return P, c, constant, A and b of a cone program at the values of its parameters."""
+    if name in ("CLARABEL", "SCS", "HIGHS") and not isinstance(solver, QpSolver):
+        # What the solver got is what is wanted: parameters need not be put in again.
+        return data.get("P"), data["c"], inverse["offset"], data["A"], data["b"]
+    if name in ("OSQP", "HIGHS"):
+        matrix = sparse.vstack([data["A"], data["F"]], format="csc")
+        right = np.concatenate([data["b"], data["G"]])
+        return data["P"], data["q"], inverse["offset"], matrix, right
+    if stated.P is None:
+        quadratic = None
+        cost, offset, matrix, right = stated.apply_parameters()
+    else:
+        quadratic, cost, offset, matrix, right = stated.apply_parameters(quad_obj=True)
+    rows = np.ones(matrix.shape[0])
+    if isinstance(solver, QpSolver):
+        # Interfaces of quadratic solvers state equations with the other sign than conic ones.
+        rows[: stated.cone_dims.zero] = -1.0
+    return quadratic, cost, offset, sparse.diags_array(-rows) @ matrix, rows * right
 
 
 def _multipliers(

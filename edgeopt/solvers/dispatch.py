@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import QualityWarning, SolverError
-from edgeopt.solvers.registry import Backend, route
+from edgeopt.solvers.registry import Backend, default_solver, find_backend
 from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
 from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.solution import Quality, Status, recomputed_objective
+from edgeopt.solvers.start import placed
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def solve(
     problem: Any,
-    solver: str | Backend = "highs",
+    solver: str | Backend | None = None,
     *,
     algorithm: str | None = None,
     time_limit: float | None = None,
@@ -32,6 +33,8 @@ def solve(
     log: bool = False,
     raises: bool = True,
     progress: ProgressCallback | None = None,
+    warm: bool = False,
+    start: Any = None,
     **options: Any,
 ) -> Solution:
     """Solve a problem and check the answer against its data.
@@ -42,6 +45,9 @@ def solve(
         A `LinearProgram`, a Pyomo model, a CVXPY problem or a `CasadiNlp`.
     solver
         Name of a backend; `backends()` lists them. A `Backend` of your own may stand here itself.
+        By default HiGHS solves a `LinearProgram`, a Pyomo model, and what is linear or has whole
+        numbers in CVXPY; Clarabel any other CVXPY problem, Ipopt a `CasadiNlp`. The choice is in
+        `Solution.solver`.
     algorithm
         Method inside the solver: "simplex", "ipm" or "pdlp" for HiGHS.
     time_limit
@@ -65,6 +71,18 @@ def solve(
         point in hand never raises.
     progress
         Called with a `Progress` now and then; returning True stops the solver.
+    warm
+        Whether to go on from where the problem stands: from the state that the solver keeps of its
+        last solve of the same CVXPY problem, or from the values of a Pyomo model's variables. Every
+        solve is cold by default. `Reusable` keeps the state of any problem that it takes.
+    start
+        A point to start from: values of the columns, shape [n], or a mapping from labels to values
+        for a `LinearProgram` or `CasadiNlp`; a mapping from the names of variables for Pyomo and
+        CVXPY. Columns that a mapping leaves out start at the number nearest 0 that their bounds
+        allow, whole numbers of a mixed-integer program where the solver likes. A mixed-integer
+        program takes the point as its first incumbent, after repair with the whole numbers kept
+        where it is infeasible, and leaves it out where there is no repair; other methods may start
+        anywhere. `Solution.path` says which: "start", "repaired start" or "cold".
     **options
         Passed on under the solver's own names, such as ``run_crossover="off"``.
 
@@ -79,7 +97,8 @@ def solve(
     ProblemTypeError
         If the backend does not take this kind of problem.
     OptionError
-        If there is no such backend, or it refuses an option.
+        If there is no such backend, it refuses an option, or cannot start from a point; the error
+        names those that can. If a start has a wrong length, an unknown label or no finite number.
     MissingDependencyError
         If the backend is not installed.
 
@@ -100,12 +119,14 @@ def solve(
     >>> round(solution.objective, 6), solution.duals.round(6).tolist()
     (10.0, [2.0, 1.0])
     """
-    name = solver.name if isinstance(solver, Backend) else solver
-    request = Request(
-        name, algorithm, time_limit, gap, tolerance, threads, log, progress, options, absolute_gap
-    )
     kind = kind_of(problem)
-    run = route(solver, kind)
+    backend = find_backend(default_solver(problem, kind) if solver is None else solver)
+    request = Request(
+        backend.name, algorithm, time_limit, gap, tolerance, threads, log, progress, options,
+        absolute_gap, warm, start,
+    )  # fmt: skip
+    run = backend.solve_function(kind)
+    request = placed(problem, kind, backend, request)
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
         claimed = solve_scaled(run, problem, request, warn=2)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from numbers import Real
 from typing import Any
@@ -94,6 +94,9 @@ class Request:
     progress: ProgressCallback | None = None
     options: dict[str, Any] = field(default_factory=dict)
     absolute_gap: float = 0.0
+    warm: bool = False
+    # where to start: a vector of the columns, nan where not told, or values by names of variables
+    start: Any = None
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "gap", "tolerance", "absolute_gap"):
@@ -102,14 +105,17 @@ class Request:
                 raise OptionError(f"{name} is {value!r}; it must be a number >= 0")
         check_whole("threads", self.threads, 1, none=True)
         check_flag("log", self.log)
+        check_flag("warm", self.warm)
+        if self.warm and self.start is not None:
+            raise OptionError("warm = True: goes on from the last point; leave start out")
         if self.algorithm is not None:
             check_text("algorithm", self.algorithm)
 
     def record(self) -> dict[str, Any]:
         """Return the request as it is kept in the solution."""
-        asked: dict[str, Any] = asdict(self)
+        asked: dict[str, Any] = asdict(replace(self, start=None, warm=False))
         own: dict[str, Any] = asked.pop("options")
-        for name in ("solver", "progress", "log"):
+        for name in ("solver", "progress", "log", "warm", "start"):
             asked.pop(name)
         if not self.absolute_gap:
             asked.pop("absolute_gap")

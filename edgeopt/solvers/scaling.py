@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import ScalingWarning
+from edgeopt.solvers.request import Request
+from edgeopt.solvers.start import ready
 from edgeopt.solvers.units import objective_exponent
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import BackendSolve
-    from edgeopt.solvers.request import Progress, Request
+    from edgeopt.solvers.request import Progress
     from edgeopt.solvers.solution import Solution
 
     Integers = NDArray[np.int32]
@@ -79,6 +82,7 @@ class Scaling:
             request,
             absolute_gap=float(np.ldexp(request.absolute_gap, self.objective)),
             options=self._options(request.options, self.objective),
+            start=None if request.start is None else np.ldexp(request.start, -self.columns),
             progress=None if request.progress is None else self._reported(request.progress),
         )
 
@@ -125,11 +129,22 @@ def solve_scaled(
     run: BackendSolve, program: LinearProgram, request: Request, *, warn: int | None = None
 ) -> Solution:
     """Hand a linear or mixed-integer program to a backend without its units."""
+    path = None
+    if request.start is not None:
+        request, path = ready(program, request, partial(_continuous, request.time_limit))
     scaling = Scaling.of(program)
     scaled = scaling.apply(program)
     if warn is not None:
         warn_if_badly_scaled(scaled, stacklevel=warn + 1)
-    return scaling.restore(run(scaled, scaling.request(request)), program)
+    found = scaling.restore(run(scaled, scaling.request(request)), program)
+    return found if path is None else replace(found, path=path)
+
+
+def _continuous(time_limit: float | None, program: LinearProgram) -> Solution:
+    """Solve a linear program for what HiGHS claims, uncertified."""
+    from edgeopt.solvers.backend import highs
+
+    return solve_scaled(highs.solve, program, Request(time_limit=time_limit))
 
 
 def coefficient_ranges(program: LinearProgram) -> dict[str, tuple[float, float]]:

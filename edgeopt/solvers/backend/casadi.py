@@ -128,7 +128,8 @@ def _run(problem: CasadiNlp, request: Request) -> _Stop:
     sides = {"lbg": problem.row_lower, "ubg": problem.row_upper} if rows else {}
     with contextlib.redirect_stdout(LogStream()):
         try:
-            found = solver(x0=problem.start, lbx=problem.lower, ubx=problem.upper, **sides)
+            first = problem.start if request.start is None else request.start
+            found = solver(x0=first, lbx=problem.lower, ubx=problem.upper, **sides)
         except KeyboardInterrupt:
             seconds = (built - start, time.perf_counter() - built)
             return _Stop(Status.INTERRUPTED, False, watch.values, None, *seconds, options[name])

@@ -6,20 +6,23 @@ import contextlib
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import cvxpy
 import numpy as np
-from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
+from edgeopt.solvers.backend.cvxpy_options import translate
+from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, search_bound
 from edgeopt.solvers.solution import Status
-from edgeopt.solvers.tolerance import DEFAULT, TIGHT
+from edgeopt.solvers.start import COLD, START
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,118 +33,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
-
-_TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
-    {
-        "CLARABEL": {
-            "time_limit": ("time_limit",),
-            "tolerance": ("tol_feas", "tol_gap_abs", "tol_gap_rel"),
-            "threads": ("max_threads",),
-        },
-        "OSQP": {"time_limit": ("time_limit",), "tolerance": ("eps_abs", "eps_rel")},
-        "SCS": {"time_limit": ("time_limit_secs",), "tolerance": ("eps_abs", "eps_rel")},
-        "HIGHS": {
-            "algorithm": ("solver",),
-            "time_limit": ("time_limit",),
-            "gap": ("mip_rel_gap",),
-            "absolute_gap": ("mip_abs_gap",),
-            "tolerance": ("kkt_tolerance",),
-            "threads": ("threads",),
-        },
-        "SCIPY": {
-            "time_limit": ("scipy_options.time_limit",),
-            "gap": ("scipy_options.mip_rel_gap",),
-            "tolerance": (
-                "scipy_options.primal_feasibility_tolerance",
-                "scipy_options.dual_feasibility_tolerance",
-            ),
-        },
-        "SCIP": {
-            "time_limit": ("scip_params.limits/time",),
-            "gap": ("scip_params.limits/gap",),
-            "absolute_gap": ("scip_params.limits/absgap",),
-            "tolerance": ("scip_params.numerics/feastol",),
-            "threads": ("scip_params.parallel/maxnthreads",),
-        },
-        "GUROBI": {
-            "time_limit": ("TimeLimit",),
-            "gap": ("MIPGap",),
-            "absolute_gap": ("MIPGapAbs",),
-            "tolerance": ("FeasibilityTol", "OptimalityTol"),
-            "threads": ("Threads",),
-        },
-        "MOSEK": {
-            "time_limit": ("mosek_params.MSK_DPAR_OPTIMIZER_MAX_TIME",),
-            "gap": ("mosek_params.MSK_DPAR_MIO_TOL_REL_GAP",),
-            "tolerance": ("mosek_params.MSK_DPAR_INTPNT_CO_TOL_REL_GAP",),
-            "threads": ("mosek_params.MSK_IPAR_NUM_THREADS",),
-        },
-        "CPLEX": {
-            "time_limit": ("cplex_params.timelimit",),
-            "gap": ("cplex_params.mip.tolerances.mipgap",),
-            "tolerance": ("cplex_params.simplex.tolerances.feasibility",),
-            "threads": ("cplex_params.threads",),
-        },
-        "XPRESS": {
-            "time_limit": ("maxtime",),
-            "gap": ("miprelstop",),
-            "tolerance": ("feastol",),
-            "threads": ("threads",),
-        },
-        "COPT": {
-            "time_limit": ("TimeLimit",),
-            "gap": ("RelGap",),
-            "tolerance": ("FeasTol",),
-            "threads": ("Threads",),
-        },
-        **or_tools.TRANSLATIONS,
-    }
-)
-"""Each dot leads into a dictionary that CVXPY hands on."""
-
-_SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
-
-_FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "OSQP": {"max_iter": 1_000_000, "polishing": True},
-        "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
-        "PDLP": {},
-    }
-)
-"""First-order methods need many cheap iterations for the accuracy of a certificate."""
-
-
-def _translate(solver: str, request: Request) -> dict[str, Any]:
-    """Return a request as the keywords of CVXPY's call of a solver."""
-    keywords: dict[str, Any] = dict(_FIRST_ORDER.get(solver, {}))
-    names = _TRANSLATIONS.get(solver, {})
-    for argument in ("algorithm", "time_limit", "gap", "tolerance", "threads"):
-        value = getattr(request, argument)
-        if argument == "tolerance" and value is None and solver in _FIRST_ORDER:
-            # The solver measures residuals of its own scaled problem: leave it room.
-            value = TIGHT
-        if argument == "gap" and value is None:
-            value = DEFAULT if argument in names else None
-        if value is None or (argument == "threads" and solver in _SINGLE_THREADED and value == 1):
-            continue
-        if argument == "gap" and argument not in names:
-            argument = "tolerance"
-        if argument not in names:
-            raise OptionError(f"{solver} through CVXPY has no {argument}; leave it out")
-        for name in names[argument]:
-            _put(keywords, name, value)
-    for name in names.get("absolute_gap", ()):
-        _put(keywords, name, float(request.absolute_gap))
-    return keywords | request.options
-
-
-def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
-    nest, dot, inner = name.partition(".")
-    if dot:
-        _put(keywords.setdefault(nest, {}), inner, value)
-    else:
-        keywords[name] = value
-
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
@@ -176,6 +67,7 @@ class _Run:
     build: float
     solve: float
     settings: Mapping[str, Any]  # what was passed on, under the solver's own names
+    path: str = COLD
 
     @property
     def version(self) -> str:
@@ -215,18 +107,26 @@ def solve(problem: Any, request: Request) -> Solution:
         values=values,
         duals=duals,
         evidence=outcome.pair,
+        path=outcome.path,
         settings=outcome.settings,
     )
+
+
+@cache
+def _installed(name: str) -> bool:
+    """Return whether CVXPY finds a solver; it looks for the packages of all at every question."""
+    known = SOLVER_MAP_CONIC.get(name) or SOLVER_MAP_QP.get(name)
+    return known is not None and bool(known.is_installed())
 
 
 def _run(problem: Any, request: Request) -> _Run:
     """Compile a CVXPY problem, call the solver, and unpack the result into the problem."""
     name = request.solver.rpartition(":")[2].upper()
-    if name not in cvxpy.installed_solvers():  # type: ignore[no-untyped-call]
+    if not _installed(name):
         raise MissingDependencyError(f"CVXPY does not find the solver {name}: install its package")
     if request.progress is not None:
         raise OptionError("solvers behind CVXPY report no progress; leave progress out")
-    keywords = _translate(name, request)
+    keywords = translate(name, request)
     if name != "HIGHS" and request.algorithm is not None:
         raise OptionError(f"{name} through CVXPY has no choice of algorithm")
     if name == "PDLP":
@@ -241,12 +141,15 @@ def _run(problem: Any, request: Request) -> _Run:
         for multiplier in constraint.dual_variables:
             # A solver that leaves no multipliers must not seem to have those of the one before.
             multiplier.save_value(None)
-    exponent = _objective_exponent(data)
+    exponent, handed_over = _objective_exponent(data), data
     if exponent:
         stated = {part: data[part] for part in OBJECTIVE if data.get(part) is not None}
-        data = data | {part: one * 2.0**exponent for part, one in stated.items()}
+        handed_over = data | {part: one * 2.0**exponent for part, one in stated.items()}
         or_tools.scale(data, 2.0**exponent)
-    handed = or_tools.with_message(name, keywords)
+    path = _path(problem, name, request)
+    if request.start is not None:
+        seed(problem, name, chain, handed_over, keywords, request.start)
+    handed = or_tools.with_message(name, dict(keywords))
     built = time.perf_counter()
     with warnings.catch_warnings():
         # Our own check of the residuals says the same with numbers.
@@ -254,7 +157,11 @@ def _run(problem: Any, request: Request) -> _Run:
         with contextlib.redirect_stdout(LogStream()):
             try:
                 raw = chain.solve_via_data(
-                    problem, data, warm_start=False, verbose=request.log, solver_opts=handed
+                    problem,
+                    handed_over,
+                    warm_start=path != COLD,
+                    verbose=request.log,
+                    solver_opts=handed,
                 )
             except cvxpy.error.SolverError:
                 return _failed(name, Status.ERROR, start, built, keywords)
@@ -279,7 +186,16 @@ def _run(problem: Any, request: Request) -> _Run:
     if name == "GLOP" and status is Status.PROVEN_INFEASIBLE:
         # OR-Tools says so, too, where presolve cannot tell the two apart.
         status = Status.INFEASIBLE_OR_UNBOUNDED
-    return _Run(status, name, has_point, pair, bound, *seconds, keywords)
+    return _Run(status, name, has_point, pair, bound, *seconds, keywords, path)
+
+
+def _path(problem: Any, name: str, request: Request) -> str:
+    """Return how a solver will start: where CVXPY keeps its last state, it can go on from that."""
+    if request.start is not None:
+        return START
+    if not request.warm or name not in problem._solver_cache:
+        return COLD
+    return "in place" if name == "CLARABEL" else "warm"
 
 
 def _objective_exponent(data: Any) -> int:
@@ -351,6 +267,8 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
         bounds.append(point[with_upper] <= program.upper[with_upper])
     constraints = [rows for rows in by_rows if rows is not None] + bounds
     objective = cvxpy.Minimize((program.sign * program.cost) @ point)
+    if request.start is not None:
+        request = replace(request, start={point.name(): request.start})
     outcome = _run(cvxpy.Problem(objective, constraints), request)
     values = np.array(point.value) if outcome.has_point else None
     duals = None
@@ -369,6 +287,7 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
         bound=program.sign * outcome.bound + program.offset if program.is_mixed_integer else None,
         values=values,
         duals=duals,
+        path=outcome.path,
         settings=outcome.settings,
     )
 

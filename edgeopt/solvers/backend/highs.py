@@ -71,6 +71,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     start = time.perf_counter()
     model = load(program)
     configure(model, request, program.is_mixed_integer)
+    if request.start is not None:
+        place(model, program, request)
     built = time.perf_counter()
     run(model, request, program.sign)
     return read(model, program, request, Seconds(built - start, time.perf_counter() - built))
@@ -117,6 +119,23 @@ def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> No
     for name, value in settings(request, mixed_integer).items():
         if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"HiGHS does not take {name}={value!r}")
+
+
+def place(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
+    """Give HiGHS a point: the first incumbent of a search, or a vertex close to it."""
+    if not program.is_mixed_integer and request.algorithm not in (None, "choose", "simplex"):
+        raise OptionError(
+            f"start: HiGHS can start its simplex method from a point, not {request.algorithm!r}"
+        )
+    known = np.flatnonzero(np.isfinite(request.start)).astype(np.int32)
+    if not program.is_mixed_integer:
+        whole = highspy.HighsSolution()
+        whole.col_value, whole.value_valid = request.start.tolist(), True
+        outcome = model.setSolution(whole)
+    else:
+        outcome = model.setSolution(len(known), known, request.start[known])
+    if outcome == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the start")
 
 
 def settings(request: Request, mixed_integer: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ below as long as :math:`P x + A^\top z + c = 0`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,20 +47,22 @@ class ConePair:
     # which triangle of a semidefinite block the rows list: "upper" or "lower"
     triangle: str = "upper"
 
+    @cached_property
     def _curvature(self) -> Vector:
         if self.quadratic is None:
             return np.zeros_like(self.primal)
         curvature: Vector = self.quadratic @ self.primal
         return curvature
 
+    @cached_property
     def _gradient(self) -> Vector:
-        gradient: Vector = self._curvature() + self.matrix.T @ self.dual + self.cost
+        gradient: Vector = self._curvature + self.matrix.T @ self.dual + self.cost
         return gradient
 
     def dual_value(self) -> Sum:
         """Return the value of the dual at the pair, a bound to within the dual residual."""
-        curvature = 0.5 * float(self.primal @ self._curvature())
-        gradient = self._gradient()
+        curvature = 0.5 * float(self.primal @ self._curvature)
+        gradient = self._gradient
         side = np.where(gradient > 0.0, self.lower, self.upper)
         resting = np.isfinite(side)
         rest, rows = gradient[resting] * side[resting], self.right * self.dual
@@ -73,7 +76,7 @@ class ConePair:
         Stationarity is relative to the largest sum of terms that should cancel, multipliers outside
         their cone to the largest multiplier.
         """
-        gradient = self._gradient()
+        gradient = self._gradient
         # What rests on a bound of x is a multiplier of that bound.
         free = np.where(gradient > 0.0, np.isneginf(self.lower), np.isposinf(self.upper))
         terms = np.abs(self.cost) + abs(self.matrix).T @ np.abs(self.dual)

@@ -165,9 +165,14 @@ def certify_claim(
             QualityWarning,
             stacklevel=stacklevel + 1,
         )
-    if raises and not result.quality.usable:
-        raise SolverError(_what_to_try(result), result)
-    return result
+    return usable(result) if raises else result
+
+
+def usable(solution: Solution) -> Solution:
+    """Return a solution that has a feasible point; raise what to try if it has none."""
+    if not solution.quality.usable:
+        raise SolverError(_what_to_try(solution), solution)
+    return solution
 
 
 def _at_zero(solution: Solution) -> Solution | None:

@@ -120,7 +120,6 @@ class Backend:
         solve: BackendSolve = found
         return solve
 
-
     def check_start(self, kind: Kind) -> None:
         """Raise unless the solver can start this kind of problem from a point."""
         if kind not in self.starts:

@@ -36,7 +36,7 @@ def placed(problem: Any, kind: Kind, backend: Backend, request: Request) -> Requ
     if request.warm:
         if kind is Kind.PYOMO:
             backend.check_start(kind)
-            return replace(request, start=_current(problem))
+            return replace(request, warm=False, start=_current(problem))
         if kind is not Kind.CVXPY:
             raise OptionError(
                 f"warm = True: a {kind.value} keeps nothing of an earlier solve; "
@@ -162,5 +162,5 @@ def ready(
         if linear.primal_violation(program, moved) <= DEFAULT:
             logger.info("the start is repaired: its whole numbers are kept, the rest is solved for")
             return replace(request, start=moved), REPAIRED
-    logger.info("the start is left out: its whole numbers allow no feasible point")
+    logger.info("the start is left out: no feasible point with its whole numbers was found")
     return replace(request, start=None), COLD

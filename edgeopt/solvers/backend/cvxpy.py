@@ -18,11 +18,12 @@ from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
-from edgeopt.solvers.backend.cvxpy_options import translate
+from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER, translate
 from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, search_bound
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.solution import Quality, Status
 from edgeopt.solvers.start import COLD, START
+from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,13 +73,32 @@ class _Run:
     @property
     def version(self) -> str:
         """Version of the solver, or of CVXPY where the solver's is not to be found."""
-        with contextlib.suppress(PackageNotFoundError):
-            return version({"HIGHS": "highspy", "SCIP": "pyscipopt"}.get(self.name, self.name))
-        return f"CVXPY {version('cvxpy')}"
+        return _version(self.name)
+
+
+@cache
+def _version(name: str) -> str:
+    with contextlib.suppress(PackageNotFoundError):
+        return version({"HIGHS": "highspy", "SCIP": "pyscipopt"}.get(name, name))
+    return f"CVXPY {version('cvxpy')}"
 
 
 def solve(problem: Any, request: Request) -> Solution:
     """Solve a CVXPY problem; its variables receive the solution.
+
+    A first-order method that goes on from its last state is asked for no more than a certificate
+    needs at first, and for more if that does not do.
+    """
+    name = request.solver.rpartition(":")[2].upper()
+    if request.warm and request.tolerance is None and name in FIRST_ORDER:
+        first = _solve(problem, replace(request, tolerance=DEFAULT))
+        if first.certify(gap=request.gap).quality is Quality.OPTIMAL:
+            return first
+    return _solve(problem, request)
+
+
+def _solve(problem: Any, request: Request) -> Solution:
+    """Solve a CVXPY problem and read what the solver says.
 
     Values are keyed by the names of the variables, duals by the labels of the constraints or
     ``constraint[i]``. The dual of ``a <= b`` is the derivative of the optimum by its constant

@@ -24,7 +24,7 @@ def seed(
     problem: Any,
     name: str,
     chain: Any,
-    data: dict[str, Any],
+    data: Any,
     keywords: Mapping[str, Any],
     start: Mapping[str, Any],
 ) -> None:
@@ -77,7 +77,7 @@ def _columns(
         column = stated.var_id_to_col.get(replaced.get(variable, variable).id)
         if variable.name() not in start or column is None:
             continue
-        value = lower_value(variable, start[variable.name()])  # type: ignore[no-untyped-call]
+        value = lower_value(variable, start[variable.name()])
         flat = np.reshape(value, -1, order="F")
         point[column : column + len(flat)] = flat
     return point

@@ -46,8 +46,8 @@ def solve(
     solver
         Name of a backend; `backends()` lists them. A `Backend` of your own may stand here itself.
         By default HiGHS solves a `LinearProgram`, a Pyomo model, and what is linear or has whole
-        numbers in CVXPY; Clarabel any other CVXPY problem, Ipopt a `CasadiNlp`. The choice is in
-        `Solution.solver`.
+        numbers in CVXPY; Clarabel a `LinearProgram` with a quadratic term and any other CVXPY
+        problem, Ipopt a `CasadiNlp`. The choice is in `Solution.solver`.
     algorithm
         Method inside the solver: "simplex", "ipm" or "pdlp" for HiGHS.
     time_limit
@@ -127,7 +127,7 @@ def solve(
     )  # fmt: skip
     run = backend.solve_function(kind)
     request = placed(problem, kind, backend, request)
-    if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
+    if kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC):
         claimed = solve_scaled(run, problem, request, warn=2)
     else:
         claimed = run(problem, request)
@@ -140,8 +140,8 @@ def certify_claim(
     """Certify what a backend claims, warn if that was too much, raise if it is of no use."""
     tolerance = max(DEFAULT, request.tolerance or 0.0)
     candidate = claimed
-    if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:
-        # Duals prove a linear program's optimum whatever status the solver reports.
+    if claimed.values is not None and kind_of(claimed.problem) in (Kind.LINEAR, Kind.QUADRATIC):
+        # Duals prove the optimum whatever status the solver reports.
         candidate = replace(claimed, quality=Quality.OPTIMAL)
     result = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
     if result.quality is Quality.INFEASIBLE:
@@ -182,13 +182,16 @@ def _at_zero(solution: Solution) -> Solution | None:
     off: at a point so small no entry counts as negligible.
     """
     kind = kind_of(solution.problem)
-    if kind is Kind.LINEAR:
+    if kind in (Kind.LINEAR, Kind.QUADRATIC):
         values: Any = np.zeros_like(solution.values)
     elif kind in (Kind.CVXPY, Kind.CASADI):
         values = {name: np.zeros_like(value)[()] for name, value in solution.values.items()}
     else:
         return None
     moved = replace(solution, values=values)
+    if kind is Kind.QUADRATIC and not solution.problem.cost.any():
+        # The slope is 0 there, and so are multipliers.
+        moved = replace(moved, duals=np.zeros(solution.problem.shape[0]))
     return replace(moved, objective=recomputed_objective(moved).value)
 
 

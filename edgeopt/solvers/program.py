@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix, units_of_quadratic
 from edgeopt.solvers.units import Units, units_of
 
 if TYPE_CHECKING:
@@ -174,13 +175,18 @@ class LinearProgram:
         Whether the objective is minimised or maximised.
     offset
         Constant of the objective.
+    quadratic
+        Symmetric matrix Q, shape [n, n], of a further term :math:`\tfrac12 x^\top Q x` of the
+        objective; none by default. It must be positive semidefinite when minimising, negative
+        semidefinite when maximising.
     row_names, column_names
         Labels, as blocks or as plain names; numbered rows and columns by default.
 
     Raises
     ------
     InstanceError
-        If shapes do not fit, a number is not allowed, or a lower bound exceeds its upper one.
+        If shapes do not fit, a number is not allowed, a lower bound exceeds its upper one, or the
+        quadratic term curves the wrong way.
 
     Examples
     --------
@@ -200,6 +206,7 @@ class LinearProgram:
     integer: NDArray[np.bool_]
     sense: Sense
     offset: float
+    quadratic: ConvexMatrix | None
     row_names: Labels
     column_names: Labels
 
@@ -216,6 +223,7 @@ class LinearProgram:
         offset: float = 0.0,
         row_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         column_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
+        quadratic: Any = None,
     ) -> None:
         if sense not in ("min", "max"):
             raise OptionError(f"sense is {sense!r}; it must be 'min' or 'max'")
@@ -239,6 +247,8 @@ class LinearProgram:
         store(self, "integer", _frozen_vector("integer", whole, columns, np.bool_))
         store(self, "sense", sense)
         store(self, "offset", float(offset))
+        term = None if quadratic is None else convex_matrix(quadratic, columns, self.sign)
+        store(self, "quadratic", term)
         store(self, "row_names", _labels(rows, row_names, "row"))
         store(self, "column_names", _labels(columns, column_names, "column"))
         self._validate()
@@ -283,7 +293,7 @@ class LinearProgram:
     @cached_property
     def units(self) -> Units:
         """Powers of two that take the units out of rows and columns."""
-        return units_of(self)
+        return units_of(self) if self.quadratic is None else units_of_quadratic(self)
 
     @cached_property
     def row_size(self) -> NDArray[np.float64]:
@@ -297,7 +307,10 @@ class LinearProgram:
 
     def objective(self, values: NDArray[np.float64]) -> float:
         """Return the objective at a point of shape [n]."""
-        return float(self.cost @ values) + self.offset
+        linear = float(self.cost @ values) + self.offset
+        if self.quadratic is None:
+            return linear
+        return linear + 0.5 * float(values @ (self.quadratic @ values))
 
     def row_label(self, row: int) -> str:
         """Return the name of a row, such as ``capacity[server=3, slot=7]``."""
@@ -311,7 +324,7 @@ class LinearProgram:
         """Return a copy in which some of the constructor's arguments are exchanged."""
         fields = (
             "cost", "matrix", "row_lower", "row_upper", "lower", "upper",
-            "integer", "sense", "offset", "row_names", "column_names",
+            "integer", "sense", "offset", "row_names", "column_names", "quadratic",
         )  # fmt: skip
         return LinearProgram(**({name: getattr(self, name) for name in fields} | changes))
 
@@ -334,8 +347,10 @@ class LinearProgram:
         Raises
         ------
         OptionError
-            If the suffix is neither.
+            If the suffix is neither, or the objective has a quadratic term.
         """
+        if self.quadratic is not None:
+            raise OptionError("write: these formats are written of linear objectives only")
         from edgeopt.solvers.writing import write_program
 
         return write_program(self, path)

@@ -139,15 +139,23 @@ def load(package: str) -> None:
 
 
 _FOLDER = "edgeopt.solvers.backend"
-_HIGHS = {kind: f"{_FOLDER}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_HIGHS = {
+    kind: f"{_FOLDER}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC)
+}
 _SCIPY = {kind: f"{_FOLDER}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _SCIP = {kind: f"{_FOLDER}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _MODEL = {Kind.PYOMO: f"{_FOLDER}.pyomo:solve"}
 _CONVEX = {Kind.CVXPY: f"{_FOLDER}.cvxpy:solve"}
 _CONVEX_LINEAR = {Kind.LINEAR: f"{_FOLDER}.cvxpy:solve_linear"}
-_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
+_CONVEX_QUADRATIC = {Kind.QUADRATIC: f"{_FOLDER}.cvxpy:solve_linear"}
+_CLARABEL = {Kind.QUADRATIC: f"{_FOLDER}.clarabel:solve"}
+_OSQP = {Kind.QUADRATIC: f"{_FOLDER}.osqp:solve"}
+_CONVEX_INTEGER = (
+    _CONVEX_LINEAR | _CONVEX_QUADRATIC | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
+)
 _SMOOTH = {
     Kind.LINEAR: f"{_FOLDER}.casadi:solve_linear",
+    Kind.QUADRATIC: f"{_FOLDER}.casadi:solve_linear",
     Kind.CASADI: f"{_FOLDER}.casadi:solve",
 }
 
@@ -161,15 +169,16 @@ _TABLE: Final[tuple[Backend, ...]] = (
     ),
     Backend("scipy", "scipy", "scipy", _SCIPY | _MODEL | _CONVEX),
     Backend(
-        "clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _MODEL | _CONVEX, warm=(Kind.CVXPY,)
+        "clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _CLARABEL | _MODEL | _CONVEX,
+        warm=(Kind.CVXPY,),
     ),
     Backend(
-        "osqp", "osqp", "osqp", _CONVEX_LINEAR | _MODEL | _CONVEX,
-        starts=(Kind.LINEAR, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
+        "osqp", "osqp", "osqp", _CONVEX_LINEAR | _OSQP | _MODEL | _CONVEX,
+        starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
     ),
     Backend(
-        "scs", "scs", "scs", _CONVEX_LINEAR | _MODEL | _CONVEX,
-        starts=(Kind.LINEAR, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
+        "scs", "scs", "scs", _CONVEX_LINEAR | _CONVEX_QUADRATIC | _MODEL | _CONVEX,
+        starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
     ),
     Backend(
         "scip", "pyscipopt", "pyscipopt", _SCIP | _MODEL | _CONVEX,
@@ -177,7 +186,7 @@ _TABLE: Final[tuple[Backend, ...]] = (
     ),
     Backend(
         "ipopt", "casadi", "casadi", _SMOOTH | _MODEL,
-        starts=(Kind.LINEAR, Kind.CASADI, Kind.PYOMO),
+        starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.CASADI, Kind.PYOMO),
     ),
     Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_INTEGER | _MODEL | _CONVEX),
     Backend("cplex", "cplex", "cplex", _CONVEX_INTEGER | _MODEL | _CONVEX),
@@ -193,6 +202,7 @@ DEFAULTS: Final[Mapping[Kind, str]] = MappingProxyType(
     {
         Kind.LINEAR: "highs",
         Kind.MIXED_INTEGER: "highs",
+        Kind.QUADRATIC: "clarabel",
         Kind.PYOMO: "highs",
         Kind.CVXPY: "clarabel",
         Kind.CASADI: "ipopt",
@@ -246,8 +256,8 @@ def _load(entry: importlib.metadata.EntryPoint) -> Backend:
 def default_solver(problem: Any, kind: Kind) -> str:
     """Return who solves a problem if nobody is named.
 
-    HiGHS takes what is linear, with whole numbers or without, also in CVXPY; Clarabel the other
-    CVXPY problems, Ipopt those of CasADi.
+    HiGHS takes what is linear, with whole numbers or without, also in CVXPY; Clarabel quadratic
+    programs and the other CVXPY problems, Ipopt those of CasADi.
     """
     if kind is Kind.CVXPY and (problem.is_mixed_integer() or problem.is_lp()):
         return DEFAULTS[Kind.LINEAR]

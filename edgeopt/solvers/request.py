@@ -21,6 +21,7 @@ class Kind(Enum):
 
     LINEAR = "linear program"
     MIXED_INTEGER = "mixed-integer linear program"
+    QUADRATIC = "convex quadratic program"
     PYOMO = "Pyomo model"
     CVXPY = "CVXPY problem"
     CASADI = "CasADi nonlinear program"
@@ -29,6 +30,13 @@ class Kind(Enum):
 def kind_of(problem: Any) -> Kind:
     """Return the kind of a problem."""
     if isinstance(problem, LinearProgram):
+        if problem.quadratic is not None:
+            if problem.is_mixed_integer:
+                raise ProblemTypeError(
+                    "no solver takes whole numbers with a quadratic objective here: solve "
+                    "problem.relaxed(), or state the objective by linear pieces"
+                )
+            return Kind.QUADRATIC
         return Kind.MIXED_INTEGER if problem.is_mixed_integer else Kind.LINEAR
     from edgeopt.solvers.nonlinear import CasadiNlp
 

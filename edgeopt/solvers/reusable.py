@@ -84,10 +84,8 @@ class Reusable:
             from edgeopt.solvers.reusable_models import ReusableModel
 
             return object.__new__(ReusableModel)
-        if kind is Kind.CASADI:
-            raise ProblemTypeError(
-                "a CasadiNlp cannot be kept: solve it again with start=... instead"
-            )
+        if kind in (Kind.CASADI, Kind.QUADRATIC):
+            raise ProblemTypeError(f"a {kind.value} cannot be kept: solve it with start=... again")
         return object.__new__(cls)
 
     def __init__(

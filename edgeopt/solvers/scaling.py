@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import ScalingWarning
+from edgeopt.solvers.quadratic import objective_exponent, scaled
 from edgeopt.solvers.request import Request
 from edgeopt.solvers.start import ready
-from edgeopt.solvers.units import objective_exponent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Scaling:
     def of(cls, program: LinearProgram) -> Scaling:
         """Return the scaling that takes the units out of a program."""
         units = program.units
-        return cls(units.rows, units.columns, objective_exponent(program.cost, units.columns))
+        return cls(units.rows, units.columns, objective_exponent(program, units.columns))
 
     def apply(self, program: LinearProgram) -> LinearProgram:
         """Return the program with its units taken out."""
@@ -74,6 +74,9 @@ class Scaling:
             lower=np.ldexp(program.lower, -self.columns),
             upper=np.ldexp(program.upper, -self.columns),
             offset=float(np.ldexp(program.offset, self.objective)),
+            quadratic=None
+            if program.quadratic is None
+            else scaled(program.quadratic, self.columns, self.objective),
         )
 
     def request(self, request: Request) -> Request:
@@ -98,7 +101,9 @@ class Scaling:
         duals = None
         if found.duals is not None:
             # The optimum of an objective that is constant does not depend on any side.
-            known = found.duals if program.cost.any() else np.zeros(program.shape[0])
+            flat = program.quadratic is None or (values is not None and not values.any())
+            constant = not program.cost.any() and flat
+            known = np.zeros(program.shape[0]) if constant else found.duals
             duals = np.ldexp(known, self.rows - self.objective)
         return replace(
             found,
@@ -133,10 +138,10 @@ def solve_scaled(
     if request.start is not None:
         request, path = ready(program, request, partial(_continuous, request.time_limit))
     scaling = Scaling.of(program)
-    scaled = scaling.apply(program)
+    plain = scaling.apply(program)
     if warn is not None:
-        warn_if_badly_scaled(scaled, stacklevel=warn + 1)
-    found = scaling.restore(run(scaled, scaling.request(request)), program)
+        warn_if_badly_scaled(plain, stacklevel=warn + 1)
+    found = scaling.restore(run(plain, scaling.request(request)), program)
     return found if path is None else replace(found, path=path)
 
 

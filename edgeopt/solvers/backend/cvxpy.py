@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import cvxpy
 import numpy as np
+from cvxpy.atoms.quad_form import quad_form
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
@@ -185,6 +186,8 @@ def _run(problem: Any, request: Request) -> _Run:
                 )
             except cvxpy.error.SolverError:
                 return _failed(name, Status.ERROR, start, built, keywords)
+            except ValueError as why:
+                raise ProblemTypeError(f"{name} refuses the problem or an option: {why}") from None
             except KeyboardInterrupt:
                 return _failed(name, Status.INTERRUPTED, start, built, keywords)
             try:
@@ -286,7 +289,10 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     if with_upper.any():
         bounds.append(point[with_upper] <= program.upper[with_upper])
     constraints = [rows for rows in by_rows if rows is not None] + bounds
-    objective = cvxpy.Minimize((program.sign * program.cost) @ point)
+    total = (program.sign * program.cost) @ point
+    if program.quadratic is not None:
+        total += 0.5 * quad_form(point, program.sign * program.quadratic, assume_PSD=True)
+    objective = cvxpy.Minimize(total)
     if request.start is not None:
         request = replace(request, start={point.name(): request.start})
     outcome = _run(cvxpy.Problem(objective, constraints), request)

@@ -14,9 +14,10 @@ from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.backend.assembly import assemble, run_interruptibly
+from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Status
-from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,7 @@ _SECONDS_BETWEEN_REPORTS: Final = 0.1
 
 HighsCallbackType = highspy.cb.HighsCallbackType
 
+REFINEMENTS: Final = 4  # how often a quadratic program is solved again around its last optimum
 SMALLEST_TOLERANCE: Final = 1e-10  # the smallest tolerance that HiGHS takes
 logger = logging.getLogger("edgeopt.solvers")
 
@@ -75,6 +77,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         place(model, program, request)
     built = time.perf_counter()
     run(model, request, program.sign)
+    if program.quadratic is not None:
+        _refine(model, program, request)
     return read(model, program, request, Seconds(built - start, time.perf_counter() - built))
 
 
@@ -111,7 +115,45 @@ def load(program: LinearProgram) -> highspy.Highs:
     )
     if outcome == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refused the program; look at the size of its coefficients")
+    if program.quadratic is not None:
+        _load_quadratic(model, program)
     return model
+
+
+def _load_quadratic(model: highspy.Highs, program: LinearProgram) -> None:
+    triangle = upper_triangle(program).T.tocsc()
+    outcome = model.passHessian(
+        program.shape[1],
+        triangle.nnz,
+        int(highspy.HessianFormat.kTriangular),
+        triangle.indptr.astype(np.int32),
+        triangle.indices.astype(np.int32),
+        triangle.data,
+    )
+    if outcome == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the quadratic term")
+
+
+def _refine(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
+    r"""Take out what HiGHS adds to a quadratic objective so that it is strictly convex.
+
+    It adds :math:`\tfrac{\rho}{2} |x|^2`. With the costs :math:`c - \rho \hat x` it minimises
+    the objective and :math:`\tfrac{\rho}{2} |x - \hat x|^2`, which is 0 at a fixed point.
+    """
+    added = float(model.getOptionValue("qp_regularization_value")[1])
+    every = np.arange(program.shape[1], dtype=np.int32)
+    before = np.zeros(program.shape[1])
+    for _ in range(REFINEMENTS):
+        found = np.array(model.getSolution().col_value)
+        if model.getModelStatus() != HighsModelStatus.kOptimal or not added:
+            return
+        if np.abs(found - before).max(initial=0.0) <= TIGHT * np.abs(found).max(initial=0.0):
+            return
+        model.changeColsCost(len(every), every, program.sign * program.cost - added * found)
+        if request.time_limit is not None:
+            model.setOptionValue("time_limit", model.getRunTime() + request.time_limit)
+        run(model, request, program.sign)
+        before = found
 
 
 def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> None:

@@ -61,6 +61,10 @@ class ConePair:
 
     def dual_value(self) -> Sum:
         """Return the value of the dual at the pair, a bound to within the dual residual."""
+        return self._dual_value
+
+    @cached_property
+    def _dual_value(self) -> Sum:
         curvature = 0.5 * float(self.primal @ self._curvature)
         gradient = self._gradient
         side = np.where(gradient > 0.0, self.lower, self.upper)
@@ -206,6 +210,8 @@ def _multipliers(
         return np.array(raw.x), np.array(raw.z)
     if name == "SCS":
         return np.array(raw["x"]), np.array(raw["y"])
+    if name == "OSQP":
+        return np.array(raw.x), np.array(raw.y)
     if cones.exp or cones.psd or cones.p3d:
         # Other interfaces reorder these blocks, each in its own way.
         return None

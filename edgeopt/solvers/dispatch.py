@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import QualityWarning, SolverError
+from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER
 from edgeopt.solvers.registry import Backend, default_solver, find_backend
 from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
 from edgeopt.solvers.scaling import solve_scaled
@@ -17,6 +18,7 @@ from edgeopt.solvers.start import placed
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
+    from edgeopt.solvers.registry import BackendSolve
     from edgeopt.solvers.solution import Solution
 
 
@@ -130,8 +132,28 @@ def solve(
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC):
         claimed = solve_scaled(run, problem, request, warn=2)
     else:
+        proven = gone_on(run, problem, request)
+        if proven is not None:
+            return proven
         claimed = run(problem, request)
     return certify_claim(claimed, request, raises=raises, stacklevel=2)
+
+
+FIRST_TRY: Final = 1e-5
+"""Accuracy that a first-order method is asked for first: polished, it often reaches far more."""
+
+
+def gone_on(run: BackendSolve, problem: Any, request: Request) -> Solution | None:
+    """Return what a first-order method finds from its last state, if that is certified as optimal.
+
+    None if it is not, and has to be asked for more accuracy.
+    """
+    name = request.solver.rpartition(":")[2].upper()
+    if not request.warm or request.tolerance is not None or name not in FIRST_ORDER:
+        return None
+    found = run(problem, replace(request, tolerance=FIRST_TRY))
+    certified = found.certify(gap=request.gap, absolute_gap=request.absolute_gap)
+    return certified if certified.quality is Quality.OPTIMAL else None
 
 
 def certify_claim(

@@ -150,9 +150,8 @@ _CONVEX_LINEAR = {Kind.LINEAR: f"{_FOLDER}.cvxpy:solve_linear"}
 _CONVEX_QUADRATIC = {Kind.QUADRATIC: f"{_FOLDER}.cvxpy:solve_linear"}
 _CLARABEL = {Kind.QUADRATIC: f"{_FOLDER}.clarabel:solve"}
 _OSQP = {Kind.QUADRATIC: f"{_FOLDER}.osqp:solve"}
-_CONVEX_INTEGER = (
-    _CONVEX_LINEAR | _CONVEX_QUADRATIC | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
-)
+_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
+_CONVEX_ALL = _CONVEX_INTEGER | _CONVEX_QUADRATIC
 _SMOOTH = {
     Kind.LINEAR: f"{_FOLDER}.casadi:solve_linear",
     Kind.QUADRATIC: f"{_FOLDER}.casadi:solve_linear",
@@ -188,11 +187,11 @@ _TABLE: Final[tuple[Backend, ...]] = (
         "ipopt", "casadi", "casadi", _SMOOTH | _MODEL,
         starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.CASADI, Kind.PYOMO),
     ),
-    Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("cplex", "cplex", "cplex", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("xpress", "xpress", "xpress", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("mosek", "mosek", "mosek", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("copt", "coptpy", "coptpy", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("cplex", "cplex", "cplex", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("xpress", "xpress", "xpress", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("mosek", "mosek", "mosek", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("copt", "coptpy", "coptpy", _CONVEX_ALL | _MODEL | _CONVEX),
     Backend("glop", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
     Backend("pdlp", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
 )  # fmt: skip

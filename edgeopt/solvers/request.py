@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from numbers import Real
 from typing import Any
@@ -121,8 +121,8 @@ class Request:
 
     def record(self) -> dict[str, Any]:
         """Return the request as it is kept in the solution."""
-        asked: dict[str, Any] = asdict(replace(self, start=None, warm=False))
-        own: dict[str, Any] = asked.pop("options")
+        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        own: dict[str, Any] = dict(asked.pop("options"))
         for name in ("solver", "progress", "log", "warm", "start"):
             asked.pop(name)
         if not self.absolute_gap:

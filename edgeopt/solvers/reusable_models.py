@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError, ProblemTypeError
-from edgeopt.solvers.dispatch import certify_claim, usable
+from edgeopt.solvers.dispatch import certify_claim, gone_on, usable
 from edgeopt.solvers.pyomo_updates import PyomoUpdates
 from edgeopt.solvers.registry import default_solver, find_backend
 from edgeopt.solvers.request import Kind, ProgressCallback, Request
@@ -76,8 +76,11 @@ class ReusableConvex(_OfModel):
         if not self._solved:
             # What others have left of this problem is no state of ours.
             self._problem._solver_cache.clear()
-        claimed = self._run(self._problem, request)
+        proven = gone_on(self._run, self._problem, request)
         self._solved = True
+        if proven is not None:
+            return proven
+        claimed = self._run(self._problem, request)
         return certify_claim(claimed, request, raises=raises, stacklevel=2)
 
 

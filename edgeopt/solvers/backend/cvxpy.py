@@ -15,16 +15,16 @@ import cvxpy
 import numpy as np
 from cvxpy.atoms.quad_form import quad_form
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+from cvxpy.settings import ERROR, SOLUTION_PRESENT
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
-from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER, translate
+from edgeopt.solvers.backend.cvxpy_options import translate
 from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, search_bound
-from edgeopt.solvers.solution import Quality, Status
+from edgeopt.solvers.solution import Status
 from edgeopt.solvers.start import COLD, START
-from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,20 +86,6 @@ def _version(name: str) -> str:
 
 def solve(problem: Any, request: Request) -> Solution:
     """Solve a CVXPY problem; its variables receive the solution.
-
-    A first-order method that goes on from its last state is asked for no more than a certificate
-    needs at first, and for more if that does not do.
-    """
-    name = request.solver.rpartition(":")[2].upper()
-    if request.warm and request.tolerance is None and name in FIRST_ORDER:
-        first = _solve(problem, replace(request, tolerance=DEFAULT))
-        if first.certify(gap=request.gap).quality is Quality.OPTIMAL:
-            return first
-    return _solve(problem, request)
-
-
-def _solve(problem: Any, request: Request) -> Solution:
-    """Solve a CVXPY problem and read what the solver says.
 
     Values are keyed by the names of the variables, duals by the labels of the constraints or
     ``constraint[i]``. The dual of ``a <= b`` is the derivative of the optimum by its constant
@@ -191,15 +177,13 @@ def _run(problem: Any, request: Request) -> _Run:
             except KeyboardInterrupt:
                 return _failed(name, Status.INTERRUPTED, start, built, keywords)
             try:
-                problem.unpack_results(raw, chain, inverse)
+                _unpack(problem, raw, chain, inverse, exponent)
             except (cvxpy.error.SolverError, ValueError):
                 # A ValueError comes from interfaces that cannot read their own solver's result.
                 return _failed(name, Status.ERROR, start, built, keywords)
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())
     pair = None
-    if has_point and exponent:
-        _restore(problem, exponent)
     if has_point and not problem.is_mixed_integer():
         pair = cone_pair(name, chain.solver, data, inverse[-1], raw)
         pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
@@ -231,14 +215,21 @@ def _objective_exponent(data: Any) -> int:
     return 1 - int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0.0 else 0
 
 
-def _restore(problem: Any, exponent: int) -> None:
-    """Bring the objective and the multipliers that CVXPY has unpacked back to their own unit."""
-    found = problem.solution
-    found.opt_val = problem.objective.value
-    found.dual_vars = {
-        name: np.asarray(dual) * 2.0**-exponent for name, dual in found.dual_vars.items()
-    }
+def _unpack(problem: Any, raw: Any, chain: Any, inverse: Any, exponent: int) -> None:
+    """Put a solver's answer into the problem, objective and multipliers in their own unit."""
+    found = chain.invert(raw, inverse)
+    if found.status in ERROR:
+        raise cvxpy.error.SolverError(f"{chain.solver.name()} failed")
+    if exponent:
+        found.dual_vars = {
+            name: np.asarray(dual) * 2.0**-exponent for name, dual in found.dual_vars.items()
+        }
     problem.unpack(found)
+    problem._solver_stats = cvxpy.problems.problem.SolverStats.from_dict(
+        found.attr, chain.solver.name()
+    )
+    if exponent and found.status in SOLUTION_PRESENT:
+        problem._value = problem.objective.value
 
 
 def _failed(

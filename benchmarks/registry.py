@@ -30,6 +30,7 @@ from benchmarks.specs import (
     rounding,
     rounding_batch,
     rounding_fill,
+    solve_again,
     tapfinger_batch,
     tapfinger_build,
     tapfinger_pooled,
@@ -93,6 +94,9 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     tapfinger_scenario.BENCHMARK,
     tapfinger_scenario.MANY,
     transport.BENCHMARK,
+    solve_again.CLARABEL,
+    solve_again.OSQP,
+    solve_again.MODEL,
 )
 
 

@@ -10,6 +10,7 @@ below as long as :math:`P x + A^\top z + c = 0`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,20 +47,26 @@ class ConePair:
     # which triangle of a semidefinite block the rows list: "upper" or "lower"
     triangle: str = "upper"
 
+    @cached_property
     def _curvature(self) -> Vector:
         if self.quadratic is None:
             return np.zeros_like(self.primal)
         curvature: Vector = self.quadratic @ self.primal
         return curvature
 
+    @cached_property
     def _gradient(self) -> Vector:
-        gradient: Vector = self._curvature() + self.matrix.T @ self.dual + self.cost
+        gradient: Vector = self._curvature + self.matrix.T @ self.dual + self.cost
         return gradient
 
     def dual_value(self) -> Sum:
         """Return the value of the dual at the pair, a bound to within the dual residual."""
-        curvature = 0.5 * float(self.primal @ self._curvature())
-        gradient = self._gradient()
+        return self._dual_value
+
+    @cached_property
+    def _dual_value(self) -> Sum:
+        curvature = 0.5 * float(self.primal @ self._curvature)
+        gradient = self._gradient
         side = np.where(gradient > 0.0, self.lower, self.upper)
         resting = np.isfinite(side)
         rest, rows = gradient[resting] * side[resting], self.right * self.dual
@@ -73,7 +80,7 @@ class ConePair:
         Stationarity is relative to the largest sum of terms that should cancel, multipliers outside
         their cone to the largest multiplier.
         """
-        gradient = self._gradient()
+        gradient = self._gradient
         # What rests on a bound of x is a multiplier of that bound.
         free = np.where(gradient > 0.0, np.isneginf(self.lower), np.isposinf(self.upper))
         terms = np.abs(self.cost) + abs(self.matrix).T @ np.abs(self.dual)
@@ -155,23 +162,15 @@ def cone_pair(
     if raw_dual is None:
         return None
     primal, dual = raw_dual
-    if stated.P is None:
-        quadratic = None
-        cost, offset, matrix, right = stated.apply_parameters()
-    else:
-        quadratic, cost, offset, matrix, right = stated.apply_parameters(quad_obj=True)
+    quadratic, cost, offset, matrix, right = _compiled(name, solver, data, inverse, stated)
     if len(dual) != matrix.shape[0] or len(primal) != matrix.shape[1]:
         return None
-    rows = np.ones(len(dual))
-    if isinstance(solver, QpSolver):
-        # Interfaces of quadratic solvers state equations with the other sign than conic ones.
-        rows[: stated.cone_dims.zero] = -1.0
     return ConePair(
         quadratic=quadratic,
         cost=np.asarray(cost).reshape(-1),
         offset=float(offset),
-        matrix=sparse.diags_array(-rows) @ matrix,
-        right=rows * np.asarray(right).reshape(-1),
+        matrix=matrix,
+        right=np.asarray(right).reshape(-1),
         cones=stated.cone_dims,
         primal=primal,
         dual=dual,
@@ -181,6 +180,29 @@ def cone_pair(
     )
 
 
+def _compiled(
+    name: str, solver: Any, data: dict[str, Any], inverse: dict[str, Any], stated: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return P, c, constant, A and b of a cone program at the values of its parameters."""
+    if name in ("CLARABEL", "SCS", "HIGHS") and not isinstance(solver, QpSolver):
+        # What the solver got is what is wanted: parameters need not be put in again.
+        return data.get("P"), data["c"], inverse["offset"], data["A"], data["b"]
+    if name in ("OSQP", "HIGHS"):
+        matrix = sparse.vstack([data["A"], data["F"]], format="csc")
+        right = np.concatenate([data["b"], data["G"]])
+        return data["P"], data["q"], inverse["offset"], matrix, right
+    if stated.P is None:
+        quadratic = None
+        cost, offset, matrix, right = stated.apply_parameters()
+    else:
+        quadratic, cost, offset, matrix, right = stated.apply_parameters(quad_obj=True)
+    rows = np.ones(matrix.shape[0])
+    if isinstance(solver, QpSolver):
+        # Interfaces of quadratic solvers state equations with the other sign than conic ones.
+        rows[: stated.cone_dims.zero] = -1.0
+    return quadratic, cost, offset, sparse.diags_array(-rows) @ matrix, rows * right
+
+
 def _multipliers(
     name: str, solver: Any, inverse: dict[str, Any], raw: Any, cones: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -188,6 +210,8 @@ def _multipliers(
         return np.array(raw.x), np.array(raw.z)
     if name == "SCS":
         return np.array(raw["x"]), np.array(raw["y"])
+    if name == "OSQP":
+        return np.array(raw.x), np.array(raw.y)
     if cones.exp or cones.psd or cones.p3d:
         # Other interfaces reorder these blocks, each in its own way.
         return None

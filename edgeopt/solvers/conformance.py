@@ -155,6 +155,35 @@ CASES: Final[tuple[Case, ...]] = (
         (),
     ),
     Case(
+        "quadratic, above a lower side",
+        LinearProgram([0, 0], [[1, 1]], 2, INF, -INF, INF, quadratic=[[2, 0], [0, 2]]),
+        "by hand: x = (1, 1)",
+        2.0,
+        (2.0,),
+    ),
+    Case(
+        "quadratic, maximised, of rank 1",
+        LinearProgram(
+            [4, 2], [[1, -1], [0, 1]], [-INF, -1], [0, 2], 0, [3, 3], sense="max", offset=1,
+            quadratic=[[-1, -1], [-1, -1]],
+        ),
+        "by hand: x = (3/2, 3/2), where both rows and bounds leave x1 = x2",
+        5.5,
+        (1.0, 0.0),
+    ),
+    Case(
+        "quadratic, infeasible",
+        LinearProgram([1, 1], [[1, 1]], 5, INF, 0, [1, 3], quadratic=[[2, 1], [1, 2]]),
+        "by hand: x1 <= 1 and x2 <= 3",
+        statuses=(Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED),
+    ),
+    Case(
+        "quadratic, unbounded",
+        LinearProgram([1, -1], [[1, 1]], 0, INF, quadratic=[[2, 0], [0, 0]]),
+        "by hand: along (0, 1)",
+        statuses=(Status.PROVEN_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED),
+    ),
+    Case(
         "infeasible",
         LinearProgram([1, 1], [[1, 1], [1, 0]], [5, -INF], [INF, 1], 0, [9, 3]),
         "by hand: x1 <= 1 and x2 <= 3",

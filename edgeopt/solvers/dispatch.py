@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import QualityWarning, SolverError
-from edgeopt.solvers.registry import Backend, route
+from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER
+from edgeopt.solvers.registry import Backend, default_solver, find_backend
 from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
 from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.solution import Quality, Status, recomputed_objective
+from edgeopt.solvers.start import placed
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
+    from edgeopt.solvers.registry import BackendSolve
     from edgeopt.solvers.solution import Solution
 
 
 def solve(
     problem: Any,
-    solver: str | Backend = "highs",
+    solver: str | Backend | None = None,
     *,
     algorithm: str | None = None,
     time_limit: float | None = None,
@@ -32,6 +35,8 @@ def solve(
     log: bool = False,
     raises: bool = True,
     progress: ProgressCallback | None = None,
+    warm: bool = False,
+    start: Any = None,
     **options: Any,
 ) -> Solution:
     """Solve a problem and check the answer against its data.
@@ -42,6 +47,9 @@ def solve(
         A `LinearProgram`, a Pyomo model, a CVXPY problem or a `CasadiNlp`.
     solver
         Name of a backend; `backends()` lists them. A `Backend` of your own may stand here itself.
+        By default HiGHS solves a `LinearProgram`, a Pyomo model, and what is linear or has whole
+        numbers in CVXPY; Clarabel a `LinearProgram` with a quadratic term and any other CVXPY
+        problem, Ipopt a `CasadiNlp`. The choice is in `Solution.solver`.
     algorithm
         Method inside the solver: "simplex", "ipm" or "pdlp" for HiGHS.
     time_limit
@@ -65,6 +73,18 @@ def solve(
         point in hand never raises.
     progress
         Called with a `Progress` now and then; returning True stops the solver.
+    warm
+        Whether to go on from where the problem stands: from the state that the solver keeps of its
+        last solve of the same CVXPY problem, or from the values of a Pyomo model's variables. Every
+        solve is cold by default. `Reusable` keeps the state of any problem that it takes.
+    start
+        A point to start from: values of the columns, shape [n], or a mapping from labels to values
+        for a `LinearProgram` or `CasadiNlp`; a mapping from the names of variables for Pyomo and
+        CVXPY. Columns that a mapping leaves out start at the number nearest 0 that their bounds
+        allow, whole numbers of a mixed-integer program where the solver likes. A mixed-integer
+        program takes the point as its first incumbent, after repair with the whole numbers kept
+        where it is infeasible, and leaves it out where there is no repair; other methods may start
+        anywhere. `Solution.path` says which: "start", "repaired start" or "cold".
     **options
         Passed on under the solver's own names, such as ``run_crossover="off"``.
 
@@ -79,7 +99,8 @@ def solve(
     ProblemTypeError
         If the backend does not take this kind of problem.
     OptionError
-        If there is no such backend, or it refuses an option.
+        If there is no such backend, it refuses an option, or cannot start from a point; the error
+        names those that can. If a start has a wrong length, an unknown label or no finite number.
     MissingDependencyError
         If the backend is not installed.
 
@@ -100,17 +121,39 @@ def solve(
     >>> round(solution.objective, 6), solution.duals.round(6).tolist()
     (10.0, [2.0, 1.0])
     """
-    name = solver.name if isinstance(solver, Backend) else solver
-    request = Request(
-        name, algorithm, time_limit, gap, tolerance, threads, log, progress, options, absolute_gap
-    )
     kind = kind_of(problem)
-    run = route(solver, kind)
-    if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
+    backend = find_backend(default_solver(problem, kind) if solver is None else solver)
+    request = Request(
+        backend.name, algorithm, time_limit, gap, tolerance, threads, log, progress, options,
+        absolute_gap, warm, start,
+    )  # fmt: skip
+    run = backend.solve_function(kind)
+    request = placed(problem, kind, backend, request)
+    if kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC):
         claimed = solve_scaled(run, problem, request, warn=2)
     else:
+        proven = gone_on(run, problem, request)
+        if proven is not None:
+            return proven
         claimed = run(problem, request)
     return certify_claim(claimed, request, raises=raises, stacklevel=2)
+
+
+FIRST_TRY: Final = 1e-5
+"""Accuracy that a first-order method is asked for first: polished, it often reaches far more."""
+
+
+def gone_on(run: BackendSolve, problem: Any, request: Request) -> Solution | None:
+    """Return what a first-order method finds from its last state, if that is certified as optimal.
+
+    None if it is not, and has to be asked for more accuracy.
+    """
+    name = request.solver.rpartition(":")[2].upper()
+    if not request.warm or request.tolerance is not None or name not in FIRST_ORDER:
+        return None
+    found = run(problem, replace(request, tolerance=FIRST_TRY))
+    certified = found.certify(gap=request.gap, absolute_gap=request.absolute_gap)
+    return certified if certified.quality is Quality.OPTIMAL else None
 
 
 def certify_claim(
@@ -119,8 +162,8 @@ def certify_claim(
     """Certify what a backend claims, warn if that was too much, raise if it is of no use."""
     tolerance = max(DEFAULT, request.tolerance or 0.0)
     candidate = claimed
-    if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:
-        # Duals prove a linear program's optimum whatever status the solver reports.
+    if claimed.values is not None and kind_of(claimed.problem) in (Kind.LINEAR, Kind.QUADRATIC):
+        # Duals prove the optimum whatever status the solver reports.
         candidate = replace(claimed, quality=Quality.OPTIMAL)
     result = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
     if result.quality is Quality.INFEASIBLE:
@@ -144,9 +187,14 @@ def certify_claim(
             QualityWarning,
             stacklevel=stacklevel + 1,
         )
-    if raises and not result.quality.usable:
-        raise SolverError(_what_to_try(result), result)
-    return result
+    return usable(result) if raises else result
+
+
+def usable(solution: Solution) -> Solution:
+    """Return a solution that has a feasible point; raise what to try if it has none."""
+    if not solution.quality.usable:
+        raise SolverError(_what_to_try(solution), solution)
+    return solution
 
 
 def _at_zero(solution: Solution) -> Solution | None:
@@ -156,13 +204,16 @@ def _at_zero(solution: Solution) -> Solution | None:
     off: at a point so small no entry counts as negligible.
     """
     kind = kind_of(solution.problem)
-    if kind is Kind.LINEAR:
+    if kind in (Kind.LINEAR, Kind.QUADRATIC):
         values: Any = np.zeros_like(solution.values)
     elif kind in (Kind.CVXPY, Kind.CASADI):
         values = {name: np.zeros_like(value)[()] for name, value in solution.values.items()}
     else:
         return None
     moved = replace(solution, values=values)
+    if kind is Kind.QUADRATIC and not solution.problem.cost.any():
+        # The slope is 0 there, and so are multipliers.
+        moved = replace(moved, duals=np.zeros(solution.problem.shape[0]))
     return replace(moved, objective=recomputed_objective(moved).value)
 
 

@@ -138,6 +138,8 @@ with their values at the cheapest repair:
       demand:  5 <= (4)   broken by 1
     """
     kind = kind_of(problem)
+    if kind is Kind.QUADRATIC:
+        return _explain_program(problem.replace(quadratic=None), time_limit)
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
         return _explain_program(problem, time_limit)
     if kind is Kind.PYOMO:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers.labels import LabelBlock, Labels, labels_of
+from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix, units_of_quadratic
 from edgeopt.solvers.units import Units, units_of
 
 if TYPE_CHECKING:
@@ -87,13 +88,18 @@ class LinearProgram:
         Whether the objective is minimised or maximised.
     offset
         Constant of the objective.
+    quadratic
+        Symmetric matrix Q, shape [n, n], of a further term :math:`\tfrac12 x^\top Q x` of the
+        objective; none by default. It must be positive semidefinite when minimising, negative
+        semidefinite when maximising.
     row_names, column_names
         Labels, as blocks or as plain names; numbered rows and columns by default.
 
     Raises
     ------
     InstanceError
-        If shapes do not fit, a number is not allowed, or a lower bound exceeds its upper one.
+        If shapes do not fit, a number is not allowed, a lower bound exceeds its upper one, or the
+        quadratic term curves the wrong way.
 
     Examples
     --------
@@ -113,6 +119,7 @@ class LinearProgram:
     integer: NDArray[np.bool_]
     sense: Sense
     offset: float
+    quadratic: ConvexMatrix | None
     row_names: Labels
     column_names: Labels
 
@@ -129,6 +136,7 @@ class LinearProgram:
         offset: float = 0.0,
         row_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         column_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
+        quadratic: Any = None,
     ) -> None:
         if sense not in ("min", "max"):
             raise OptionError(f"sense is {sense!r}; it must be 'min' or 'max'")
@@ -152,6 +160,8 @@ class LinearProgram:
         store(self, "integer", _frozen_vector("integer", whole, columns, np.bool_))
         store(self, "sense", sense)
         store(self, "offset", float(offset))
+        term = None if quadratic is None else convex_matrix(quadratic, columns, self.sign)
+        store(self, "quadratic", term)
         store(self, "row_names", labels_of(rows, row_names, "row"))
         store(self, "column_names", labels_of(columns, column_names, "column"))
         self._validate()
@@ -196,7 +206,7 @@ class LinearProgram:
     @cached_property
     def units(self) -> Units:
         """Powers of two that take the units out of rows and columns."""
-        return units_of(self)
+        return units_of(self) if self.quadratic is None else units_of_quadratic(self)
 
     @cached_property
     def row_size(self) -> NDArray[np.float64]:
@@ -210,7 +220,10 @@ class LinearProgram:
 
     def objective(self, values: NDArray[np.float64]) -> float:
         """Return the objective at a point of shape [n]."""
-        return float(self.cost @ values) + self.offset
+        linear = float(self.cost @ values) + self.offset
+        if self.quadratic is None:
+            return linear
+        return linear + 0.5 * float(values @ (self.quadratic @ values))
 
     def row_label(self, row: int) -> str:
         """Return the name of a row, such as ``capacity[server=3, slot=7]``."""
@@ -236,7 +249,7 @@ class LinearProgram:
         """
         fields = (
             "cost", "matrix", "row_lower", "row_upper", "lower", "upper",
-            "integer", "sense", "offset", "row_names", "column_names",
+            "integer", "sense", "offset", "row_names", "column_names", "quadratic",
         )  # fmt: skip
         for name, change in changes.items():
             if isinstance(change, Mapping) and name in fields:
@@ -348,10 +361,13 @@ class LinearProgram:
         Raises
         ------
         OptionError
-            If the suffix is neither, or the format cannot say what the program holds.
+            If the suffix is neither, the objective has a quadratic term, or the format cannot say
+            what the program holds.
         InstanceError
             If a bound or side is finite, but so large that the formats take it as infinite.
         """
+        if self.quadratic is not None:
+            raise OptionError("write: these formats are written of linear objectives only")
         from edgeopt.solvers.writing import write_program
 
         return write_program(self, path)

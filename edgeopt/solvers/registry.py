@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt import plugins
@@ -48,12 +49,20 @@ class Backend:
     routes
         For each kind of problem the function that solves it, or ``"module:function"``, which is
         imported when first used.
+    starts
+        Kinds of problem that it can solve from a point which the caller gives (`solve(start=...)`):
+        a basis close to it, a first incumbent, or a first iterate.
+    warm
+        Kinds of problem of which it keeps its own last state, to go on from when only data have
+        changed (`Reusable`, and `solve(warm=True)` where the problem itself stays).
     """
 
     name: str
     package: str
     distribution: str
     routes: Mapping[Kind, str | BackendSolve]
+    starts: Collection[Kind] = ()
+    warm: Collection[Kind] = ()
 
     @property
     def installed(self) -> bool:
@@ -111,6 +120,15 @@ class Backend:
         solve: BackendSolve = found
         return solve
 
+    def check_start(self, kind: Kind) -> None:
+        """Raise unless the solver can start this kind of problem from a point."""
+        if kind not in self.starts:
+            able = ", ".join(one.name for one in _TABLE if kind in one.starts) or "none"
+            raise OptionError(
+                f"start: {self.name} cannot start a {kind.value} from a point; those that can: "
+                f"{able}"
+            )
+
 
 def load(package: str) -> None:
     """Import a solver's package."""
@@ -121,34 +139,75 @@ def load(package: str) -> None:
 
 
 _FOLDER = "edgeopt.solvers.backend"
-_HIGHS = {kind: f"{_FOLDER}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_HIGHS = {
+    kind: f"{_FOLDER}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC)
+}
 _SCIPY = {kind: f"{_FOLDER}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _SCIP = {kind: f"{_FOLDER}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _MODEL = {Kind.PYOMO: f"{_FOLDER}.pyomo:solve"}
 _CONVEX = {Kind.CVXPY: f"{_FOLDER}.cvxpy:solve"}
 _CONVEX_LINEAR = {Kind.LINEAR: f"{_FOLDER}.cvxpy:solve_linear"}
+_CONVEX_QUADRATIC = {Kind.QUADRATIC: f"{_FOLDER}.cvxpy:solve_linear"}
+_CLARABEL = {Kind.QUADRATIC: f"{_FOLDER}.clarabel:solve"}
+_OSQP = {Kind.QUADRATIC: f"{_FOLDER}.osqp:solve"}
 _CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
+_CONVEX_ALL = _CONVEX_INTEGER | _CONVEX_QUADRATIC
 _SMOOTH = {
     Kind.LINEAR: f"{_FOLDER}.casadi:solve_linear",
+    Kind.QUADRATIC: f"{_FOLDER}.casadi:solve_linear",
     Kind.CASADI: f"{_FOLDER}.casadi:solve",
 }
 
+_ALL_LINEAR = (Kind.LINEAR, Kind.MIXED_INTEGER)
+
 _TABLE: Final[tuple[Backend, ...]] = (
-    Backend("highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX),
+    Backend(
+        "highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX,
+        starts=(*_ALL_LINEAR, Kind.PYOMO, Kind.CVXPY),
+        warm=(*_ALL_LINEAR, Kind.PYOMO, Kind.CVXPY),
+    ),
     Backend("scipy", "scipy", "scipy", _SCIPY | _MODEL | _CONVEX),
-    Backend("clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _MODEL | _CONVEX),
-    Backend("osqp", "osqp", "osqp", _CONVEX_LINEAR | _MODEL | _CONVEX),
-    Backend("scs", "scs", "scs", _CONVEX_LINEAR | _MODEL | _CONVEX),
-    Backend("scip", "pyscipopt", "pyscipopt", _SCIP | _MODEL | _CONVEX),
-    Backend("ipopt", "casadi", "casadi", _SMOOTH | _MODEL),
-    Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("cplex", "cplex", "cplex", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("xpress", "xpress", "xpress", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("mosek", "mosek", "mosek", _CONVEX_INTEGER | _MODEL | _CONVEX),
-    Backend("copt", "coptpy", "coptpy", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend(
+        "clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _CLARABEL | _MODEL | _CONVEX,
+        warm=(Kind.CVXPY,),
+    ),
+    Backend(
+        "osqp", "osqp", "osqp", _CONVEX_LINEAR | _OSQP | _MODEL | _CONVEX,
+        starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
+    ),
+    Backend(
+        "scs", "scs", "scs", _CONVEX_LINEAR | _CONVEX_QUADRATIC | _MODEL | _CONVEX,
+        starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
+    ),
+    Backend(
+        "scip", "pyscipopt", "pyscipopt", _SCIP | _MODEL | _CONVEX,
+        starts=(Kind.MIXED_INTEGER, Kind.PYOMO),
+    ),
+    Backend(
+        "ipopt", "casadi", "casadi", _SMOOTH | _MODEL,
+        starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.CASADI, Kind.PYOMO),
+    ),
+    Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("cplex", "cplex", "cplex", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("xpress", "xpress", "xpress", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("mosek", "mosek", "mosek", _CONVEX_ALL | _MODEL | _CONVEX),
+    Backend("copt", "coptpy", "coptpy", _CONVEX_ALL | _MODEL | _CONVEX),
     Backend("glop", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
     Backend("pdlp", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
+)  # fmt: skip
+"""Only what has been tried: where commercial solvers can start from a point is not stated."""
+
+DEFAULTS: Final[Mapping[Kind, str]] = MappingProxyType(
+    {
+        Kind.LINEAR: "highs",
+        Kind.MIXED_INTEGER: "highs",
+        Kind.QUADRATIC: "clarabel",
+        Kind.PYOMO: "highs",
+        Kind.CVXPY: "clarabel",
+        Kind.CASADI: "ipopt",
+    }
 )
+"""Who solves a kind of problem if nobody is named; see `default_solver`."""
 
 _LIBRARIES: Final = {
     "cvxpy": ("cvxpy", _CONVEX_INTEGER | _CONVEX),
@@ -173,7 +232,9 @@ def find_backend(solver: str | Backend) -> Backend:
         package, routes = _LIBRARIES[library]
         known = {row.name: row for row in _TABLE if library == "cvxpy"}.get(name)
         needs = (known.package, known.distribution) if known else (package, package)
-        return Backend(solver, *needs, routes)
+        like = known or {row.package: row for row in _TABLE}.get(library)
+        starts = [kind for kind in routes if like is None or kind in like.starts]
+        return Backend(solver, *needs, routes, starts, like.warm if like else ())
     offered = list(importlib.metadata.entry_points(group=ENTRY_POINTS, name=solver))
     if offered:
         return _load(plugins.only(offered))
@@ -189,6 +250,17 @@ def _load(entry: importlib.metadata.EntryPoint) -> Backend:
     if backend.name != entry.name:
         raise plugins.refusal(entry, f"the backend calls itself {backend.name!r}; use one name")
     return backend
+
+
+def default_solver(problem: Any, kind: Kind) -> str:
+    """Return who solves a problem if nobody is named.
+
+    HiGHS takes what is linear, with whole numbers or without, also in CVXPY; Clarabel quadratic
+    programs and the other CVXPY problems, Ipopt those of CasADi.
+    """
+    if kind is Kind.CVXPY and (problem.is_mixed_integer() or problem.is_lp()):
+        return DEFAULTS[Kind.LINEAR]
+    return DEFAULTS[kind]
 
 
 def route(solver: str | Backend, kind: Kind) -> BackendSolve:

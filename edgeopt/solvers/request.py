@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from numbers import Real
 from typing import Any
@@ -21,6 +21,7 @@ class Kind(Enum):
 
     LINEAR = "linear program"
     MIXED_INTEGER = "mixed-integer linear program"
+    QUADRATIC = "convex quadratic program"
     PYOMO = "Pyomo model"
     CVXPY = "CVXPY problem"
     CASADI = "CasADi nonlinear program"
@@ -29,6 +30,13 @@ class Kind(Enum):
 def kind_of(problem: Any) -> Kind:
     """Return the kind of a problem."""
     if isinstance(problem, LinearProgram):
+        if problem.quadratic is not None:
+            if problem.is_mixed_integer:
+                raise ProblemTypeError(
+                    "no solver takes whole numbers with a quadratic objective here: solve "
+                    "problem.relaxed(), or state the objective by linear pieces"
+                )
+            return Kind.QUADRATIC
         return Kind.MIXED_INTEGER if problem.is_mixed_integer else Kind.LINEAR
     from edgeopt.solvers.nonlinear import CasadiNlp
 
@@ -94,6 +102,9 @@ class Request:
     progress: ProgressCallback | None = None
     options: dict[str, Any] = field(default_factory=dict)
     absolute_gap: float = 0.0
+    warm: bool = False
+    # where to start: a vector of the columns, nan where not told, or values by names of variables
+    start: Any = None
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "gap", "tolerance", "absolute_gap"):
@@ -102,14 +113,17 @@ class Request:
                 raise OptionError(f"{name} is {value!r}; it must be a number >= 0")
         check_whole("threads", self.threads, 1, none=True)
         check_flag("log", self.log)
+        check_flag("warm", self.warm)
+        if self.warm and self.start is not None:
+            raise OptionError("warm = True: goes on from the last point; leave start out")
         if self.algorithm is not None:
             check_text("algorithm", self.algorithm)
 
     def record(self) -> dict[str, Any]:
         """Return the request as it is kept in the solution."""
-        asked: dict[str, Any] = asdict(self)
-        own: dict[str, Any] = asked.pop("options")
-        for name in ("solver", "progress", "log"):
+        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        own: dict[str, Any] = dict(asked.pop("options"))
+        for name in ("solver", "progress", "log", "warm", "start"):
             asked.pop(name)
         if not self.absolute_gap:
             asked.pop("absolute_gap")

@@ -1,4 +1,4 @@
-"""A linear program that stays loaded in HiGHS while its data change."""
+"""Problems that stay loaded in their solver while data change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from edgeopt.errors import InstanceError, OptionError
+from edgeopt.errors import InstanceError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.dispatch import certify_claim
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.request import ProgressCallback, Request
+from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
 from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Seconds
 from edgeopt.solvers.units import column_exponents, objective_exponent
@@ -26,20 +26,40 @@ if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
 
-class Reusable:
-    """Solve a program again and again with new data, without building it again.
+def kept_by_highs(solver: str | None, kind: Kind) -> None:
+    """Raise if another solver is to hold what only HiGHS can."""
+    if solver not in (None, "highs"):
+        raise OptionError(f"solver = {solver!r}: a {kind.value} is kept by highs; leave solver out")
 
-    Changes go to HiGHS in place; the next solve starts from the last basis where the algorithm can
-    use one. The attribute `path` of each solution says what happened: "cold" (first solve), "warm"
-    (changed in place, started from a basis) or "in place" (changed in place, started afresh, as
-    the interior-point and first-order methods do).
+
+class Reusable:
+    """Solve a problem again and again with new data, without building it again.
+
+    A `LinearProgram` is changed by the methods of this class, a CVXPY problem or a linear Pyomo
+    model by the values of its own parameters (of variables' bounds, too, in Pyomo); what else
+    changes in a model is noticed, and it is compiled anew. The next solve starts from the last
+    basis or point where the algorithm can use one. The attribute `path` of each solution says what
+    happened: "cold" (first solve), "warm" (changed in place, started from there) or "in place"
+    (changed in place, started afresh, as interior-point methods do).
 
     Parameters
     ----------
     program
-        The program to begin with; it is not changed.
+        The problem to begin with. A `LinearProgram` is not changed. A CVXPY problem must follow
+        CVXPY's rules for parameters (DPP), a Pyomo model must be linear.
+    solver
+        For CVXPY, as for `solve`: HiGHS, OSQP and SCS go on from their last point, Clarabel keeps
+        its factors' structure. HiGHS holds every other kind.
     algorithm, time_limit, gap, tolerance, threads, log, progress, **options
-        As for `solve` with HiGHS; they hold for every solve, the time limit for each by itself.
+        As for `solve`; they hold for every solve, the time limit for each by itself.
+
+    Raises
+    ------
+    ProblemTypeError
+        If the problem is of another kind, a CVXPY problem that is not DPP, or a Pyomo model that is
+        not linear.
+    OptionError
+        If the solver cannot hold this kind of problem.
 
     Examples
     --------
@@ -53,9 +73,25 @@ class Reusable:
     (12.0, 'warm')
     """
 
+    def __new__(cls, program: Any, *_: Any, **__: Any) -> Reusable:
+        """Return the class for this kind of problem."""
+        kind = kind_of(program)
+        if cls is Reusable and kind is Kind.CVXPY:
+            from edgeopt.solvers.reusable_models import ReusableConvex
+
+            return object.__new__(ReusableConvex)
+        if cls is Reusable and kind is Kind.PYOMO:
+            from edgeopt.solvers.reusable_models import ReusableModel
+
+            return object.__new__(ReusableModel)
+        if kind in (Kind.CASADI, Kind.QUADRATIC):
+            raise ProblemTypeError(f"a {kind.value} cannot be kept: solve it with start=... again")
+        return object.__new__(cls)
+
     def __init__(
         self,
-        program: LinearProgram,
+        program: Any,
+        solver: str | None = None,
         *,
         algorithm: str | None = None,
         time_limit: float | None = None,
@@ -66,6 +102,7 @@ class Reusable:
         progress: ProgressCallback | None = None,
         **options: Any,
     ) -> None:
+        kept_by_highs(solver, kind_of(program))
         self._request = Request(
             "highs", algorithm, time_limit, gap, tolerance, threads, log, progress, options
         )
@@ -117,6 +154,65 @@ class Reusable:
         low, high = np.ldexp(low, self._scaling.rows), np.ldexp(high, self._scaling.rows)
         for row in which.tolist():
             self._model.changeRowBounds(row, float(low[row]), float(high[row]))
+        self._building += time.perf_counter() - start
+
+    def change_coefficients(
+        self, values: ArrayLike, rows: Sequence[int], columns: Sequence[int]
+    ) -> None:
+        """Set entries of the matrix; only those that it has, which may be stored as 0."""
+        matrix = self.program.matrix
+        which, new = self._selected("rows", values, rows, self.program.shape[0])
+        where, _ = self._selected("columns", 0.0, columns, self.program.shape[1])
+        if which.shape != where.shape:
+            raise OptionError("rows and columns must be as many")
+        number = sparse.csc_array(
+            (np.arange(1, matrix.nnz + 1), matrix.indices, matrix.indptr), shape=matrix.shape
+        )
+        entry = np.asarray(number[which, where]).reshape(-1) - 1
+        if (entry < 0).any():
+            first = int(np.argmin(entry))
+            raise OptionError(f"there is no entry at row {which[first]}, column {where[first]}")
+        data = matrix.data.copy()
+        data[entry] = new
+        self._take({"entries": data}, entry)
+
+    def _take(self, data: dict[str, Any], moving: NDArray[np.integer[Any]]) -> None:
+        """Change whatever differs in new data; of the matrix, only entries at some positions."""
+        old, changes = self.program, dict(data)
+        entries = changes.pop("entries", None)
+        changes = {
+            name: new
+            for name, new in changes.items()
+            if not np.array_equal(getattr(old, name), new)
+        }
+        if entries is not None and len(moving):
+            moving = moving[old.matrix.data[moving] != entries[moving]]
+            if len(moving):
+                changes["matrix"] = sparse.csc_array(
+                    (entries, old.matrix.indices, old.matrix.indptr), shape=old.shape
+                )
+        if not changes:
+            return
+        self._store(**changes)
+        start = time.perf_counter()
+        new, scaling, model = self.program, self._scaling, self._model
+        columns = np.arange(new.shape[1], dtype=np.int32)
+        if "matrix" in changes:
+            column = np.searchsorted(new.matrix.indptr, moving, side="right") - 1
+            row = new.matrix.indices[moving]
+            scaled = np.ldexp(new.matrix.data[moving], scaling.rows[row] + scaling.columns[column])
+            for place in zip(row.tolist(), column.tolist(), scaled.tolist(), strict=True):
+                model.changeCoeff(*place)
+        if {"row_lower", "row_upper"} & set(changes):
+            sides = (np.ldexp(side, scaling.rows) for side in (new.row_lower, new.row_upper))
+            model.changeRowsBounds(new.shape[0], np.arange(new.shape[0], dtype=np.int32), *sides)  # type: ignore[attr-defined]
+        if {"lower", "upper"} & set(changes):
+            bounds = (np.ldexp(side, -scaling.columns) for side in (new.lower, new.upper))
+            model.changeColsBounds(new.shape[1], columns, *bounds)
+        if {"cost", "offset"} & set(changes) and not self._rescaled():
+            cost = np.ldexp(new.sign * new.cost, scaling.columns + scaling.objective)
+            model.changeColsCost(new.shape[1], columns, cost)
+            model.changeObjectiveOffset(float(np.ldexp(new.sign * new.offset, scaling.objective)))
         self._building += time.perf_counter() - start
 
     def add_columns(

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import ScalingWarning
-from edgeopt.solvers.units import objective_exponent
+from edgeopt.solvers.quadratic import objective_exponent, scaled
+from edgeopt.solvers.request import Request
+from edgeopt.solvers.start import ready
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import BackendSolve
-    from edgeopt.solvers.request import Progress, Request
+    from edgeopt.solvers.request import Progress
     from edgeopt.solvers.solution import Solution
 
     Integers = NDArray[np.int32]
@@ -55,7 +58,7 @@ class Scaling:
     def of(cls, program: LinearProgram) -> Scaling:
         """Return the scaling that takes the units out of a program."""
         units = program.units
-        return cls(units.rows, units.columns, objective_exponent(program.cost, units.columns))
+        return cls(units.rows, units.columns, objective_exponent(program, units.columns))
 
     def apply(self, program: LinearProgram) -> LinearProgram:
         """Return the program with its units taken out."""
@@ -71,6 +74,9 @@ class Scaling:
             lower=np.ldexp(program.lower, -self.columns),
             upper=np.ldexp(program.upper, -self.columns),
             offset=float(np.ldexp(program.offset, self.objective)),
+            quadratic=None
+            if program.quadratic is None
+            else scaled(program.quadratic, self.columns, self.objective),
         )
 
     def request(self, request: Request) -> Request:
@@ -79,6 +85,7 @@ class Scaling:
             request,
             absolute_gap=float(np.ldexp(request.absolute_gap, self.objective)),
             options=self._options(request.options, self.objective),
+            start=None if request.start is None else np.ldexp(request.start, -self.columns),
             progress=None if request.progress is None else self._reported(request.progress),
         )
 
@@ -94,7 +101,9 @@ class Scaling:
         duals = None
         if found.duals is not None:
             # The optimum of an objective that is constant does not depend on any side.
-            known = found.duals if program.cost.any() else np.zeros(program.shape[0])
+            flat = program.quadratic is None or (values is not None and not values.any())
+            constant = not program.cost.any() and flat
+            known = np.zeros(program.shape[0]) if constant else found.duals
             duals = np.ldexp(known, self.rows - self.objective)
         return replace(
             found,
@@ -125,11 +134,22 @@ def solve_scaled(
     run: BackendSolve, program: LinearProgram, request: Request, *, warn: int | None = None
 ) -> Solution:
     """Hand a linear or mixed-integer program to a backend without its units."""
+    path = None
+    if request.start is not None:
+        request, path = ready(program, request, partial(_continuous, request.time_limit))
     scaling = Scaling.of(program)
-    scaled = scaling.apply(program)
+    plain = scaling.apply(program)
     if warn is not None:
-        warn_if_badly_scaled(scaled, stacklevel=warn + 1)
-    return scaling.restore(run(scaled, scaling.request(request)), program)
+        warn_if_badly_scaled(plain, stacklevel=warn + 1)
+    found = scaling.restore(run(plain, scaling.request(request)), program)
+    return found if path is None else replace(found, path=path)
+
+
+def _continuous(time_limit: float | None, program: LinearProgram) -> Solution:
+    """Solve a linear program for what HiGHS claims, uncertified."""
+    from edgeopt.solvers.backend import highs
+
+    return solve_scaled(highs.solve, program, Request(time_limit=time_limit))
 
 
 def coefficient_ranges(program: LinearProgram) -> dict[str, tuple[float, float]]:

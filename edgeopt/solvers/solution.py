@@ -169,7 +169,10 @@ class Solution:
         """Return the derivative of the optimum by the active bound of each column, shape [n]."""
         if not isinstance(self.problem, LinearProgram) or self.duals is None:
             raise ProblemTypeError("reduced costs need a linear program solved with duals")
-        reduced: NDArray[np.float64] = self.problem.cost - self.problem.matrix.T @ self.duals
+        slope = self.problem.cost
+        if self.problem.quadratic is not None:
+            slope = slope + self.problem.quadratic @ self.values
+        reduced: NDArray[np.float64] = slope - self.problem.matrix.T @ self.duals
         return reduced
 
     def value(self, label: str) -> Any:
@@ -283,6 +286,7 @@ class Solution:
 _MODULES = {
     Kind.LINEAR: "edgeopt.solvers.certificates.linear",
     Kind.MIXED_INTEGER: "edgeopt.solvers.certificates.linear",
+    Kind.QUADRATIC: "edgeopt.solvers.certificates.quadratic",
     Kind.PYOMO: "edgeopt.solvers.certificates.pyomo",
     Kind.CVXPY: "edgeopt.solvers.certificates.cvxpy",
     Kind.CASADI: "edgeopt.solvers.certificates.casadi",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from edgeopt.errors import OptionError
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 
 if TYPE_CHECKING:
@@ -86,6 +87,19 @@ class LogStream(io.TextIOBase):
             if line.strip():
                 logger.info("%s", line)
         return len(text)
+
+
+def log_lines(text: str) -> None:
+    """Log what a solver has printed, line by line."""
+    LogStream().write(text.rstrip() + "\n")
+
+
+def only_common(request: Request, name: str) -> None:
+    """Refuse what solvers of one algorithm without reports cannot do."""
+    if request.progress is not None:
+        raise OptionError(f"{name} reports no progress; leave progress out")
+    if request.algorithm is not None:
+        raise OptionError(f"{name} has no choice of algorithm; leave algorithm out")
 
 
 Result = TypeVar("Result")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import casadi
 import numpy as np
+from scipy import sparse
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.solvers.backend.assembly import LogStream, assemble
@@ -128,7 +129,8 @@ def _run(problem: CasadiNlp, request: Request) -> _Stop:
     sides = {"lbg": problem.row_lower, "ubg": problem.row_upper} if rows else {}
     with contextlib.redirect_stdout(LogStream()):
         try:
-            found = solver(x0=problem.start, lbx=problem.lower, ubx=problem.upper, **sides)
+            first = problem.start if request.start is None else request.start
+            found = solver(x0=first, lbx=problem.lower, ubx=problem.upper, **sides)
         except KeyboardInterrupt:
             seconds = (built - start, time.perf_counter() - built)
             return _Stop(Status.INTERRUPTED, False, watch.values, None, *seconds, options[name])
@@ -175,9 +177,12 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     rows = None
     if program.shape[0]:
         rows = casadi.densify(casadi.mtimes(casadi.DM(pattern, matrix.data), point))
+    total = casadi.dot(casadi.DM(program.cost), point)
+    if program.quadratic is not None:
+        total += 0.5 * casadi.bilin(casadi.DM(sparse.csc_matrix(program.quadratic)), point, point)
     problem = CasadiNlp(
         point,
-        casadi.dot(casadi.DM(program.cost), point),
+        total,
         rows,
         program.row_lower,
         program.row_upper,

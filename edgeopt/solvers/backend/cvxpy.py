@@ -6,20 +6,25 @@ import contextlib
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import cvxpy
 import numpy as np
-from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
+from cvxpy.atoms.quad_form import quad_form
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+from cvxpy.settings import ERROR, SOLUTION_PRESENT
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
+from edgeopt.solvers.backend.cvxpy_options import translate
+from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, search_bound
 from edgeopt.solvers.solution import Status
-from edgeopt.solvers.tolerance import DEFAULT, TIGHT
+from edgeopt.solvers.start import COLD, START
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,118 +35,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
-
-_TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
-    {
-        "CLARABEL": {
-            "time_limit": ("time_limit",),
-            "tolerance": ("tol_feas", "tol_gap_abs", "tol_gap_rel"),
-            "threads": ("max_threads",),
-        },
-        "OSQP": {"time_limit": ("time_limit",), "tolerance": ("eps_abs", "eps_rel")},
-        "SCS": {"time_limit": ("time_limit_secs",), "tolerance": ("eps_abs", "eps_rel")},
-        "HIGHS": {
-            "algorithm": ("solver",),
-            "time_limit": ("time_limit",),
-            "gap": ("mip_rel_gap",),
-            "absolute_gap": ("mip_abs_gap",),
-            "tolerance": ("kkt_tolerance",),
-            "threads": ("threads",),
-        },
-        "SCIPY": {
-            "time_limit": ("scipy_options.time_limit",),
-            "gap": ("scipy_options.mip_rel_gap",),
-            "tolerance": (
-                "scipy_options.primal_feasibility_tolerance",
-                "scipy_options.dual_feasibility_tolerance",
-            ),
-        },
-        "SCIP": {
-            "time_limit": ("scip_params.limits/time",),
-            "gap": ("scip_params.limits/gap",),
-            "absolute_gap": ("scip_params.limits/absgap",),
-            "tolerance": ("scip_params.numerics/feastol",),
-            "threads": ("scip_params.parallel/maxnthreads",),
-        },
-        "GUROBI": {
-            "time_limit": ("TimeLimit",),
-            "gap": ("MIPGap",),
-            "absolute_gap": ("MIPGapAbs",),
-            "tolerance": ("FeasibilityTol", "OptimalityTol"),
-            "threads": ("Threads",),
-        },
-        "MOSEK": {
-            "time_limit": ("mosek_params.MSK_DPAR_OPTIMIZER_MAX_TIME",),
-            "gap": ("mosek_params.MSK_DPAR_MIO_TOL_REL_GAP",),
-            "tolerance": ("mosek_params.MSK_DPAR_INTPNT_CO_TOL_REL_GAP",),
-            "threads": ("mosek_params.MSK_IPAR_NUM_THREADS",),
-        },
-        "CPLEX": {
-            "time_limit": ("cplex_params.timelimit",),
-            "gap": ("cplex_params.mip.tolerances.mipgap",),
-            "tolerance": ("cplex_params.simplex.tolerances.feasibility",),
-            "threads": ("cplex_params.threads",),
-        },
-        "XPRESS": {
-            "time_limit": ("maxtime",),
-            "gap": ("miprelstop",),
-            "tolerance": ("feastol",),
-            "threads": ("threads",),
-        },
-        "COPT": {
-            "time_limit": ("TimeLimit",),
-            "gap": ("RelGap",),
-            "tolerance": ("FeasTol",),
-            "threads": ("Threads",),
-        },
-        **or_tools.TRANSLATIONS,
-    }
-)
-"""Each dot leads into a dictionary that CVXPY hands on."""
-
-_SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
-
-_FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "OSQP": {"max_iter": 1_000_000, "polishing": True},
-        "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
-        "PDLP": {},
-    }
-)
-"""First-order methods need many cheap iterations for the accuracy of a certificate."""
-
-
-def _translate(solver: str, request: Request) -> dict[str, Any]:
-    """Return a request as the keywords of CVXPY's call of a solver."""
-    keywords: dict[str, Any] = dict(_FIRST_ORDER.get(solver, {}))
-    names = _TRANSLATIONS.get(solver, {})
-    for argument in ("algorithm", "time_limit", "gap", "tolerance", "threads"):
-        value = getattr(request, argument)
-        if argument == "tolerance" and value is None and solver in _FIRST_ORDER:
-            # The solver measures residuals of its own scaled problem: leave it room.
-            value = TIGHT
-        if argument == "gap" and value is None:
-            value = DEFAULT if argument in names else None
-        if value is None or (argument == "threads" and solver in _SINGLE_THREADED and value == 1):
-            continue
-        if argument == "gap" and argument not in names:
-            argument = "tolerance"
-        if argument not in names:
-            raise OptionError(f"{solver} through CVXPY has no {argument}; leave it out")
-        for name in names[argument]:
-            _put(keywords, name, value)
-    for name in names.get("absolute_gap", ()):
-        _put(keywords, name, float(request.absolute_gap))
-    return keywords | request.options
-
-
-def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
-    nest, dot, inner = name.partition(".")
-    if dot:
-        _put(keywords.setdefault(nest, {}), inner, value)
-    else:
-        keywords[name] = value
-
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
@@ -176,13 +69,19 @@ class _Run:
     build: float
     solve: float
     settings: Mapping[str, Any]  # what was passed on, under the solver's own names
+    path: str = COLD
 
     @property
     def version(self) -> str:
         """Version of the solver, or of CVXPY where the solver's is not to be found."""
-        with contextlib.suppress(PackageNotFoundError):
-            return version({"HIGHS": "highspy", "SCIP": "pyscipopt"}.get(self.name, self.name))
-        return f"CVXPY {version('cvxpy')}"
+        return _version(self.name)
+
+
+@cache
+def _version(name: str) -> str:
+    with contextlib.suppress(PackageNotFoundError):
+        return version({"HIGHS": "highspy", "SCIP": "pyscipopt"}.get(name, name))
+    return f"CVXPY {version('cvxpy')}"
 
 
 def solve(problem: Any, request: Request) -> Solution:
@@ -215,18 +114,26 @@ def solve(problem: Any, request: Request) -> Solution:
         values=values,
         duals=duals,
         evidence=outcome.pair,
+        path=outcome.path,
         settings=outcome.settings,
     )
+
+
+@cache
+def _installed(name: str) -> bool:
+    """Return whether CVXPY finds a solver; it looks for the packages of all at every question."""
+    known = SOLVER_MAP_CONIC.get(name) or SOLVER_MAP_QP.get(name)
+    return known is not None and bool(known.is_installed())
 
 
 def _run(problem: Any, request: Request) -> _Run:
     """Compile a CVXPY problem, call the solver, and unpack the result into the problem."""
     name = request.solver.rpartition(":")[2].upper()
-    if name not in cvxpy.installed_solvers():  # type: ignore[no-untyped-call]
+    if not _installed(name):
         raise MissingDependencyError(f"CVXPY does not find the solver {name}: install its package")
     if request.progress is not None:
         raise OptionError("solvers behind CVXPY report no progress; leave progress out")
-    keywords = _translate(name, request)
+    keywords = translate(name, request)
     if name != "HIGHS" and request.algorithm is not None:
         raise OptionError(f"{name} through CVXPY has no choice of algorithm")
     if name == "PDLP":
@@ -241,12 +148,15 @@ def _run(problem: Any, request: Request) -> _Run:
         for multiplier in constraint.dual_variables:
             # A solver that leaves no multipliers must not seem to have those of the one before.
             multiplier.save_value(None)
-    exponent = _objective_exponent(data)
+    exponent, handed_over = _objective_exponent(data), data
     if exponent:
         stated = {part: data[part] for part in OBJECTIVE if data.get(part) is not None}
-        data = data | {part: one * 2.0**exponent for part, one in stated.items()}
+        handed_over = data | {part: one * 2.0**exponent for part, one in stated.items()}
         or_tools.scale(data, 2.0**exponent)
-    handed = or_tools.with_message(name, keywords)
+    path = _path(problem, name, request)
+    if request.start is not None:
+        seed(problem, name, chain, handed_over, keywords, request.start)
+    handed = or_tools.with_message(name, dict(keywords))
     built = time.perf_counter()
     with warnings.catch_warnings():
         # Our own check of the residuals says the same with numbers.
@@ -254,22 +164,26 @@ def _run(problem: Any, request: Request) -> _Run:
         with contextlib.redirect_stdout(LogStream()):
             try:
                 raw = chain.solve_via_data(
-                    problem, data, warm_start=False, verbose=request.log, solver_opts=handed
+                    problem,
+                    handed_over,
+                    warm_start=path != COLD,
+                    verbose=request.log,
+                    solver_opts=handed,
                 )
             except cvxpy.error.SolverError:
                 return _failed(name, Status.ERROR, start, built, keywords)
+            except ValueError as why:
+                raise ProblemTypeError(f"{name} refuses the problem or an option: {why}") from None
             except KeyboardInterrupt:
                 return _failed(name, Status.INTERRUPTED, start, built, keywords)
             try:
-                problem.unpack_results(raw, chain, inverse)
+                _unpack(problem, raw, chain, inverse, exponent)
             except (cvxpy.error.SolverError, ValueError):
                 # A ValueError comes from interfaces that cannot read their own solver's result.
                 return _failed(name, Status.ERROR, start, built, keywords)
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())
     pair = None
-    if has_point and exponent:
-        _restore(problem, exponent)
     if has_point and not problem.is_mixed_integer():
         pair = cone_pair(name, chain.solver, data, inverse[-1], raw)
         pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
@@ -279,7 +193,16 @@ def _run(problem: Any, request: Request) -> _Run:
     if name == "GLOP" and status is Status.PROVEN_INFEASIBLE:
         # OR-Tools says so, too, where presolve cannot tell the two apart.
         status = Status.INFEASIBLE_OR_UNBOUNDED
-    return _Run(status, name, has_point, pair, bound, *seconds, keywords)
+    return _Run(status, name, has_point, pair, bound, *seconds, keywords, path)
+
+
+def _path(problem: Any, name: str, request: Request) -> str:
+    """Return how a solver will start: where CVXPY keeps its last state, it can go on from that."""
+    if request.start is not None:
+        return START
+    if not request.warm or name not in problem._solver_cache:
+        return COLD
+    return "in place" if name == "CLARABEL" else "warm"
 
 
 def _objective_exponent(data: Any) -> int:
@@ -292,14 +215,21 @@ def _objective_exponent(data: Any) -> int:
     return 1 - int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0.0 else 0
 
 
-def _restore(problem: Any, exponent: int) -> None:
-    """Bring the objective and the multipliers that CVXPY has unpacked back to their own unit."""
-    found = problem.solution
-    found.opt_val = problem.objective.value
-    found.dual_vars = {
-        name: np.asarray(dual) * 2.0**-exponent for name, dual in found.dual_vars.items()
-    }
+def _unpack(problem: Any, raw: Any, chain: Any, inverse: Any, exponent: int) -> None:
+    """Put a solver's answer into the problem, objective and multipliers in their own unit."""
+    found = chain.invert(raw, inverse)
+    if found.status in ERROR:
+        raise cvxpy.error.SolverError(f"{chain.solver.name()} failed")
+    if exponent:
+        found.dual_vars = {
+            name: np.asarray(dual) * 2.0**-exponent for name, dual in found.dual_vars.items()
+        }
     problem.unpack(found)
+    problem._solver_stats = cvxpy.problems.problem.SolverStats.from_dict(
+        found.attr, chain.solver.name()
+    )
+    if exponent and found.status in SOLUTION_PRESENT:
+        problem._value = problem.objective.value
 
 
 def _failed(
@@ -350,7 +280,12 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     if with_upper.any():
         bounds.append(point[with_upper] <= program.upper[with_upper])
     constraints = [rows for rows in by_rows if rows is not None] + bounds
-    objective = cvxpy.Minimize((program.sign * program.cost) @ point)
+    total = (program.sign * program.cost) @ point
+    if program.quadratic is not None:
+        total += 0.5 * quad_form(point, program.sign * program.quadratic, assume_PSD=True)
+    objective = cvxpy.Minimize(total)
+    if request.start is not None:
+        request = replace(request, start={point.name(): request.start})
     outcome = _run(cvxpy.Problem(objective, constraints), request)
     values = np.array(point.value) if outcome.has_point else None
     duals = None
@@ -369,6 +304,7 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
         bound=program.sign * outcome.bound + program.offset if program.is_mixed_integer else None,
         values=values,
         duals=duals,
+        path=outcome.path,
         settings=outcome.settings,
     )
 

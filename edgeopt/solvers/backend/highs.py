@@ -14,9 +14,10 @@ from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.backend.assembly import assemble, run_interruptibly
+from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Status
-from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,7 @@ _SECONDS_BETWEEN_REPORTS: Final = 0.1
 
 HighsCallbackType = highspy.cb.HighsCallbackType
 
+REFINEMENTS: Final = 4  # how often a quadratic program is solved again around its last optimum
 SMALLEST_TOLERANCE: Final = 1e-10  # the smallest tolerance that HiGHS takes
 logger = logging.getLogger("edgeopt.solvers")
 
@@ -71,8 +73,12 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     start = time.perf_counter()
     model = load(program)
     configure(model, request, program.is_mixed_integer)
+    if request.start is not None:
+        place(model, program, request)
     built = time.perf_counter()
     run(model, request, program.sign)
+    if program.quadratic is not None:
+        _refine(model, program, request)
     return read(model, program, request, Seconds(built - start, time.perf_counter() - built))
 
 
@@ -109,7 +115,45 @@ def load(program: LinearProgram) -> highspy.Highs:
     )
     if outcome == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refused the program; look at the size of its coefficients")
+    if program.quadratic is not None:
+        _load_quadratic(model, program)
     return model
+
+
+def _load_quadratic(model: highspy.Highs, program: LinearProgram) -> None:
+    triangle = upper_triangle(program).T.tocsc()
+    outcome = model.passHessian(
+        program.shape[1],
+        triangle.nnz,
+        int(highspy.HessianFormat.kTriangular),
+        triangle.indptr.astype(np.int32),
+        triangle.indices.astype(np.int32),
+        triangle.data,
+    )
+    if outcome == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the quadratic term")
+
+
+def _refine(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
+    r"""Take out what HiGHS adds to a quadratic objective so that it is strictly convex.
+
+    It adds :math:`\tfrac{\rho}{2} |x|^2`. With the costs :math:`c - \rho \hat x` it minimises
+    the objective and :math:`\tfrac{\rho}{2} |x - \hat x|^2`, which is 0 at a fixed point.
+    """
+    added = float(model.getOptionValue("qp_regularization_value")[1])
+    every = np.arange(program.shape[1], dtype=np.int32)
+    before = np.zeros(program.shape[1])
+    for _ in range(REFINEMENTS):
+        found = np.array(model.getSolution().col_value)
+        if model.getModelStatus() != HighsModelStatus.kOptimal or not added:
+            return
+        if np.abs(found - before).max(initial=0.0) <= TIGHT * np.abs(found).max(initial=0.0):
+            return
+        model.changeColsCost(len(every), every, program.sign * program.cost - added * found)
+        if request.time_limit is not None:
+            model.setOptionValue("time_limit", model.getRunTime() + request.time_limit)
+        run(model, request, program.sign)
+        before = found
 
 
 def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> None:
@@ -117,6 +161,23 @@ def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> No
     for name, value in settings(request, mixed_integer).items():
         if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"HiGHS does not take {name}={value!r}")
+
+
+def place(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
+    """Give HiGHS a point: the first incumbent of a search, or a vertex close to it."""
+    if not program.is_mixed_integer and request.algorithm not in (None, "choose", "simplex"):
+        raise OptionError(
+            f"start: HiGHS can start its simplex method from a point, not {request.algorithm!r}"
+        )
+    known = np.flatnonzero(np.isfinite(request.start)).astype(np.int32)
+    if not program.is_mixed_integer:
+        whole = highspy.HighsSolution()
+        whole.col_value, whole.value_valid = request.start.tolist(), True
+        outcome = model.setSolution(whole)
+    else:
+        outcome = model.setSolution(len(known), known, request.start[known])
+    if outcome == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the start")
 
 
 def settings(request: Request, mixed_integer: bool) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model, flat_mode
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.solution import Seconds, Solution, Status
+from edgeopt.solvers.start import START, vector
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -101,14 +102,20 @@ def solve(model: Any, request: Request) -> Solution:
         if compiled is not None:
             from edgeopt.solvers.request import kind_of
 
-            run = find_backend(request.solver).solve_function(kind_of(compiled.program))
+            backend, kind = find_backend(request.solver), kind_of(compiled.program)
+            run = backend.solve_function(kind)
+            if request.start is not None:
+                backend.check_start(kind)
             return _solve_compiled(run, model, compiled, request, seconds)
         if request.solver not in _NATIVE:
             raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}")
     name = native if library else _NATIVE[request.solver]
+    if request.start is not None:
+        _place(model, name, request)
     reach = partial(_reach, name, _interface(name, request))
     if compiled is None:
-        return reach(model, request)
+        found = reach(model, request)
+        return found if request.start is None else replace(found, path=START)
     return _solve_compiled(partial(_solve_flat, reach), model, compiled, request, seconds)
 
 
@@ -122,6 +129,10 @@ def _compiled(model: Any) -> tuple[PyomoProgram | None, str]:
 def _solve_compiled(
     run: BackendSolve, model: Any, compiled: PyomoProgram, request: Request, seconds: float
 ) -> Solution:
+    if request.start is not None:
+        columns = set(compiled.program.column_names)  # fixed variables are no columns
+        known = {name: value for name, value in request.start.items() if name in columns}
+        request = replace(request, start=vector(known, compiled.program.column_names))
     inner = solve_scaled(run, compiled.program, request)
     if inner.values is not None:
         compiled.load(inner.values)
@@ -133,6 +144,15 @@ def _solve_compiled(
         duals=None if inner.duals is None else compiled.named_duals(inner.duals),
         seconds=Seconds(inner.seconds.build + seconds, inner.seconds.solve),
     )
+
+
+def _place(model: Any, name: str, request: Request) -> None:
+    """Put a start into the variables, from which Pyomo's interface to Ipopt starts."""
+    if name != "ipopt":
+        raise OptionError(f"start: Pyomo's interface to {name} starts from no point; ipopt does")
+    for variable in model.component_data_objects(Var, descend_into=True):
+        if variable.name in request.start and not variable.fixed:
+            variable.set_value(request.start[variable.name], skip_validation=True)
 
 
 def _solve_flat(

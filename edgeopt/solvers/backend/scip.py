@@ -69,6 +69,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     if request.progress is not None:
         watcher = _Watcher(request.progress, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
+    if request.start is not None:
+        _place(model, columns, program, request)
     built = time.perf_counter()
     with contextlib.redirect_stdout(LogStream()) if request.log else contextlib.nullcontext():
         model.optimize()
@@ -125,6 +127,17 @@ def _build(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
         low, high = float(program.row_lower[row]), float(program.row_upper[row])
         rows.append(_add_row(model, body, low, high, keep=not program.is_mixed_integer))
     return model, columns, rows
+
+
+def _place(model: Any, columns: list[Any], program: LinearProgram, request: Request) -> None:
+    """Give SCIP its first incumbent."""
+    if not program.is_mixed_integer:
+        raise OptionError("start: SCIP starts mixed-integer programs from a point, no linear ones")
+    known = np.flatnonzero(np.isfinite(request.start))
+    point = model.createPartialSol() if len(known) < len(columns) else model.createSol()
+    for column in known.tolist():
+        model.setSolVal(point, columns[column], float(request.start[column]))
+    model.addSol(point)
 
 
 def _add_row(model: Any, body: Any, low: float, high: float, *, keep: bool) -> Any:

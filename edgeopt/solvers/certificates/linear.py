@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
+    from edgeopt.solvers.units import Units
 
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
@@ -105,23 +106,26 @@ def _largest_ratio(numerator: Vector, denominator: Vector | float) -> float:
     return float(ratio[numerator > 0.0].max(initial=0.0))
 
 
-def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
+def unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
     """Return how much of each multiplier leans on an infinite side."""
     below = np.where(np.isneginf(low), np.maximum(multiplier, 0.0), 0.0)
     above = np.where(np.isposinf(high), np.maximum(-multiplier, 0.0), 0.0)
     return below + above
 
 
-def dual_violation(program: LinearProgram, duals: Vector, least: float = 0.0) -> float:
+def dual_violation(
+    program: LinearProgram, duals: Vector, least: float = 0.0, units: Units | None = None
+) -> float:
     """Return how far row duals are from dual feasibility."""
     if not np.isfinite(duals).all():
         return float("inf")
     signed = program.sign * np.asarray(duals, dtype=float)
     reduced = program.sign * program.cost - program.matrix.T @ signed
-    unit = program.units.column_unit
-    columns = _unsupported(reduced, program.lower, program.upper) * unit
-    rows = _unsupported(signed, program.row_lower, program.row_upper) * program.row_size
-    largest = max(_largest_cost(program), least)
+    units = program.units if units is None else units
+    columns = unsupported(reduced, program.lower, program.upper) * units.column_unit
+    sizes = units.row_size(program)
+    rows = unsupported(signed, program.row_lower, program.row_upper) * sizes
+    largest = max(float((np.abs(program.cost) * units.column_unit).max(initial=0.0)), least)
     return max(_largest_ratio(columns, largest), _largest_ratio(rows, largest))
 
 
@@ -142,7 +146,7 @@ def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
         return Sum(program.offset, abs(program.offset))
     best = -np.inf, np.inf
     if np.isfinite(duals).all():
-        signed = _project_rows(program, program.sign * np.asarray(duals, dtype=float))
+        signed = projected(program, program.sign * np.asarray(duals, dtype=float))
         for moved in _repaired(program, signed):
             if not np.isfinite(moved).all():
                 break
@@ -165,10 +169,10 @@ def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float
     """Return the bound on the minimisation, its size, and how much of it implied bounds cost."""
     reduced = program.sign * program.cost - program.matrix.T @ signed
     low, high = program.lower, program.upper
-    leaning = _unsupported(reduced, low, high) > 0.0
+    leaning = unsupported(reduced, low, high) > 0.0
     if leaning.any():
         low, high = _implied_bounds(program, leaning)
-        bare = _unsupported(reduced, low, high) > 0.0
+        bare = unsupported(reduced, low, high) > 0.0
         if bare.any():
             reduced, rounding = _reduced(program, signed)
             if (np.abs(reduced[bare]) > rounding[bare]).any():
@@ -180,7 +184,8 @@ def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float
     return float(rows.sum() + columns.sum()), size, float(np.abs(columns[leaning]).sum())
 
 
-def _project_rows(program: LinearProgram, signed: Vector) -> Vector:
+def projected(program: LinearProgram, signed: Vector) -> Vector:
+    """Return row duals of the minimisation without what leans on infinite sides."""
     signed = np.where(np.isneginf(program.row_lower), np.minimum(signed, 0.0), signed)
     return np.where(np.isposinf(program.row_upper), np.maximum(signed, 0.0), signed)
 
@@ -258,7 +263,7 @@ def _repaired(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
 def _towards_zero(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
     """Yield duals shrunk until costs of the right sign make up for what leans, if they can."""
     reduced, rounding = _reduced(program, signed)
-    leaning = _unsupported(reduced, program.lower, program.upper) > 0.0
+    leaning = unsupported(reduced, program.lower, program.upper) > 0.0
     wrong = np.abs(reduced[leaning])
     cost = -np.sign(reduced[leaning]) * program.sign * program.cost[leaning]
     margin = 2.0 * rounding[leaning]
@@ -274,7 +279,7 @@ def _least_changes(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
     held = np.zeros(program.shape[1], dtype=bool)
     for _ in range(PASSES):
         reduced, _rounding = _reduced(program, signed)
-        leaning = _unsupported(reduced, program.lower, program.upper) > 0.0
+        leaning = unsupported(reduced, program.lower, program.upper) > 0.0
         held |= leaning
         if not leaning.any():
             break
@@ -282,5 +287,5 @@ def _least_changes(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
         aim = np.where(leaning, np.where(free, 1.0, 2.0) * reduced, 0.0) * unit
         block = (program.matrix[:, held] * unit[held]).T * factor
         step = lsqr(block, aim[held], atol=1e-15, btol=1e-15)[0] * factor
-        signed = _project_rows(program, signed + step)
+        signed = projected(program, signed + step)
         yield signed

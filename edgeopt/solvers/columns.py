@@ -21,7 +21,7 @@ import numpy as np
 from edgeopt.errors import SolverError
 from edgeopt.options import check_real
 from edgeopt.solvers.certificates import linear
-from edgeopt.solvers.interior_point import InteriorPoint, approach
+from edgeopt.solvers.interior_point import InteriorPoint, Newton, approach
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import relative_gap
@@ -260,6 +260,7 @@ class InteriorMaster(Generic[FormT]):
 
     sense: Sense = "max"
     name = "edgeopt structured interior point"
+    newton: type[Newton[Any]] = Newton
 
     def __init__(self, form: FormT, point: Point, *, correctors: int, max_iterations: int) -> None:
         from edgeopt import __version__
@@ -272,7 +273,7 @@ class InteriorMaster(Generic[FormT]):
     def approach(self, gap: float, time_limit: float | None) -> Iterator[float]:
         """Go on until the relative gap is reached; yield that of every point."""
         walk = approach(
-            InteriorPoint(self.form, correctors=self.correctors),
+            InteriorPoint(self.form, correctors=self.correctors, newton=self.newton),
             self.point,
             gap,
             max_iterations=self.max_iterations,

@@ -136,7 +136,9 @@ def generate_columns(
                     break
                 master_gap = max(master_gap * 0.1, gap * 1e-3)
             else:
-                master_gap = max(min(master_gap, 0.2 * proven), gap / 4)
+                # A round that is nearly there may as well be the last one.
+                wanted = min(master_gap, 0.2 * proven)
+                master_gap = wanted if wanted > 4 * gap else gap / 4
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     solution = state.solution(status, master, pricing, time.perf_counter() - began, gap)

@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from edgeopt.models.rescue import kernels
 from edgeopt.solvers.interior_point import Point
@@ -97,7 +97,11 @@ class _Normal:
         slot = reserved.row // sizes.servers
         span = slot[starts[1:] - 1] - slot[starts[:-1]] + 1
         self._inside = np.flatnonzero(span <= reach)
-        self._border = np.flatnonzero(span > reach)
+        border = np.flatnonzero(span > reach)
+        first = reserved.row[starts[border]]
+        # In the order of their first rows, before which sweeps need not begin.
+        self._border = border[np.argsort(first, kind="stable")]
+        self._border_first = np.sort(first)
 
     def factorise(
         self,
@@ -122,12 +126,12 @@ class _Normal:
             if lift >= 1.0:
                 raise FloatingPointError("the normal matrix has lost its positive definiteness")
         if self._border.size:
-            self._outside = np.zeros((diagonal.size, self._border.size), order="F")
+            self._swept = np.zeros((diagonal.size, self._border.size))
             for column, i in enumerate(self._border):
                 part = self._window[i]
-                self._outside[res.row[part], column] = self._coupling[part]
-            self._swept, _ = lapack.dpbtrs(self._band.T, self._outside, lower=1)
-            schur = np.diag(self._own[self._border]) - self._outside.T @ self._swept
+                self._swept[res.row[part], column] = self._coupling[part]
+            kernels.sweep(self._band, self._border_first, self._swept)
+            schur = np.diag(self._own[self._border]) - self._swept.T @ self._swept
             schur[np.diag_indices_from(schur)] *= 1.0 + LIFT
             self._schur, info = lapack.dpotrf(schur, lower=1)
             if info:
@@ -156,16 +160,21 @@ class _Normal:
         share = np.zeros(res.tasks)
         share[inside] = reserved[inside] / self._own[inside]
         occupancy -= np.bincount(res.row, self._coupling * share[res.task], minlength=occupancy.size)
-        step, _ = lapack.dpbtrs(self._band.T, occupancy, lower=1)
+        step = self._substitute(occupancy, 0)
         if border.size:
-            outer, _ = lapack.dpotrs(
-                self._schur, reserved[border] - self._outside.T @ step, lower=1
+            share[border], _ = lapack.dpotrs(
+                self._schur, reserved[border] - step @ self._swept, lower=1
             )
-            step -= self._swept @ outer
-            share[border] = outer
+            step -= self._swept @ share[border]
+        step = self._substitute(step, 1)
         back = np.bincount(res.task, self._coupling * step[res.row], minlength=res.tasks)
         share[inside] -= back[inside] / self._own[inside]
         occupancy[:], reserved[:] = step, share
+
+    def _substitute(self, right: Floats, transposed: int) -> Floats:
+        """Solve with the band's factor, or with its transpose."""
+        factor = self._band.T
+        return blas.dtbsv(factor.shape[0] - 1, factor, right, lower=1, trans=transposed)  # type: ignore[no-any-return]
 
 
 class BandForm:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 FAST: Final = {"contract", "reassoc", "nsz"}
 # Rows that have a cell of this many are handled with all others at 0: dense products are faster.
 MANY: Final = 4
-# Columns that are turned together stay in the fastest memory.
-TILE: Final = 16
 
 
 @compiled(writes="out", fastmath=FAST)
@@ -138,15 +136,14 @@ def priced_columns(
             out[c] = own + run_price[t, cell[c]]
 
 
-@compiled(writes="out", fastmath=FAST)
+@compiled(writes="target", fastmath=FAST)
 def _add_rows(
-    source: Floats, row: Ints, factor: Floats, count: int, first: int, out: Floats, at: int, end: int
+    source: Floats, row: Ints, factor: Floats, count: int, first: int, end: int, target: Floats
 ) -> None:
-    """Add `count` rows of a matrix from column `first` on, times factors, to a row of `out`.
+    """Add the columns `first` to `end` of `count` rows of a matrix, times factors, to `target`.
 
     Eight or four together: the target is then loaded and stored once for as many products.
     """
-    target = out[at]
     i = 0
     while i + 8 <= count:
         f0, f1, f2, f3 = factor[i], factor[i + 1], factor[i + 2], factor[i + 3]
@@ -197,18 +194,19 @@ def assemble_band(
     longest, profiles = alive.shape
     cells = profiles * servers
     slots = band.shape[0] // servers
-    block = np.empty((cells, cells), dtype=np.float64)
-    # Rows with many cells, whose products are formed together; others go in entry by entry.
-    dense = np.empty((devices, cells), dtype=np.float64)
-    every = np.arange(devices)
-    inverse = np.empty(devices, dtype=np.float64)
-    factor = np.empty(devices, dtype=np.float64)
-    spread = np.empty((longest * servers, cells), dtype=np.float64)
-    turned = np.empty((cells, longest * servers), dtype=np.float64)
     lifetime = np.zeros(longest, dtype=np.int64)
     for a in range(longest):
         while lifetime[a] < profiles and alive[a, lifetime[a]] != 0.0:
             lifetime[a] += 1
+    block = np.empty((cells, cells), dtype=np.float64)
+    # Rows with many cells, whose products are formed together; others go in entry by entry.
+    dense = np.empty((devices, cells), dtype=np.float64)
+    every = np.arange(max(devices, profiles))
+    inverse = np.empty(devices, dtype=np.float64)
+    scaled = np.empty(max(devices, profiles), dtype=np.float64)
+    fading = np.ascontiguousarray(alive.T)
+    along = np.empty(longest, dtype=np.float64)
+    spread = np.empty((cells, longest * servers), dtype=np.float64)
     place = order * servers
     for t in range(slots):
         block[:] = 0.0
@@ -225,29 +223,30 @@ def assemble_band(
                 count += 1
                 continue
             for c in range(first, last):
-                scaled = -weight[c] / row_weight[row]
+                share = -weight[c] / row_weight[row]
                 for d in range(first, last):
-                    block[cell[c], cell[d]] += scaled * weight[d]
+                    block[cell[c], cell[d]] += share * weight[d]
         for c in range(cells):
             for j in range(count):
-                factor[j] = dense[j, c] * inverse[j]
-            _add_rows(dense, every, factor, count, 0, block, c, cells)
-        # spread[(a, k), c] = sum_l alive[a, l] block[(l, k), c], with long inner loops; then turned.
-        width = min(longest, slots - t) * servers
-        for at in range(width):
-            a, k = at // servers, at % servers
-            spread[at] = 0.0
-            _add_rows(block[k:], place, alive[a], lifetime[a], 0, spread, at, cells)
-        for tile in range(0, width, TILE):
-            end = min(tile + TILE, width)
-            for c in range(cells):
-                for m in range(tile, end):
-                    turned[c, m] = spread[m, c]
+                scaled[j] = dense[j, c] * inverse[j]
+            _add_rows(dense, every, scaled, count, 0, cells, block[c])
+        # spread[c, a * K + k'] = sum_l' block[c, (l', k')] alive[a, l'], first with a innermost.
+        reach = min(longest, slots - t)
+        for c in range(cells):
+            for k in range(servers):
+                for i in range(profiles):
+                    scaled[i] = block[c, place[i] + k]
+                along[:] = 0.0
+                _add_rows(fading, every, scaled, profiles, 0, reach, along)
+                for a in range(reach):
+                    spread[c, a * servers + k] = along[a]
         for k in range(servers):  # the rows of one server stay in the fastest memory
-            for a in range(width // servers):
+            for a in range(reach):
                 at = a * servers + k
-                source = turned[k:]
-                _add_rows(source, place, alive[a], lifetime[a], at, band, t * servers + at, width)
+                _add_rows(
+                    spread[k:], place, alive[a], lifetime[a], at, reach * servers,
+                    band[t * servers + at],
+                )  # fmt: skip
 
 
 @compiled(writes="band")
@@ -260,3 +259,31 @@ def eliminate(
             scaled = coupling[a] / own[i]
             for b in range(a, starts[i + 1]):
                 band[row[a], row[b] - row[a]] -= scaled * coupling[b]
+
+
+@compiled(writes="values", fastmath=FAST)
+def sweep(factor: Floats, first: Ints, values: Floats) -> None:
+    """Solve with a lower band factor for all columns of `values`, the first sweep of a solve.
+
+    Column j is 0 before row ``first[j]``, and these numbers rise. Eight columns of the factor are
+    applied together.
+    """
+    rows, width = factor.shape
+    scaled, source = np.empty(8, dtype=np.float64), np.empty(8, dtype=np.int64)
+    active = 0
+    for begin in range(0, rows, 8):
+        count = min(8, rows - begin)
+        while active < first.size and first[active] < begin + count:
+            active += 1
+        if active == 0:
+            continue
+        for j in range(count):
+            source[j] = begin + j
+        for i in range(begin, min(begin + count + width - 1, rows)):
+            before = min(count, i - begin)
+            for j in range(before):
+                away = i - begin - j
+                scaled[j] = -factor[begin + j, away] if away < width else 0.0
+            _add_rows(values, source, scaled, before, 0, active, values[i])
+            if i < begin + count:
+                values[i] /= factor[i, 0]

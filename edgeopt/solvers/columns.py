@@ -21,7 +21,7 @@ import numpy as np
 from edgeopt.errors import SolverError
 from edgeopt.options import check_real
 from edgeopt.solvers.certificates import linear
-from edgeopt.solvers.interior_point import InteriorPoint, approach
+from edgeopt.solvers.interior_point import InteriorPoint, Newton, approach
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import relative_gap
@@ -136,7 +136,9 @@ def generate_columns(
                     break
                 master_gap = max(master_gap * 0.1, gap * 1e-3)
             else:
-                master_gap = max(min(master_gap, 0.2 * proven), gap / 4)
+                # A round that is nearly there may as well be the last one.
+                wanted = min(master_gap, 0.2 * proven)
+                master_gap = wanted if wanted > 4 * gap else gap / 4
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     solution = state.solution(status, master, pricing, time.perf_counter() - began, gap)
@@ -260,6 +262,7 @@ class InteriorMaster(Generic[FormT]):
 
     sense: Sense = "max"
     name = "edgeopt structured interior point"
+    newton: type[Newton[Any]] = Newton
 
     def __init__(self, form: FormT, point: Point, *, correctors: int, max_iterations: int) -> None:
         from edgeopt import __version__
@@ -272,7 +275,7 @@ class InteriorMaster(Generic[FormT]):
     def approach(self, gap: float, time_limit: float | None) -> Iterator[float]:
         """Go on until the relative gap is reached; yield that of every point."""
         walk = approach(
-            InteriorPoint(self.form, correctors=self.correctors),
+            InteriorPoint(self.form, correctors=self.correctors, newton=self.newton),
             self.point,
             gap,
             max_iterations=self.max_iterations,

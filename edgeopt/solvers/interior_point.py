@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -61,62 +61,105 @@ class StandardForm(Protocol):
         """Prepare `solve` for positive column weights, shape [n]."""
 
     def solve(self, right: Floats) -> tuple[Floats, Floats]:
-        r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`."""
+        r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`; return prices as well."""
 
 
-@compiled(writes="primal_step dual_step", fastmath={"contract", "reassoc", "nsz"})
-def _finish_direction(
-    primal: Floats,
-    dual: Floats,
-    weight: Floats,
-    shift: Floats,
-    dual_residual: Floats,
-    priced: Floats,
-    primal_step: Floats,
-    dual_step: Floats,
-) -> tuple[float, float]:
-    """Complete a Newton direction from its multiplier part and measure how far it can go."""
-    longest_primal = 1.0
-    longest_dual = 1.0
-    for i in range(primal.size):
-        dx = weight[i] * priced[i] - shift[i]
-        dz = dual_residual[i] - priced[i]
-        primal_step[i] = dx
-        dual_step[i] = dz
-        if dx < 0.0 and -primal[i] > dx * longest_primal:
-            longest_primal = -primal[i] / dx
-        if dz < 0.0 and -dual[i] > dz * longest_dual:
-            longest_dual = -dual[i] / dz
-    return longest_primal, longest_dual
+FormT = TypeVar("FormT", bound=StandardForm)
 
 
-@compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
-def _centrality_push(
+# Sums in any order; numbers are finite where kernels run, and a division by zero gives infinity.
+FAST: Final[Any] = {
+    "fastmath": {"contract", "reassoc", "nsz", "nnan"},
+    "error_model": "numpy",
+}
+
+
+class Aim(NamedTuple):
+    """What a direction is to do to the complementarity products, beside what the last one was to.
+
+    They are to grow by `base` less `second` times the last direction's own products. Those of a
+    trial step are brought into the box `[low, high]`; ones above it are pulled down by at most
+    `high`, so that few large ones do not dominate.
+    """
+
+    base: float = 0.0
+    second: float = 0.0
+    primal_length: float = 0.0
+    dual_length: float = 0.0
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@compiled(**FAST)
+def retarget(
+    primal: float, slack: float, primal_step: float, slack_step: float, target: float, aim: Aim
+) -> float:
+    """Return the change of a column's product that a direction is to bring about."""
+    product = (primal + aim.primal_length * primal_step) * (slack + aim.dual_length * slack_step)
+    push = max(aim.low - product, 0.0) + max(min(aim.high - product, 0.0), -aim.high)
+    return target + aim.base - aim.second * primal_step * slack_step + push
+
+
+@compiled(writes="target shift", **FAST)
+def begin_direction(
     primal: Floats,
     slack: Floats,
+    residual: Floats,
     primal_step: Floats,
     slack_step: Floats,
-    primal_length: float,
-    dual_length: float,
-    low: float,
-    high: float,
-    out: Floats,
+    aim: Aim,
+    target: Floats,
+    shift: Floats,
 ) -> None:
-    """Return by how much a trial step's complementarity products miss the box `[low, high]`.
-
-    Products above the box are pulled down by at most `high`, so that few large ones do not
-    dominate.
-    """
+    """Set the targets, and the part of the primal step that does not depend on prices, negated."""
     for i in range(primal.size):
-        product = (primal[i] + primal_length * primal_step[i]) * (
-            slack[i] + dual_length * slack_step[i]
-        )
-        if product < low:
-            out[i] = low - product
-        elif product > high:
-            out[i] = max(high - product, -high)
-        else:
-            out[i] = 0.0
+        goal = retarget(primal[i], slack[i], primal_step[i], slack_step[i], target[i], aim)
+        target[i] = goal
+        shift[i] = (primal[i] * residual[i] - goal) / slack[i]
+
+
+class Reach(NamedTuple):
+    """How far a direction goes before it meets a boundary, and what it does on the way.
+
+    The first two are one over the step lengths; the others are sums of products with the steps.
+    """
+
+    primal: float
+    slack: float
+    by_slack: float
+    by_primal: float
+    by_both: float
+
+    def joined(self, other: Reach) -> Reach:
+        """Return that of two parts of the columns together."""
+        sums = (a + b for a, b in zip(self[2:], other[2:], strict=True))
+        return Reach(max(self[0], other[0]), max(self[1], other[1]), *sums)
+
+
+@compiled(writes="primal_step slack_step", **FAST)
+def finish_direction(
+    primal: Floats,
+    slack: Floats,
+    residual: Floats,
+    target: Floats,
+    price: Floats,
+    primal_step: Floats,
+    slack_step: Floats,
+) -> tuple[float, float, float, float, float]:
+    """Complete a direction by its prices and return the fields of its `Reach`."""
+    most_primal = most_slack = 1.0
+    by_slack = by_primal = by_both = 0.0
+    for i in range(primal.size):
+        dz = residual[i] - price[i]
+        dx = (target[i] - primal[i] * dz) / slack[i]
+        primal_step[i] = dx
+        slack_step[i] = dz
+        most_primal = max(most_primal, -dx / primal[i])
+        most_slack = max(most_slack, -dz / slack[i])
+        by_slack += primal[i] * dz
+        by_primal += dx * slack[i]
+        by_both += dx * dz
+    return most_primal, most_slack, by_slack, by_primal, by_both
 
 
 # Complementarity products are corrected into [BOX_LOW, BOX_HIGH] times their target.
@@ -143,13 +186,17 @@ class Point:
 
 
 class InteriorPoint:
-    """The method for one program: points go in, better points come out, nothing is kept between.
+    """The method for one program: points go in, better points come out.
 
-    The more ``correctors`` a step may take, the dearer a factorisation is against a solve.
+    The more ``correctors`` a step may take, the dearer a factorisation is against a solve. A form
+    that can do more in one pass over its columns brings its own ``newton``.
     """
 
-    def __init__(self, form: StandardForm, *, correctors: int = 3) -> None:
+    def __init__(
+        self, form: FormT, *, correctors: int = 3, newton: type[Newton[FormT]] | None = None
+    ) -> None:
         self.form, self.correctors = form, correctors
+        self._newton = (newton or Newton)(form)
 
     def missing(self, point: Point) -> Floats:
         """Return right-hand sides less row activities, shape [m]."""
@@ -167,103 +214,106 @@ class InteriorPoint:
 
     def step(self, point: Point) -> Point:
         """Return the next point: predictor, corrector, centrality correctors while they help."""
-        newton = _Newton(self, point)
-        product = point.primal * point.slack
-        newton.direct(-product)
+        newton = self._newton
+        newton.prepare(point)
+        newton.direct(Aim())
         goal = newton.goal()
-        target = goal - product - newton.primal_step * newton.slack_step
-        newton.direct(target)
+        newton.direct(Aim(base=goal, second=1.0))
         for _ in range(self.correctors):
-            if min(newton.longest) > 0.95:
+            before = newton.longest
+            if min(before) > 0.95:
                 break
-            before = newton.kept()
-            push = np.empty_like(target)
-            _centrality_push(
-                point.primal,
-                point.slack,
-                newton.primal_step,
-                newton.slack_step,
-                min(1.0, 1.3 * newton.longest[0] + 0.1),
-                min(1.0, 1.3 * newton.longest[1] + 0.1),
-                BOX_LOW * goal,
-                BOX_HIGH * goal,
-                push,
-            )
-            newton.direct(target + push)
-            if all(a < b + WORTHWHILE for a, b in zip(newton.longest, before.longest, strict=True)):
-                newton.restore(before)
+            trial = (min(1.0, 1.3 * length + 0.1) for length in before)
+            newton.direct(Aim(0.0, 0.0, *trial, BOX_LOW * goal, BOX_HIGH * goal))
+            if all(a < b + WORTHWHILE for a, b in zip(newton.longest, before, strict=True)):
+                newton.take_back()
                 break
-            target += push
         return newton.moved()
 
 
-class _Direction(NamedTuple):
-    """A Newton direction and how far it can be followed, primal and dual."""
+@dataclass
+class _Direction:
+    """A Newton direction and its reach."""
 
-    primal_step: Floats
-    slack_step: Floats
+    primal: Floats
+    slack: Floats
     multipliers: Floats
-    longest: tuple[float, float]
+    reach: Reach
 
 
-class _Newton:
-    """The Newton system at one point, and the direction last computed from it."""
+class Newton(Generic[FormT]):
+    """The Newton system at a point, and the last two directions computed from it.
 
-    def __init__(self, method: InteriorPoint, point: Point) -> None:
-        self.form, self.point = method.form, point
-        self.missing = method.missing(point)
-        self.dual_residual = self.form.cost - self.form.prices(point.multipliers) - point.slack
-        self.weight = point.primal / point.slack
-        self.form.factorise(self.weight)
-        self.primal_step = np.empty_like(point.primal)
-        self.slack_step = np.empty_like(point.slack)
-        self.multipliers = point.multipliers
-        self.longest = (0.0, 0.0)
+    Its memory serves one point after the other.
+    """
 
-    def direct(self, target: Floats) -> None:
-        """Compute the direction that changes complementarity products by `target`."""
-        form, point = self.form, self.point
-        shift = self.weight * self.dual_residual - target / point.slack
-        self.multipliers, prices = form.solve(self.missing + form.rows(shift))
-        if not np.isfinite(self.multipliers).all():
-            raise FloatingPointError("the normal equations have no finite solution")
-        self.longest = _finish_direction(
-            point.primal,
-            point.slack,
-            self.weight,
-            shift,
-            self.dual_residual,
-            prices,
-            self.primal_step,
-            self.slack_step,
+    point: Point
+
+    def __init__(self, form: FormT) -> None:
+        self.form = form
+        columns, nowhere = form.cost.size, Reach(1.0, 1.0, 0.0, 0.0, 0.0)
+        self.now, self.before = (
+            _Direction(np.zeros(columns), np.zeros(columns), np.zeros(form.right.size), nowhere)
+            for _ in range(2)
         )
+        self.target = np.empty(columns)  # change of each product that the direction aims at
+        self.residual = np.empty(columns)  # dual residual
+
+    def prepare(self, point: Point) -> None:
+        """Go to a point: residuals, factorised normal equations, products to be brought to 0."""
+        form = self.form
+        self.point = point
+        self.missing = form.right - form.rows(point.primal)
+        self.residual = form.cost - form.prices(point.multipliers) - point.slack
+        np.multiply(point.primal, -point.slack, out=self.target)
+        form.factorise(point.primal / point.slack)
+
+    def direct(self, aim: Aim) -> None:
+        """Compute the next direction."""
+        self.before, self.now = self.now, self.before
+        form, point, before = self.form, self.point, self.before
+        shift = np.empty_like(self.target)
+        begin_direction(
+            point.primal, point.slack, self.residual, before.primal, before.slack, aim,
+            self.target, shift,
+        )  # fmt: skip
+        self.now.multipliers, price = form.solve(self.missing + form.rows(shift))
+        self.check()
+        reach = finish_direction(
+            point.primal, point.slack, self.residual, self.target, price,
+            self.now.primal, self.now.slack,
+        )  # fmt: skip
+        self.now.reach = Reach(*reach)
+
+    def check(self) -> None:
+        """Refuse a direction that is not finite."""
+        if not np.isfinite(self.now.multipliers).all():
+            raise FloatingPointError("the normal equations have no finite solution")
+
+    @property
+    def longest(self) -> tuple[float, float]:
+        """How far the direction can be followed, primal and dual, at most 1."""
+        return 1.0 / self.now.reach.primal, 1.0 / self.now.reach.slack
 
     def goal(self) -> float:
         """Return the complementarity product to aim at, by Mehrotra's rule on the predictor."""
-        primal_length, dual_length = self.longest
-        ahead = (self.point.primal + primal_length * self.primal_step) @ (
-            self.point.slack + dual_length * self.slack_step
-        )
-        centre = self.point.centre
-        return (float(ahead) / self.point.primal.size / centre) ** 3 * centre
+        centre, reach = self.point.centre, self.now.reach
+        primal, dual = self.longest
+        change = dual * reach.by_slack + primal * reach.by_primal + primal * dual * reach.by_both
+        ahead = max(0.0, centre + change / self.target.size)
+        return (ahead / centre) ** 3 * centre
 
-    def kept(self) -> _Direction:
-        """Return a copy of the direction."""
-        return _Direction(
-            self.primal_step.copy(), self.slack_step.copy(), self.multipliers, self.longest
-        )
-
-    def restore(self, kept: _Direction) -> None:
-        """Go back to a direction kept before."""
-        self.primal_step, self.slack_step, self.multipliers, self.longest = kept
+    def take_back(self) -> None:
+        """Return to the direction before."""
+        self.before, self.now = self.now, self.before
 
     def moved(self) -> Point:
         """Return the point reached along the direction."""
         primal_length, dual_length = (BACKOFF * length for length in self.longest)
         return Point(
-            self.point.primal + primal_length * self.primal_step,
-            self.point.slack + dual_length * self.slack_step,
-            self.point.multipliers + dual_length * self.multipliers,
+            self.point.primal + primal_length * self.now.primal,
+            self.point.slack + dual_length * self.now.slack,
+            self.point.multipliers + dual_length * self.now.multipliers,
         )
 
 

@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import blas, lapack
 
 from edgeopt.models.rescue import kernels
 from edgeopt.solvers.interior_point import Point
@@ -60,7 +60,7 @@ class ReservedColumns:
     tasks: int  # number of reserved tasks with positive demand
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """One number per row of P1-LP, those of (3a), of (3b) slot by slot, and of (2d)."""
 
     arrival: Floats
@@ -84,18 +84,24 @@ class _Normal:
         reserved: ReservedColumns,
     ) -> None:
         self._columns = (columns.indptr, columns.cell)
-        self._survival = survival
+        # Profiles by lifetime, the longest first: those alive at an age are the first ones.
+        self._order = np.argsort(-np.count_nonzero(survival, axis=1), kind="stable")
+        self._alive = np.ascontiguousarray(survival[self._order].T)
         self._sizes = sizes
         self._reserved = reserved
         reach = min(survival.shape[1], sizes.slots)
         self._band = np.zeros((sizes.slots * sizes.servers, reach * sizes.servers))
-        starts = np.searchsorted(reserved.task, np.arange(reserved.tasks + 1))
+        self._starts = starts = np.searchsorted(reserved.task, np.arange(reserved.tasks + 1))
         self._window = [slice(a, b) for a, b in pairwise(starts)]
         # Slots that reserved work fills are left out of a window: its span counts, not its length.
         slot = reserved.row // sizes.servers
         span = slot[starts[1:] - 1] - slot[starts[:-1]] + 1
         self._inside = np.flatnonzero(span <= reach)
-        self._border = np.flatnonzero(span > reach)
+        border = np.flatnonzero(span > reach)
+        first = reserved.row[starts[border]]
+        # In the order of their first rows, before which sweeps need not begin.
+        self._border = border[np.argsort(first, kind="stable")]
+        self._border_first = np.sort(first)
 
     def factorise(
         self,
@@ -106,85 +112,69 @@ class _Normal:
         surplus_weight: Floats,
     ) -> None:
         """Assemble and factorise for the given column weights (primal over dual slack)."""
-        band, res = self._band, self._reserved
-        band[:] = 0.0
-        self._weight, self._row_weight = weight, row_weight
-        kernels.assemble_band(
-            *self._columns,
-            weight,
-            row_weight,
-            self._survival,
-            self._sizes.devices,
-            self._sizes.servers,
-            band,
-        )
-        band[:, 0] += idle_weight
-        np.add.at(band[:, 0], res.row, reserved_weight)
+        res = self._reserved
         self._coupling = reserved_weight * res.share
         self._own = surplus_weight + np.bincount(
             res.task, self._coupling * res.share, minlength=res.tasks
         )
-        for i in self._inside:
-            part = self._window[i]
-            rows, coupling = res.row[part], self._coupling[part]
-            for a in range(rows.size):
-                band[rows[a], rows[a:] - rows[a]] -= coupling[a] * coupling[a:] / self._own[i]
-        band[:, 0] *= 1.0 + LIFT
-        self._factor = self._cholesky()
+        diagonal = idle_weight + np.bincount(
+            res.row, reserved_weight, minlength=idle_weight.size
+        )
+        lift = LIFT
+        while not self._factorised(weight, row_weight, diagonal, lift):
+            lift *= 100.0
+            if lift >= 1.0:
+                raise FloatingPointError("the normal matrix has lost its positive definiteness")
         if self._border.size:
-            self._outside = np.zeros((band.shape[0], self._border.size))
+            self._swept = np.zeros((diagonal.size, self._border.size))
             for column, i in enumerate(self._border):
                 part = self._window[i]
-                self._outside[res.row[part], column] = self._coupling[part]
-            self._swept = self._band_solve(self._outside)
-            schur = np.diag(self._own[self._border]) - self._outside.T @ self._swept
+                self._swept[res.row[part], column] = self._coupling[part]
+            kernels.sweep(self._band, self._border_first, self._swept)
+            schur = np.diag(self._own[self._border]) - self._swept.T @ self._swept
             schur[np.diag_indices_from(schur)] *= 1.0 + LIFT
-            self._schur = cho_factor(schur, lower=True)
+            self._schur, info = lapack.dpotrf(schur, lower=1)
+            if info:
+                raise FloatingPointError("the border has lost its positive definiteness")
 
-    def _cholesky(self) -> Floats:
+    def _factorised(
+        self, weight: Floats, row_weight: Floats, diagonal: Floats, lift: float
+    ) -> bool:
+        """Assemble the band and factorise it in its place, the diagonal lifted; tell whether it worked."""
+        band, res = self._band, self._reserved
+        band[:] = 0.0
+        kernels.assemble_band(
+            *self._columns, weight, row_weight, self._order, self._alive, self._sizes.devices,
+            self._sizes.servers, band,
+        )  # fmt: skip
+        band[:, 0] += diagonal
+        kernels.eliminate(self._starts, self._inside, res.row, self._coupling, self._own, band)
+        band[:, 0] *= 1.0 + lift
         # LAPACK wants the band column by column: exactly the rows of our C-ordered array.
-        lift = LIFT
-        while lift < 1.0:
-            factor, info = lapack.dpbtrf(self._band.T, lower=1)
-            if info == 0:
-                return factor  # type: ignore[no-any-return]
-            lift *= 100.0
-            self._band[:, 0] *= 1.0 + lift
-        raise FloatingPointError("the normal matrix has lost its positive definiteness")
+        _, info = lapack.dpbtrf(band.T, lower=1, overwrite_ab=1)
+        return bool(info == 0)
 
-    def _band_solve(self, right: Floats) -> Floats:
-        solution, _ = lapack.dpbtrs(self._factor, right, lower=1)
-        return solution  # type: ignore[no-any-return]
-
-    def solve(self, right: _Rows) -> _Rows:
-        """Multiplier step for the right-hand side `right`."""
-        res, survival = self._reserved, self._survival
-        scaled = right.arrival / self._row_weight
-        load = np.zeros((self._sizes.slots, survival.shape[0] * self._sizes.servers))
-        kernels.load_scaled(*self._columns, self._weight, scaled, self._sizes.devices, load)
-        taken = np.empty((self._sizes.slots, self._sizes.servers))
-        kernels.occupancy(load, survival, taken)
-        reduced = right.occupancy - taken.ravel()
-        inside = np.zeros(res.tasks)
-        inside[self._inside] = right.reserved[self._inside] / self._own[self._inside]
-        reduced -= np.bincount(res.row, self._coupling * inside[res.task], minlength=reduced.size)
-        step = self._band_solve(reduced)
-        reserved_step = inside
-        if self._border.size:
-            outer = cho_solve(self._schur, right.reserved[self._border] - self._outside.T @ step)
-            step = step - self._swept @ outer
-            reserved_step[self._border] = outer
+    def solve(self, occupancy: Floats, reserved: Floats) -> None:
+        """Replace right-hand sides, less what eliminated rows (3a) take, by the multipliers."""
+        res, inside, border = self._reserved, self._inside, self._border
+        share = np.zeros(res.tasks)
+        share[inside] = reserved[inside] / self._own[inside]
+        occupancy -= np.bincount(res.row, self._coupling * share[res.task], minlength=occupancy.size)
+        step = self._substitute(occupancy, 0)
+        if border.size:
+            share[border], _ = lapack.dpotrs(
+                self._schur, reserved[border] - step @ self._swept, lower=1
+            )
+            step -= self._swept @ share[border]
+        step = self._substitute(step, 1)
         back = np.bincount(res.task, self._coupling * step[res.row], minlength=res.tasks)
-        reserved_step[self._inside] -= back[self._inside] / self._own[self._inside]
-        run_price = np.empty_like(load)
-        kernels.price_runs(
-            step.reshape(self._sizes.slots, self._sizes.servers), survival, run_price
-        )
-        arrival = np.empty_like(scaled)
-        kernels.weighted_price(
-            *self._columns, self._weight, run_price, self._sizes.devices, arrival
-        )
-        return _Rows((right.arrival - arrival) / self._row_weight, step, reserved_step)
+        share[inside] -= back[inside] / self._own[inside]
+        occupancy[:], reserved[:] = step, share
+
+    def _substitute(self, right: Floats, transposed: int) -> Floats:
+        """Solve with the band's factor, or with its transpose."""
+        factor = self._band.T
+        return blas.dtbsv(factor.shape[0] - 1, factor, right, lower=1, trans=transposed)  # type: ignore[no-any-return]
 
 
 class BandForm:
@@ -211,14 +201,11 @@ class BandForm:
             slice(int(end) - n, int(end)) for n, end in zip(lengths, ends, strict=True)
         )
         self.size = int(ends[-1])
+        self.rest = slice(columns.size, self.size)  # all columns but y
         self.cost = np.zeros(self.size)
         self.cost[: columns.size] = -columns.profit
         self.right = np.concatenate([arrival, np.ones(occupancy_rows + reserved.tasks)])
         self.normal = _Normal(columns, survival, sizes, reserved)
-        self._load = np.empty((sizes.slots, survival.shape[0] * sizes.servers))
-        self._run_price = np.empty_like(self._load)
-        self._taken = np.empty((sizes.slots, sizes.servers))
-
     def start(self) -> Point:
         """Return a well-centred point: half of each arrival admitted, all dual slacks one."""
         y, s, *_ = self.parts
@@ -229,65 +216,61 @@ class BandForm:
         primal[s] = level
         return Point(primal, np.ones(self.size), np.zeros(self.right.size))
 
-    def by_equation(self, rows: Floats) -> _Rows:
+    def by_equation(self, rows: Floats) -> Rows:
         """Return a vector of rows in its parts."""
-        arrival, occupancy = self.arrival.size, self._taken.size
-        return _Rows(
+        arrival, occupancy = self.arrival.size, self.sizes.slots * self.sizes.servers
+        return Rows(
             rows[:arrival], rows[arrival : arrival + occupancy], rows[arrival + occupancy :]
         )
 
+    def split(self, rest: Floats) -> list[Floats]:
+        """Return a vector of all columns but y in its parts s, x, w, v."""
+        before = self.columns.size
+        return [rest[part.start - before : part.stop - before] for part in self.parts[1:]]
+
+    def add_up(self, load: Floats, rest: Floats, sign: float, rows: Rows) -> None:
+        """Add to the rows (3b) and (2d) what runs of total `load` [T, L * K] and columns do."""
+        _, x, w, v = self.split(rest)
+        res = self.reserved
+        taken = np.empty((self.sizes.slots, self.sizes.servers))
+        kernels.occupancy(load, self.survival, taken)
+        busy = taken.ravel() + w + np.bincount(res.row, x, minlength=w.size)
+        served = np.bincount(res.task, res.share * x, minlength=res.tasks) - v
+        rows.occupancy[:] += sign * busy
+        rows.reserved[:] += sign * served
+
+    def price(self, rows: Rows, run_price: Floats, rest: Floats) -> None:
+        """Set the prices of runs by cell, [T, L * K], and of all columns but y."""
+        res = self.reserved
+        s, x, w, v = self.split(rest)
+        occupancy = rows.occupancy.reshape(self.sizes.slots, self.sizes.servers)
+        kernels.price_runs(occupancy, self.survival, run_price)
+        s[:], w[:], v[:] = rows.arrival, rows.occupancy, -rows.reserved
+        x[:] = rows.occupancy[res.row] + rows.reserved[res.task] * res.share
+
     def rows(self, values: Floats) -> Floats:
         """Return the row activities of column values of shape [n]."""
-        y, s, x, w, v = self.parts
-        res = self.reserved
-        out = np.empty(self.right.size)
-        by_row, busy, served = self.by_equation(out)
+        out = np.zeros(self.right.size)
+        rows, load = self.by_equation(out), self.by_cell()
         kernels.load_by_cell(
-            self.columns.indptr,
-            self.columns.cell,
-            values[y],
-            self.sizes.devices,
-            by_row,
-            self._load,
-        )
-        kernels.occupancy(self._load, self.survival, self._taken)
-        by_row += values[s]
-        np.add(self._taken.ravel(), values[w], out=busy)
-        busy += np.bincount(res.row, values[x], minlength=busy.size)
-        served[:] = np.bincount(res.task, res.share * values[x], minlength=res.tasks) - values[v]
+            self.columns.indptr, self.columns.cell, values[self.parts[0]], self.sizes.devices,
+            rows.arrival, load,
+        )  # fmt: skip
+        rows.arrival[:] += values[self.parts[1]]
+        self.add_up(load, values[self.rest], 1.0, rows)
         return out
 
     def prices(self, multipliers: Floats) -> Floats:
         """Return the price of every column under row multipliers (the transpose of `rows`)."""
-        y, s, x, w, v = self.parts
-        res, rows = self.reserved, self.by_equation(multipliers)
-        out = np.empty(self.size)
-        kernels.price_runs(
-            rows.occupancy.reshape(self._taken.shape), self.survival, self._run_price
-        )
+        out, run_price = np.empty(self.size), self.by_cell()
+        rows = self.by_equation(multipliers)
+        self.price(rows, run_price, out[self.rest])
         kernels.priced_columns(
-            self.columns.indptr,
-            self.columns.cell,
-            rows.arrival,
-            self._run_price,
-            self.sizes.devices,
-            out[y],
-        )
-        out[s] = rows.arrival
-        out[x] = rows.occupancy[res.row] + rows.reserved[res.task] * res.share
-        out[w] = rows.occupancy
-        out[v] = -rows.reserved
+            self.columns.indptr, self.columns.cell, rows.arrival, run_price, self.sizes.devices,
+            out[self.parts[0]],
+        )  # fmt: skip
         return out
 
-    def factorise(self, weight: Floats) -> None:
-        """Assemble and factorise the normal matrix for column weights of shape [n]."""
-        y, s, x, w, v = self.parts
-        row_weight = np.empty(self.arrival.size)
-        kernels.sum_rows(self.columns.indptr, weight[y], row_weight)
-        row_weight += weight[s]
-        self.normal.factorise(weight[y], row_weight, weight[x], weight[w], weight[v])
-
-    def solve(self, right: Floats) -> tuple[Floats, Floats]:
-        """Return the multipliers that solve the factorised normal equations, and their prices."""
-        multipliers = np.concatenate(self.normal.solve(self.by_equation(right)))
-        return multipliers, self.prices(multipliers)
+    def by_cell(self) -> Floats:
+        """Return an empty array of numbers by slot and cell."""
+        return np.empty((self.sizes.slots, self.survival.shape[0] * self.sizes.servers))

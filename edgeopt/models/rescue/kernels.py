@@ -11,7 +11,7 @@ less than ``D * servers`` apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,38 +25,51 @@ if TYPE_CHECKING:
     Cells = NDArray[np.int32]
 
 
-@compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
+FAST: Final = {"contract", "reassoc", "nsz"}
+# Rows that have a cell of this many are handled with all others at 0: dense products are faster.
+MANY: Final = 4
+
+
+@compiled(writes="out", fastmath=FAST)
 def price_runs(occupancy_price: Floats, survival: Floats, out: Floats) -> None:
     r"""Price runs in expectation, :math:`out[t, l K + k] = \sum_a S_l(a) \mu_k(t + a)`."""
     slots, servers = occupancy_price.shape
     profiles, longest = survival.shape
-    out[:] = 0.0
-    for t in range(slots):
+    price, total = np.empty(slots, dtype=np.float64), np.empty(slots, dtype=np.float64)
+    for k in range(servers):
+        for t in range(slots):
+            price[t] = occupancy_price[t, k]
         for profile in range(profiles):
-            base = profile * servers
-            for a in range(min(longest, slots - t)):
+            total[:] = 0.0
+            for a in range(min(longest, slots)):
                 alive = survival[profile, a]
                 if alive == 0.0:
                     break
-                for k in range(servers):
-                    out[t, base + k] += alive * occupancy_price[t + a, k]
+                for t in range(slots - a):
+                    total[t] += alive * price[t + a]
+            for t in range(slots):
+                out[t, profile * servers + k] = total[t]
 
 
-@compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="out", fastmath=FAST)
 def occupancy(load: Floats, survival: Floats, out: Floats) -> None:
     r"""Sum up the expected share of each server that runs take: (3b) without reserved work."""
     slots, servers = out.shape
     profiles, longest = survival.shape
-    out[:] = 0.0
-    for t in range(slots):
+    begun, total = np.empty(slots, dtype=np.float64), np.empty(slots, dtype=np.float64)
+    for k in range(servers):
+        total[:] = 0.0
         for profile in range(profiles):
-            base = profile * servers
-            for a in range(min(longest, slots - t)):
+            for t in range(slots):
+                begun[t] = load[t, profile * servers + k]
+            for a in range(min(longest, slots)):
                 alive = survival[profile, a]
                 if alive == 0.0:
                     break
-                for k in range(servers):
-                    out[t + a, k] += alive * load[t, base + k]
+                for t in range(slots - a):
+                    total[t + a] += alive * begun[t]
+        for t in range(slots):
+            out[t, k] = total[t]
 
 
 @compiled(writes="best")
@@ -106,24 +119,6 @@ def load_by_cell(
         by_row[row] = total
 
 
-@compiled(writes="load")
-def load_scaled(
-    indptr: Ints,
-    cell: Cells,
-    weight: Floats,
-    row_factor: Floats,
-    devices: int,
-    load: Floats,
-) -> None:
-    """Sum `weight * row_factor[row]` per (slot, cell) into `load[T, L * K]`, overwritten."""
-    load[:] = 0.0
-    for row in range(indptr.size - 1):
-        t = row // devices
-        factor = row_factor[row]
-        for c in range(indptr[row], indptr[row + 1]):
-            load[t, cell[c]] += weight[c] * factor
-
-
 @compiled(writes="out")
 def priced_columns(
     indptr: Ints,
@@ -141,41 +136,49 @@ def priced_columns(
             out[c] = own + run_price[t, cell[c]]
 
 
-@compiled(writes="by_row")
-def weighted_price(
-    indptr: Ints,
-    cell: Cells,
-    weight: Floats,
-    run_price: Floats,
-    devices: int,
-    by_row: Floats,
+@compiled(writes="target", fastmath=FAST)
+def _add_rows(
+    source: Floats, row: Ints, factor: Floats, count: int, first: int, end: int, target: Floats
 ) -> None:
-    """Sum `weight * run_price` over each (slot, device) row into `by_row[T * J]`, overwritten."""
-    for row in range(indptr.size - 1):
-        t = row // devices
-        total = 0.0
-        for c in range(indptr[row], indptr[row + 1]):
-            total += weight[c] * run_price[t, cell[c]]
-        by_row[row] = total
+    """Add the columns `first` to `end` of `count` rows of a matrix, times factors, to `target`.
+
+    Eight or four together: the target is then loaded and stored once for as many products.
+    """
+    i = 0
+    while i + 8 <= count:
+        f0, f1, f2, f3 = factor[i], factor[i + 1], factor[i + 2], factor[i + 3]
+        f4, f5, f6, f7 = factor[i + 4], factor[i + 5], factor[i + 6], factor[i + 7]
+        r0, r1 = source[row[i], first:], source[row[i + 1], first:]
+        r2, r3 = source[row[i + 2], first:], source[row[i + 3], first:]
+        r4, r5 = source[row[i + 4], first:], source[row[i + 5], first:]
+        r6, r7 = source[row[i + 6], first:], source[row[i + 7], first:]
+        for m in range(end - first):
+            target[m] += ((f0 * r0[m] + f1 * r1[m]) + (f2 * r2[m] + f3 * r3[m])) + (
+                (f4 * r4[m] + f5 * r5[m]) + (f6 * r6[m] + f7 * r7[m])
+            )
+        i += 8
+    while i + 4 <= count:
+        f0, f1, f2, f3 = factor[i], factor[i + 1], factor[i + 2], factor[i + 3]
+        r0, r1 = source[row[i], first:], source[row[i + 1], first:]
+        r2, r3 = source[row[i + 2], first:], source[row[i + 3], first:]
+        for m in range(end - first):
+            target[m] += (f0 * r0[m] + f1 * r1[m]) + (f2 * r2[m] + f3 * r3[m])
+        i += 4
+    while i < count:
+        f0, r0 = factor[i], source[row[i], first:]
+        for m in range(end - first):
+            target[m] += f0 * r0[m]
+        i += 1
 
 
-@compiled(writes="out")
-def sum_rows(indptr: Ints, values: Floats, out: Floats) -> None:
-    """Sum column values over each (slot, device) row into `out`, shape [T * J], overwritten."""
-    for row in range(indptr.size - 1):
-        total = 0.0
-        for c in range(indptr[row], indptr[row + 1]):
-            total += values[c]
-        out[row] = total
-
-
-@compiled(writes="band", fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="band", fastmath=FAST)
 def assemble_band(
     indptr: Ints,
     cell: Cells,
     weight: Floats,
     row_weight: Floats,
-    survival: Floats,
+    order: Ints,
+    alive: Floats,
     devices: int,
     servers: int,
     band: Floats,
@@ -184,78 +187,103 @@ def assemble_band(
 
     Per slot the columns reduce to :math:`Q_t = \mathrm{diag}(\sum_j \theta_{tj}) - \sum_j
     \theta_{tj}\theta_{tj}^\top / \Lambda_{tj}`, a matrix over cells; a run that starts in slot t
-    touches the slots `t .. t + D - 1` with weights `survival`, which spreads :math:`Q_t` over that
-    many slots.
+    touches the slots `t .. t + D - 1` with weights `alive`, which spreads :math:`Q_t` over that
+    many slots. `order` lists the profiles by lifetime, the longest first; `alive` has the shape
+    [D, L] in that order.
     """
-    profiles, longest = survival.shape
+    longest, profiles = alive.shape
     cells = profiles * servers
     slots = band.shape[0] // servers
+    lifetime = np.zeros(longest, dtype=np.int64)
+    for a in range(longest):
+        while lifetime[a] < profiles and alive[a, lifetime[a]] != 0.0:
+            lifetime[a] += 1
     block = np.empty((cells, cells), dtype=np.float64)
+    # Rows with many cells, whose products are formed together; others go in entry by entry.
+    dense = np.empty((devices, cells), dtype=np.float64)
+    every = np.arange(max(devices, profiles))
+    inverse = np.empty(devices, dtype=np.float64)
+    scaled = np.empty(max(devices, profiles), dtype=np.float64)
+    fading = np.ascontiguousarray(alive.T)
+    along = np.empty(longest, dtype=np.float64)
     spread = np.empty((cells, longest * servers), dtype=np.float64)
-    along = np.empty((servers, longest), dtype=np.float64)
-    lifetime = np.zeros(profiles, dtype=np.int64)
-    for profile in range(profiles):
-        for a in range(longest):
-            lifetime[profile] += survival[profile, a] != 0.0
+    place = order * servers
     for t in range(slots):
-        reach = min(longest, slots - t)
         block[:] = 0.0
+        count = 0
         for row in range(t * devices, (t + 1) * devices):
             first, last = indptr[row], indptr[row + 1]
-            if first == last:
-                continue
-            inverse = 1.0 / row_weight[row]
-            if last - first == cells:  # every cell, in order: no gather needed
-                for c in range(cells):
-                    block[c, c] += weight[first + c]
-                    scaled = -weight[first + c] * inverse
-                    for d in range(cells):
-                        block[c, d] += scaled * weight[first + d]
-            else:
+            for c in range(first, last):
+                block[cell[c], cell[c]] += weight[c]
+            if MANY * (last - first) >= cells:
+                dense[count] = 0.0
                 for c in range(first, last):
-                    block[cell[c], cell[c]] += weight[c]
-                    scaled = -weight[c] * inverse
-                    for d in range(first, last):
-                        block[cell[c], cell[d]] += scaled * weight[d]
-        # spread[c, a * K + k'] = sum_l' block[c, (l', k')] survival[l', a], first with a innermost.
+                    dense[count, cell[c]] = weight[c]
+                inverse[count] = -1.0 / row_weight[row]
+                count += 1
+                continue
+            for c in range(first, last):
+                share = -weight[c] / row_weight[row]
+                for d in range(first, last):
+                    block[cell[c], cell[d]] += share * weight[d]
         for c in range(cells):
-            along[:] = 0.0
-            for profile in range(profiles):
-                alive_slots = min(reach, lifetime[profile])
-                for k in range(servers):
-                    entry = block[c, profile * servers + k]
-                    if entry != 0.0:
-                        for a in range(alive_slots):
-                            along[k, a] += entry * survival[profile, a]
-            for a in range(reach):
-                for k in range(servers):
-                    spread[c, a * servers + k] = along[k, a]
-        for a in range(reach):
+            for j in range(count):
+                scaled[j] = dense[j, c] * inverse[j]
+            _add_rows(dense, every, scaled, count, 0, cells, block[c])
+        # spread[c, a * K + k'] = sum_l' block[c, (l', k')] alive[a, l'], first with a innermost.
+        reach = min(longest, slots - t)
+        for c in range(cells):
             for k in range(servers):
-                start = a * servers + k
-                column = band[t * servers + start]
-                length = reach * servers - start
-                profile = 0
-                # Four profiles at a time: the target is loaded and stored once for four products.
-                while profile + 4 <= profiles:
-                    s0, s1 = survival[profile, a], survival[profile + 1, a]
-                    s2, s3 = survival[profile + 2, a], survival[profile + 3, a]
-                    at = profile * servers + k
-                    profile += 4
-                    if s0 == 0.0 and s1 == 0.0 and s2 == 0.0 and s3 == 0.0:
-                        continue
-                    u0, u1 = spread[at], spread[at + servers]
-                    u2, u3 = spread[at + 2 * servers], spread[at + 3 * servers]
-                    for m in range(length):
-                        at_m = start + m
-                        column[m] += (s0 * u0[at_m] + s1 * u1[at_m]) + (
-                            s2 * u2[at_m] + s3 * u3[at_m]
-                        )
-                while profile < profiles:
-                    alive = survival[profile, a]
-                    source = spread[profile * servers + k]
-                    profile += 1
-                    if alive == 0.0:
-                        continue
-                    for m in range(length):
-                        column[m] += alive * source[start + m]
+                for i in range(profiles):
+                    scaled[i] = block[c, place[i] + k]
+                along[:] = 0.0
+                _add_rows(fading, every, scaled, profiles, 0, reach, along)
+                for a in range(reach):
+                    spread[c, a * servers + k] = along[a]
+        for k in range(servers):  # the rows of one server stay in the fastest memory
+            for a in range(reach):
+                at = a * servers + k
+                _add_rows(
+                    spread[k:], place, alive[a], lifetime[a], at, reach * servers,
+                    band[t * servers + at],
+                )  # fmt: skip
+
+
+@compiled(writes="band")
+def eliminate(
+    starts: Ints, chosen: Ints, row: Ints, coupling: Floats, own: Floats, band: Floats
+) -> None:
+    """Take chosen rows out of the normal matrix, each of which couples a few of its rows."""
+    for i in chosen:
+        for a in range(starts[i], starts[i + 1]):
+            scaled = coupling[a] / own[i]
+            for b in range(a, starts[i + 1]):
+                band[row[a], row[b] - row[a]] -= scaled * coupling[b]
+
+
+@compiled(writes="values", fastmath=FAST)
+def sweep(factor: Floats, first: Ints, values: Floats) -> None:
+    """Solve with a lower band factor for all columns of `values`, the first sweep of a solve.
+
+    Column j is 0 before row ``first[j]``, and these numbers rise. Eight columns of the factor are
+    applied together.
+    """
+    rows, width = factor.shape
+    scaled, source = np.empty(8, dtype=np.float64), np.empty(8, dtype=np.int64)
+    active = 0
+    for begin in range(0, rows, 8):
+        count = min(8, rows - begin)
+        while active < first.size and first[active] < begin + count:
+            active += 1
+        if active == 0:
+            continue
+        for j in range(count):
+            source[j] = begin + j
+        for i in range(begin, min(begin + count + width - 1, rows)):
+            before = min(count, i - begin)
+            for j in range(before):
+                away = i - begin - j
+                scaled[j] = -factor[begin + j, away] if away < width else 0.0
+            _add_rows(values, source, scaled, before, 0, active, values[i])
+            if i < begin + count:
+                values[i] /= factor[i, 0]

@@ -18,6 +18,7 @@ from edgeopt.models.rescue.columns import (
     find_columns,
     merge_columns,
 )
+from edgeopt.models.rescue.newton import BandNewton
 from edgeopt.models.rescue.relaxation import DENSE_COLUMNS, P1Relaxation
 from edgeopt.solvers import TIGHT
 from edgeopt.solvers.columns import InteriorMaster, Priced, Restricted
@@ -170,6 +171,8 @@ BACK = 20.0
 
 class StructuredMaster(InteriorMaster[BandForm]):
     """P1-LP on a growing set of columns; every solve goes on from the last point."""
+
+    newton = BandNewton
 
     def __init__(self, problem: P1Relaxation, columns: ColumnSet, *, correctors: int) -> None:
         self.problem, self.columns = problem, columns

@@ -192,6 +192,14 @@ def test_equals_the_plain_loop_on_a_generated_instance(arrivals, beyond):
         assert_equal(loop, kernel)
 
 
+def test_equals_the_plain_loop_where_states_decide():
+    """Windows overlap and leave little room, so that a wrong state shows in what is accepted."""
+    for seed in range(draws(25)):
+        instance = drawn(seed, horizon=10)
+        for policy in policies(instance, any_plan(instance)):
+            assert_equal(*both(RescueEnvironment(instance), policy, seed=seed, runs=12))
+
+
 def test_blocks_of_slots_change_nothing(monkeypatch):
     from edgeopt.online.rescue import tables
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -56,6 +56,10 @@ class StandardForm(Protocol):
 
     def prices(self, multipliers: Floats) -> Floats:
         """Return the price of every column under row multipliers: the transpose of `rows`."""
+
+
+class FactorisedForm(StandardForm, Protocol):
+    """A form that solves its own normal equations; others bring a `Newton` that does."""
 
     def factorise(self, weight: Floats) -> None:
         """Prepare `solve` for positive column weights, shape [n]."""
@@ -223,8 +227,8 @@ class InteriorPoint:
             before = newton.longest
             if min(before) > 0.95:
                 break
-            trial = (min(1.0, 1.3 * length + 0.1) for length in before)
-            newton.direct(Aim(0.0, 0.0, *trial, BOX_LOW * goal, BOX_HIGH * goal))
+            primal, dual = (min(1.0, 1.3 * length + 0.1) for length in before)
+            newton.direct(Aim(0.0, 0.0, primal, dual, BOX_LOW * goal, BOX_HIGH * goal))
             if all(a < b + WORTHWHILE for a, b in zip(newton.longest, before, strict=True)):
                 newton.take_back()
                 break
@@ -261,7 +265,7 @@ class Newton(Generic[FormT]):
 
     def prepare(self, point: Point) -> None:
         """Go to a point: residuals, factorised normal equations, products to be brought to 0."""
-        form = self.form
+        form = cast("FactorisedForm", self.form)
         self.point = point
         self.missing = form.right - form.rows(point.primal)
         self.residual = form.cost - form.prices(point.multipliers) - point.slack
@@ -271,7 +275,7 @@ class Newton(Generic[FormT]):
     def direct(self, aim: Aim) -> None:
         """Compute the next direction."""
         self.before, self.now = self.now, self.before
-        form, point, before = self.form, self.point, self.before
+        form, point, before = cast("FactorisedForm", self.form), self.point, self.before
         shift = np.empty_like(self.target)
         begin_direction(
             point.primal, point.slack, self.residual, before.primal, before.slack, aim,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.band_form import BandForm
 from edgeopt.solvers.interior_point import (
     FAST,

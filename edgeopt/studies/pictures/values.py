@@ -158,8 +158,8 @@ def _lines(case: Case) -> list[tuple[float, str, dict[str, Any]]]:
         label = f"guarantee of {against}:\n{'; '.join(names)}"
         look = {"color": "#d55e00", "linestyle": _STYLES[0], "linewidth": 1.8}
         if reference_bound > 0:
-            place = scale * ratio * case.benchmarks[of].bound / reference_bound
-            lines.append((place, label, look))
+            at = scale * ratio * case.benchmarks[of].bound / reference_bound
+            lines.append((at, label, look))
     return lines
 
 

@@ -70,7 +70,7 @@ def _safety_draw(case: Case) -> Figure:
             )
     axes.plot([], [], "-o", color=MUTED, alpha=0.6, markersize=4, label="other methods")
     if case.benchmark.bound > 0:
-        line = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+        line: dict[str, Any] = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
         axes.axhline(case.benchmark.bound, label=f"{case.label}, for safe policies", **line)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=-2)

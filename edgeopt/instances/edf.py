@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "FEASIBLE",
-    "ROUNDING",
-    "VIOLATED",
     "IntervalLoad",
     "demand_criterion",
     "edf_feasible",

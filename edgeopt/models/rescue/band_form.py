@@ -138,7 +138,7 @@ class _Normal:
     def _factorised(
         self, weight: Floats, row_weight: Floats, diagonal: Floats, lift: float
     ) -> bool:
-        """Assemble the band and factorise it in its place, the diagonal lifted; tell whether it worked."""
+        """Assemble the band and factorise it in its place, its diagonal lifted, if that works."""
         band, res = self._band, self._reserved
         band[:] = 0.0
         kernels.assemble_band(
@@ -157,9 +157,8 @@ class _Normal:
         res, inside, border = self._reserved, self._inside, self._border
         share = np.zeros(res.tasks)
         share[inside] = reserved[inside] / self._own[inside]
-        occupancy -= np.bincount(
-            res.row, self._coupling * share[res.task], minlength=occupancy.size
-        )
+        coupled = self._coupling * share[res.task]
+        occupancy -= np.bincount(res.row, coupled, minlength=occupancy.size)
         step = self._substitute(occupancy, 0)
         if border.size:
             share[border], _ = lapack.dpotrs(

@@ -17,11 +17,10 @@ from edgeopt.online.idn.policies.infida import Infida
 from edgeopt.online.idn.policies.infida_parts import (
     Gaussian,
     Guarantee,
-    InfidaState,
     MessageLoss,
     Stretching,
 )
-from edgeopt.online.idn.policies.olag import Olag, OlagState
+from edgeopt.online.idn.policies.olag import Olag
 from edgeopt.online.idn.rates import (
     NodeConstants,
     PublishedConstants,
@@ -30,22 +29,19 @@ from edgeopt.online.idn.rates import (
     published_rate,
     theory_rates,
 )
-from edgeopt.online.idn.serving import ORDERS, Served, serve
+from edgeopt.online.idn.serving import Served, serve
 
 __all__ = [
-    "ORDERS",
     "FixedPlacement",
     "Gaussian",
     "Guarantee",
     "IdnEnvironment",
     "IdnTrajectory",
     "Infida",
-    "InfidaState",
     "MessageLoss",
     "NodeConstants",
     "OfflineInfida",
     "Olag",
-    "OlagState",
     "Outcome",
     "PublishedConstants",
     "Served",

@@ -24,7 +24,7 @@ METHODS = ("auto", "direct", "structured")
 def solve(instance: IdnInstance, **options: Any) -> Benchmark:
     """Bound the gain per request of every static placement, ms."""
     from edgeopt.models.idn import Demand
-    from edgeopt.models.idn.cooperative import solve_cooperative
+    from edgeopt.models.idn.cooperative.solve import solve_cooperative
 
     demand = Demand.of(instance, normalised=True)
     return Benchmark.certified(solve_cooperative(instance, demand, **options))

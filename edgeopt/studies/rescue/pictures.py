@@ -53,10 +53,10 @@ def _safety_draw(case: Case) -> Figure:
     figure = blank(height=3.4)
     axes = figure.subplots()
     groups: dict[str, list[Any]] = {}
-    for row in case.table[case.table["kind"] == "causal"].to_dict("records"):
-        groups.setdefault(case.entries[row["policy"]].group, []).append(row)
+    for each in case.table[case.table["kind"] == "causal"].to_dict("records"):
+        groups.setdefault(case.entries[each["policy"]].group, []).append(each)
     for own in groups.values():
-        points = sorted((_failing(case, row), row["value"]) for row in own)
+        points = sorted((_failing(case, one), one["value"]) for one in own)
         axes.plot(*zip(*points, strict=True), "-o", color=MUTED, alpha=0.6, markersize=4)
     for row, shade in ((case.best(), _RESERVED), (case.best(kept=True), _ARRIVAL)):
         if row is not None:

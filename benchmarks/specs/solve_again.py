@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,7 +120,6 @@ def _benchmark(
         unit="solves",
         tolerance=1e-3 if solver == "osqp" else 1e-5,
         processor=True,
-        ladder=Ladder.over("count", (50, 100, 200), times=5),
     )
 
 

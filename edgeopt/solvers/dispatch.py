@@ -149,7 +149,8 @@ def gone_on(run: BackendSolve, problem: Any, request: Request) -> Solution | Non
     None if it is not, and has to be asked for more accuracy.
     """
     name = request.solver.rpartition(":")[2].upper()
-    if not request.warm or request.tolerance is not None or name not in FIRST_ORDER:
+    kept = request.warm and name in getattr(problem, "_solver_cache", ())
+    if not kept or request.tolerance is not None or name not in FIRST_ORDER:
         return None
     found = run(problem, replace(request, tolerance=FIRST_TRY))
     certified = found.certify(gap=request.gap, absolute_gap=request.absolute_gap)

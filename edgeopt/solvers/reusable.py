@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +114,9 @@ class Reusable:
         self._configure()
         self._building = time.perf_counter() - start
         self._solved = False
+
+    # Documented is what `__init__` takes, not that `__new__` takes anything.
+    __signature__ = Signature(list(signature(__init__).parameters.values())[1:])
 
     @property
     def program(self) -> LinearProgram:

@@ -72,10 +72,8 @@ class ReusableConvex(_OfModel):
 
     def solve(self, *, raises: bool = True, warm: bool = True) -> Solution:
         """Solve the problem at the values that its parameters have."""
-        request = replace(self._request, warm=warm)
-        if not self._solved:
-            # What others have left of this problem is no state of ours.
-            self._problem._solver_cache.clear()
+        # What others have left of this problem is no state of ours.
+        request = replace(self._request, warm=warm and self._solved)
         proven = gone_on(self._run, self._problem, request)
         self._solved = True
         if proven is not None:

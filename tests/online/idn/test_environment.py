@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.online import simulate
-from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, serve
+from edgeopt.online.idn import IdnEnvironment, Infida, serve
+from edgeopt.online.idn.serving import ORDERS
 from tests.draws import draws
 from tests.strategies import idn_instances
 

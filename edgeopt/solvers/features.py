@@ -41,8 +41,10 @@ def features(solver: str | Backend) -> dict[str, str]:
         if kind_of(case.program) in backend.routes
     }
     pairs = list(solved.values())
-    whole = [pair for pair in pairs if pair[0].program.is_mixed_integer]
-    plain = [pair for pair in pairs if not pair[0].program.is_mixed_integer]
+    kinds: dict[Kind, list[tuple[Case, Solution]]] = {}
+    for pair in pairs:
+        kinds.setdefault(kind_of(pair[0].program), []).append(pair)
+    plain, whole = kinds.get(Kind.LINEAR, []), kinds.get(Kind.MIXED_INTEGER, [])
     return {
         "linear": _told(_wrong(plain)),
         "integer": _told(_wrong(whole)),
@@ -51,6 +53,10 @@ def features(solver: str | Backend) -> dict[str, str]:
         "says unbounded": _ending(solved.get("unbounded")),
         "point at a time limit": _searched(backend, _at_time_limit, time_limit=_SECONDS),
         "stops at a gap": _searched(backend, _at_gap, time_limit=_ENOUGH, gap=_WIDE),
+        "starts (linear)": _started(backend, Kind.LINEAR),
+        "starts (integer)": _started(backend, Kind.MIXED_INTEGER),
+        "quadratic": _told(_wrong(kinds.get(Kind.QUADRATIC, []))),
+        "solves again (CVXPY)": _warmed(backend),
         "quadratic (CVXPY)": _modelled(backend, Kind.CVXPY, _quadratic),
         "cone (CVXPY)": _modelled(backend, Kind.CVXPY, _cone),
         "linear (Pyomo)": _modelled(backend, Kind.PYOMO, _pyomo),
@@ -137,6 +143,32 @@ def _modelled(backend: Backend, kind: Kind, make: Callable[[], tuple[Any, float]
         return f"{solution.quality.value}, not proven"
     off = abs(solution.objective - optimum)
     return PASSED if off <= _CLOSE * abs(optimum) else f"found {solution.objective:g}"
+
+
+def _started(backend: Backend, kind: Kind) -> str:
+    """Start the knapsack with capacity 6 from its second-best packing."""
+    if kind not in backend.starts:
+        return NOT_OFFERED
+    whole = np.full(3, kind is Kind.MIXED_INTEGER)
+    program = LinearProgram(
+        [9.0, 5.0, 6.0], [[4.0, 3.0, 2.0]], -np.inf, 6.0, 0.0, 1.0, whole, sense="max"
+    )
+    solution = solve(program, backend, start=[0.0, 1.0, 1.0], raises=False)
+    if solution.path not in ("start", "repaired start"):
+        return f"ended: {solution.path}"
+    return PASSED if abs(solution.objective - 15.0) <= _CLOSE * 15.0 else "another optimum"
+
+
+def _warmed(backend: Backend) -> str:
+    """Solve a quadratic program twice, the second time from what the first has left."""
+    if Kind.CVXPY not in backend.warm:
+        return NOT_OFFERED
+    problem, optimum = _quadratic()
+    for _ in range(2):
+        solution = solve(problem, backend, warm=True, raises=False)
+    if solution.path not in ("warm", "in place"):
+        return f"ended: {solution.path}"
+    return PASSED if abs(solution.objective - optimum) <= _CLOSE * optimum else "another optimum"
 
 
 def _quadratic() -> tuple[Any, float]:

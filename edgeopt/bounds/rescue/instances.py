@@ -223,6 +223,24 @@ def early_commitment(epsilon: float = 0.001) -> RescueInstance:
     )
 
 
+def commitments(epsilon: float = 0.001) -> RescueInstance:
+    """Leave three of eight slots to runs of one slot, a run of two that is rich, and a rare one.
+
+    As `early_commitment`, with one more step: the run of two slots is safe after at most one other,
+    the rare one of three after none. Every safe policy earns at most 2, hindsight
+    37/8 - 21/8 epsilon.
+    """
+    profit = np.zeros((8, 1, 1, 3, 1))
+    profit[:4, 0, 0, 0, 0] = 0.5, 1.0, 0.5, 1.0
+    profit[4, 0, 0, 1, 0], profit[5, 0, 0, 2, 0] = 2.0, 2.0 / epsilon
+    return one_server(
+        arrival=[[1], [1], [1], [0.5], [0.5], [epsilon], [0], [0]],
+        profit=profit,
+        duration=np.eye(3),
+        reserved=(0, 7, 5.0),
+    )
+
+
 def one_server(
     *,
     arrival: Sequence[Sequence[float]] | NDArray[np.float64],

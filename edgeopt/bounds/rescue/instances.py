@@ -203,6 +203,44 @@ def tempting_runs(slots: int = 8, delta: float = 0.001, epsilon: float = 0.05) -
     )
 
 
+def early_commitment(epsilon: float = 0.001) -> RescueInstance:
+    """Offer two safe runs, perhaps a better third, and then a rare one that needs all of the slack.
+
+    The reserved task leaves two of five slots. Two certain tasks earn 1 each; a third arrives with
+    probability 1/2 and earns 2; all run one slot. The last runs two slots, arrives with probability
+    `epsilon` and earns 2 / epsilon, but is safe only after no other run. Whoever starts one of the
+    others forgoes 2 of expected profit; then one of the certain tasks is as good as the chance of
+    the third. So every safe policy earns at most 2. Hindsight knows whether the last will come and
+    else takes the best two of the others: 9/2 - 5/2 epsilon.
+    """
+    profit = np.zeros((5, 1, 1, 2, 1))
+    profit[:3, 0, 0, 0, 0], profit[3, 0, 0, 1, 0] = (1.0, 1.0, 2.0), 2.0 / epsilon
+    return one_server(
+        arrival=[[1], [1], [0.5], [epsilon], [0]],
+        profit=profit,
+        duration=np.eye(2),
+        reserved=(0, 4, 3.0),
+    )
+
+
+def commitments(epsilon: float = 0.001) -> RescueInstance:
+    """Leave three of eight slots to runs of one slot, a run of two that is rich, and a rare one.
+
+    As `early_commitment`, with one more step: the run of two slots is safe after at most one other,
+    the rare one of three after none. Every safe policy earns at most 2, hindsight
+    37/8 - 21/8 epsilon.
+    """
+    profit = np.zeros((8, 1, 1, 3, 1))
+    profit[:4, 0, 0, 0, 0] = 0.5, 1.0, 0.5, 1.0
+    profit[4, 0, 0, 1, 0], profit[5, 0, 0, 2, 0] = 2.0, 2.0 / epsilon
+    return one_server(
+        arrival=[[1], [1], [1], [0.5], [0.5], [epsilon], [0], [0]],
+        profit=profit,
+        duration=np.eye(3),
+        reserved=(0, 7, 5.0),
+    )
+
+
 def one_server(
     *,
     arrival: Sequence[Sequence[float]] | NDArray[np.float64],

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from edgeopt.models.rescue import P1Solution, SafeBound
 
 HALF = 0.5
-"""Share of a slack that a run may block in the plan that earns a quarter."""
+"""Share of a slack that a run may block in the plan that earns a quarter; and a share to earn."""
 
 QUARTER = 0.25
 
@@ -138,9 +138,9 @@ def _quarter(view: Evaluation) -> Measurement:
     return Measurement(share, QUARTER * plan.objective / plan.bound, proof)
 
 
-def _of_hindsight(view: Evaluation, earned: float) -> Measurement:
+def _of_hindsight(view: Evaluation, earned: float, share: float = QUARTER) -> Measurement:
     optimum = safe_hindsight(view)
-    return Measurement(earned / optimum, QUARTER, {"earned": earned, "safe_hindsight": optimum})
+    return Measurement(earned / optimum, share, {"earned": earned, "safe_hindsight": optimum})
 
 
 def _routed_of_hindsight(view: Evaluation) -> Measurement:
@@ -153,12 +153,12 @@ def _improved_of_hindsight(view: Evaluation) -> Measurement:
     return _of_hindsight(view, max(float(_routed(view).sum()), _improved(view)))
 
 
-def _best_of_hindsight(view: Evaluation) -> Measurement:
+def _best_of_hindsight(view: Evaluation, share: float = QUARTER) -> Measurement:
     require_enumerable(view.instance)
     bound = _bound(view)
     # On one server the bound is the optimum, in a fraction of the time that enumeration takes.
     best = bound.value if view.instance.servers == 1 and bound.exact else _best(view)
-    return _of_hindsight(view, best)
+    return _of_hindsight(view, best, share)
 
 
 def _share_of_plan(view: Evaluation) -> Measurement:
@@ -171,7 +171,8 @@ def _share_of_plan(view: Evaluation) -> Measurement:
 
 _RISKY = one(named.risky_runs, 8, 0.01)
 _TEMPTING = one(named.tempting_runs, 8, 0.001, 0.05)
-_EVERY = {**TIGHT, **RESERVED, **INDEPENDENT, **_RISKY, **_TEMPTING}
+_EARLY = {**one(named.early_commitment, 0.001), **one(named.commitments, 0.001)}
+_EVERY = {**TIGHT, **RESERVED, **INDEPENDENT, **_RISKY, **_TEMPTING, **_EARLY}
 _PAIRS: dict[str, Any] = each(small, range(10, 22))
 
 CLAIMS = (
@@ -289,6 +290,17 @@ CLAIMS = (
         Relation.AT_LEAST,
         _RISKY,
         corrected_by=("rescue.safe.quarter", "rescue.safe.guarantee"),
+    ),
+    claim(
+        "safe.half",
+        "The best safe online policy earns at least half of safe hindsight, as without reserved "
+        r"tasks. Known instances leave it $4/9$ and $16/37$.",
+        "Theorem 1, for the best safe online policy",
+        lambda view: _best_of_hindsight(view, HALF),
+        Relation.AT_LEAST,
+        _EARLY,
+        counterexample="early_commitment(0.001)",
+        corrected_by=("rescue.theorem1", "rescue.safe.quarter.hindsight"),
     ),
     claim(
         "safe.open",

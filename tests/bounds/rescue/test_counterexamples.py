@@ -44,6 +44,9 @@ REFUTED = [
     ("beyond.published", named.outlasting_run(), 1, 0),
     ("safe.constant", named.risky_runs(8, 0.01), 1.07 / 8, 0.25),
     ("safe.constant", named.risky_runs(20, 0.001), 1.019 / 20, 0.25),
+    ("safe.half", named.early_commitment(0.001), 2 / 4.4975, HALF),
+    ("safe.half", named.early_commitment(0.1), 2 / 4.25, HALF),
+    ("safe.half", named.commitments(0.01), 2 / 4.59875, HALF),
     ("safe.quarter.large_runs", named.tempting_runs(8, 0.001, 0.05), 1 / 7.6, 0.25),
     ("safe.quarter.large_runs", named.tempting_runs(6, 0.001, 0.1), 1 / 5.4, 0.25),
 ]
@@ -171,6 +174,19 @@ def test_tempting_runs_have_all_their_values():
         assert online_optimum(instance, reserved="pathwise") == pytest.approx(safe)
         [half] = check("rescue.safe.quarter", instance)
         assert half.measured == pytest.approx(1)
+
+
+def test_commitments_have_all_their_values():
+    for epsilon in (0.1, 1e-3):
+        for build, known in (
+            (named.early_commitment, 4.5 - 2.5 * epsilon),
+            (named.commitments, 37 / 8 - 21 / 8 * epsilon),
+        ):
+            instance = build(epsilon)
+            assert online_optimum(instance, reserved="pathwise") == pytest.approx(2)
+            assert offline_optimum(instance, reserved="pathwise") == pytest.approx(known)
+            [ignored] = check("rescue.theorem1", instance)
+            assert ignored.verdict == "holds"
 
 
 def test_devices_before_in_a_slot_count_against_the_guarantee():

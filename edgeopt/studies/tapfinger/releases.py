@@ -200,7 +200,8 @@ TRAINING: Final = Release(
     path=Path(__file__).with_name("training.csv"),
     command="make learners NAMES=tapfinger-training",
     make=points,
-    code=("edgeopt.online.tapfinger.learning.mappo",),
+    code=("edgeopt.online.tapfinger.learning.training", __name__),
+    alone=(__name__,),
 )
 """The curves; the networks that come with the package are those of seed 0."""
 

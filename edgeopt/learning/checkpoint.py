@@ -12,7 +12,7 @@ import numpy as np
 import edgeopt
 from edgeopt.errors import InputError
 from edgeopt.learning.tensors import content_hash, read_arrays, write_arrays
-from edgeopt.options import check_fields
+from edgeopt.options import check_fields, check_whole
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +57,9 @@ class Checkpoint:
         Fingerprints of the training instances.
     updates, planned
         Updates done, and those that the schedule was made for; fewer were done if it was stopped.
+    kept
+        Updates after which the weights are those here: those of the best evaluation. None in files
+        of earlier versions, which do not say.
     curve
         Rows of the evaluations: the number of updates, and figures.
     versions
@@ -90,11 +93,13 @@ class Checkpoint:
     instances: Sequence[str] = ()
     updates: int = 0
     planned: int = 0
+    kept: int | None = None
     curve: Sequence[Mapping[str, float | None]] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_whole("Checkpoint.kept", self.kept, 0, none=True)
         for name, array in self.weights.items():
             if not np.isfinite(array).all():
                 place = np.argwhere(~np.isfinite(array))[0]
@@ -148,6 +153,8 @@ class Checkpoint:
     def _record(self) -> dict[str, Any]:
         record = {one.name: getattr(self, one.name) for one in fields(self)}
         del record["weights"]
+        if self.kept is None:
+            del record["kept"]
         return record | {
             "format": FORMAT,
             "shapes": {name: list(array.shape) for name, array in sorted(self.weights.items())},

@@ -87,6 +87,11 @@ class Training:
     path: Path
 
     @property
+    def best(self) -> Row:
+        """The evaluation that the weights are of."""
+        return next(row for row in self.rows if row["updates"] == self.checkpoint.kept)
+
+    @property
     def seconds(self) -> float:
         """Processor time of updates and evaluations, s."""
         return float(self.rows[-1]["seconds"] or 0.0) if self.rows else 0.0
@@ -183,7 +188,8 @@ def train(
     curve = [{name: row[name] for name in row if name != "seconds"} for row in progress.rows]
     checkpoint = Checkpoint(
         weights=progress.weights, system=learner.system, learner=learner.learner,
-        updates=progress.done, planned=updates, curve=curve, **learner.about(),
+        updates=progress.done, planned=updates, kept=_kept(progress, learner.figure), curve=curve,
+        **learner.about(),
     )  # fmt: skip
     path = checkpoint.save(folder / POLICY)
     return Training(checkpoint, progress.rows, learner.figure, path)
@@ -202,6 +208,12 @@ def _evaluate(learner: Learner, progress: _Progress, report: Callable[[Row], Non
         progress.best, progress.weights = value, learner.weights()
     if report is not None:
         report(row)
+
+
+def _kept(progress: _Progress, figure: str) -> int:
+    """Return the updates before the best evaluation, 0 if none has a finite figure."""
+    best = (row for row in progress.rows if row[figure] == progress.best is not None)
+    return int(next(best, progress.rows[0])["updates"] or 0)
 
 
 def _keep(learner: Learner, progress: _Progress, path: Path, plan: Mapping[str, Any]) -> None:

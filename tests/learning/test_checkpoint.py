@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from edgeopt.errors import EdgeOptError, InputError
+from edgeopt.errors import EdgeOptError, InputError, OptionError
 from edgeopt.learning import Checkpoint
 from edgeopt.learning.tensors import flattened, nested, read_arrays, write_arrays
 
@@ -29,6 +29,7 @@ def _checkpoint(seed: int = 0) -> Checkpoint:
         instances=("0" * 64,),
         updates=20,
         planned=40,
+        kept=0,
         curve=[{"updates": 0, "reward": -1.5}, {"updates": 20, "reward": None}],
     )
 
@@ -44,6 +45,12 @@ def test_a_saved_checkpoint_is_read_again_whole(tmp_path):
     assert read.seeds == {"training": [0, 1, 2], "validation": [7]}
     assert read.curve == [{"updates": 0, "reward": -1.5}, {"updates": 20, "reward": None}]
     assert read.stopped
+    assert read.kept == 0
+    silent = replace(read, kept=None)
+    assert "kept" not in read_arrays(silent.save(tmp_path / "silent"), "a test")[1]
+    assert Checkpoint.load(tmp_path / "silent").kept is None
+    with pytest.raises(OptionError, match="kept = -1: must be at least 0"):
+        replace(read, kept=-1)
     assert read.versions["numpy"] == np.__version__
     assert repr(read) == "Checkpoint(oinc insertion, 422 weights, 20 of 40 updates)"
     assert read.fingerprint() == made.fingerprint()

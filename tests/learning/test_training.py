@@ -26,6 +26,8 @@ def test_a_bandit_of_two_states_is_solved(tmp_path):
     read = Checkpoint.load(found.path, system="toy", learner="bandit")
     assert "seconds" not in read.curve[0]
     assert read.updates == read.planned == 200
+    rewards = [row["reward"] for row in read.curve]
+    assert read.kept == read.curve[rewards.index(max(rewards))]["updates"]
     assert read.versions["torch"] == torch.__version__
 
 
@@ -46,6 +48,8 @@ def test_the_best_weights_are_kept(tmp_path):
 
     before = Falling(0).weights()
     found = train(Falling(0), tmp_path, updates=20, every=10)
+    assert found.checkpoint.kept == 0
+    assert found.best == found.rows[0]
     for name, array in before.items():
         np.testing.assert_array_equal(found.checkpoint.weights[name], array)
 

@@ -10,6 +10,10 @@ from edgeopt.studies import find_system
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
+from edgeopt.online.edr.learning.macro import RoundsLearner  # noqa: E402
+from edgeopt.online.oinc.learning import insertion_learner  # noqa: E402
+from edgeopt.online.oinc.learning.sac import SacLearner  # noqa: E402
+
 SHORT = [("oinc", "insertion"), ("oinc", "sac-d"), ("edr", "macro")]
 """Others take longer to begin; tests of their own train them."""
 
@@ -22,6 +26,15 @@ def test_learners_have_names_of_their_own():
     assert firsts == ["imitation", "insertion", "macro"]
 
 
+@pytest.fixture
+def few_slots(monkeypatch):
+    monkeypatch.setattr(insertion_learner, "TRAINING", range(1000, 1002))
+    monkeypatch.setattr(insertion_learner, "VALIDATION", range(3000, 3001))
+    monkeypatch.setitem(SacLearner.__init__.__kwdefaults__, "held_out", 20)
+    monkeypatch.setitem(RoundsLearner.__init__.__kwdefaults__, "validation", (900,))
+
+
+@pytest.mark.usefixtures("few_slots")
 @pytest.mark.parametrize(("system", "learner"), SHORT)
 def test_a_learner_trains_from_the_command_line(tmp_path, capsys, system, learner):
     out = tmp_path / "out"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -31,15 +33,44 @@ def test_a_training_writes_weights_curve_and_page(tmp_path):
     assert curve["figure_low"].iloc[-1] == pytest.approx(min(last))
     assert curve["figure_high"].iloc[-1] == pytest.approx(max(last))
     assert curve["figure"].iloc[-1] > curve["figure"].iloc[0] + 0.1
+    assert "2 seeds" in found.sentence()
+    best = [max(one.rows, key=lambda row: row["reward"]) for one in found.by_seed.values()]
+    assert [one.checkpoint.kept for one in found.by_seed.values()] == [
+        row["updates"] for row in best
+    ]
+    assert f"mean reward {np.mean([row['reward'] for row in best]):.4g}" in found.sentence()
     page = (tmp_path / "out" / "index.html").read_text()
     assert found.sentence() in page
     assert "Level one half 0.75" in found.sentence()
-    assert "2 seeds" in found.sentence()
     for seed in (3, 4):
         read = Checkpoint.load(tmp_path / "out" / f"seed-{seed}" / "policy.safetensors")
         assert read.seeds["training"] == [seed]
     document = json.loads((tmp_path / "out" / "training.json").read_text())
     assert document["seeds"]["3"]["updates"] == 40
+    assert document["seeds"]["3"]["kept"] == best[0]["updates"]
+
+
+def test_the_sentence_is_about_the_weights_that_are_kept(tmp_path):
+    class Falling(LevelLearner):
+        """One whose figure gets worse."""
+
+        def evaluate(self):
+            return {"reward": 0.5 - 0.01 * len(self.seen)}
+
+        def update(self):
+            self.seen.append(0)
+
+        seen: ClassVar[list[int]] = []
+
+    entry = LearnerEntry("falling", "Falling level", Falling, 20, 10, "Mean reward")
+    record = replace(SYSTEM, learners=(entry,))
+    found = trained(record, seeds=(1,), out=tmp_path / "out")
+    assert [row["reward"] for row in found.by_seed[1].rows] == [0.5, 0.4, 0.3]
+    assert "those after 0, on the validation seeds, which chose them: mean reward 0.5" in (
+        found.sentence()
+    )
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<td>20</td><td>20</td><td>0</td>" in page
 
 
 def test_a_training_that_stopped_says_so(tmp_path):
@@ -95,7 +126,7 @@ def test_the_command_trains(tmp_path, capsys):
     command = ["train", "stopping", "--seeds", "1,2", "--updates", "20", "--out", out]
     assert run(command) == 0
     printed = capsys.readouterr()
-    assert "Learned level has on the validation seeds: mean reward" in printed.out
+    assert "Learned level has with the weights that are kept, those after" in printed.out
     assert f"page: {out}/index.html" in printed.out
     assert printed.err == ""
     assert run([*command, "--preset", "small"]) == 2

@@ -4,7 +4,8 @@ It needs the extra ``rl``: policies and figures only read the table.
 
 The pictures are the 1,797 handwritten digits of 8 x 8 pixels that scikit-learn carries, as MNIST
 and CIFAR-10 cannot be bundled. LeNet-5 gets them enlarged to the sizes of those two data sets, so
-that it has the weights of the instances' tasks; the small network gets them as they are.
+that it has the weights of the instances' tasks; the small network gets them as they are. Where a
+user has MNIST or CIFAR-10, networks learn from these (see `edgeopt.studies.edr.data`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import MissingDependencyError
+from edgeopt.studies.edr import data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,7 @@ class Kind(NamedTuple):
     net: str
     side: int
     colours: int
+    data: str = "digits"
 
 
 KINDS: Final = (
@@ -50,6 +53,21 @@ KINDS: Final = (
     Kind("CNN, 8 x 8 coloured digits", "cnn", 8, 3),
 )
 """In the order of the tasks' models."""
+
+CHUNK: Final = 2000
+"""Pictures whose loss is measured at once."""
+
+
+def kinds() -> tuple[Kind, ...]:
+    """Return the networks with the data sets that are there; without any, `KINDS`."""
+    sets = {1: ("MNIST", 28), 3: ("CIFAR-10", 32)}
+    return tuple(
+        Kind(f"{kind.name.partition(',')[0]}, {name}", kind.net, side, kind.colours, name)
+        if data.found(name)
+        else kind
+        for kind in KINDS
+        for name, side in [sets[kind.colours]]
+    )
 
 
 def network(kind: Kind) -> nn.Sequential:
@@ -72,6 +90,10 @@ def network(kind: Kind) -> nn.Sequential:
 
 def pictures(kind: Kind, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return pictures, shape [n, colours, side, side], and the digits that they show."""
+    paths = None if kind.data == "digits" else data.found(kind.data)
+    if paths is not None:
+        shown = data.mnist(*paths) if kind.data == "MNIST" else data.cifar(paths)
+        return torch.from_numpy(shown.pictures), torch.from_numpy(shown.label)
     from sklearn.datasets import load_digits
 
     found = load_digits()
@@ -104,8 +126,7 @@ def losses(kind: Kind, seed: int, rounds: int = ROUNDS) -> list[float]:
     found = []
     for done in range(rounds + 1):
         if done in SHOWN:
-            with torch.no_grad():
-                found.append(float(nn.functional.cross_entropy(model(seen), shown)))
+            found.append(_loss(model, seen, shown))
         mean = [torch.zeros_like(part) for part in common]
         for mine in held:
             _set(weights, common)
@@ -125,6 +146,14 @@ def losses(kind: Kind, seed: int, rounds: int = ROUNDS) -> list[float]:
     return found
 
 
+def _loss(model: nn.Sequential, seen: Any, shown: Any) -> float:
+    """Return the mean loss over all pictures."""
+    parts = zip(seen.split(CHUNK), shown.split(CHUNK), strict=True)
+    with torch.no_grad():
+        sums = [nn.functional.cross_entropy(model(x), y, reduction="sum").item() for x, y in parts]
+    return sum(sums) / len(seen)
+
+
 def _set(weights: list[Any], values: list[Any]) -> None:
     """Overwrite the weights of a network."""
     with torch.no_grad():
@@ -137,7 +166,7 @@ def table() -> pd.DataFrame:
     import pandas as pd
 
     found = []
-    for kind in KINDS:
+    for kind in kinds():
         columns = np.array([losses(kind, seed) for seed in SEEDS])
         found += [
             (kind.name, done, *(float(f"{value:.5g}") for value in row))

@@ -27,13 +27,15 @@ def _trained(_folder: Path) -> pd.DataFrame:
     return table()
 
 
+_CODE: Final = ("edgeopt.studies.edr.data", "edgeopt.studies.edr.federated")
+
 LOSSES: Final = Release(
     name="edr-losses",
     path=Path(__file__).with_name("losses.csv"),
     command="make learners NAMES=edr-losses",
     make=_trained,
-    code=("edgeopt.studies.edr.federated",),
-    alone=("edgeopt.studies.edr.federated",),
+    code=_CODE,
+    alone=_CODE,
 )
 """The table, and how it is made."""
 

@@ -69,19 +69,23 @@ class Trainings:
         return pd.DataFrame(rows)
 
     def sentence(self) -> str:
-        """Say what was learnt, in terms of the other policies and bounds."""
-        last = self.curve().iloc[-1].to_dict()
-        spread = beside(last, "figure", digits=4)
+        """Say what the weights that are kept reach, in terms of the other policies and bounds."""
+        values = np.array([one.best[one.figure] for one in self.by_seed.values()], dtype=float)
+        kept = mean_columns("figure", values, signed=self.entry.signed)
+        spread = beside(kept, "figure", digits=4)
+        after = sorted({one.checkpoint.kept for one in self.by_seed.values()})
         seconds = max(one.seconds for one in self.by_seed.values())
         seeds = len(self.by_seed)
+        done = max(one.checkpoint.updates for one in self.by_seed.values())
         most, each = (
             ("at most ", f"for each of {seeds} seeds") if seeds > 1 else ("", "from 1 seed")
         )
         heading = uncapitalised(self.entry.heading)
         said = (
-            f"After {plural(int(last['updates']), 'update')} and {most}{duration(seconds)} of "
-            f"processor time {each}, {self.entry.title} has on the validation seeds: {heading} "
-            f"{number(last['figure'], 4)}" + (f" ({spread})" if spread else "")
+            f"After {plural(done, 'update')} and {most}{duration(seconds)} of processor time "
+            f"{each}, {self.entry.title} has with the weights that are kept, those after "
+            f"{listed([str(one) for one in after])}, on the validation seeds, which chose them: "
+            f"{heading} {number(kept['figure'], 4)}" + (f" ({spread})" if spread else "")
         )
         others = [f"{title} {number(value, 4)}" for title, value in self.references.items()]
         stopped = [seed for seed, one in self.by_seed.items() if one.checkpoint.stopped]
@@ -103,7 +107,7 @@ def write(result: Trainings, folder: Folder) -> None:
         "seeds": {
             str(seed): {
                 "updates": one.checkpoint.updates, "planned": one.checkpoint.planned,
-                "seconds": one.seconds, "rows": list(one.rows),
+                "kept": one.checkpoint.kept, "seconds": one.seconds, "rows": list(one.rows),
             }
             for seed, one in result.by_seed.items()
         },

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 HEADING: Final = "Mean flow time (slots)"
 
 _STARTS: Final = ("several", "single")
+_DEVICES: Final = ("cpu", "cuda")
 _PRESETS: Final = (
     "small", "no_han", "no_pointer", "vanilla", "no_self_loops", "no_void_place", "paper",
 )  # fmt: skip
@@ -64,6 +65,7 @@ LEARNERS: Final = (
             "preset": ("small", "no_han", "no_self_loops"),
             "starts": _STARTS,
             "teacher": ("told", "untold"),
+            "device": _DEVICES,
         },
         references=_references,
     ),
@@ -74,7 +76,7 @@ LEARNERS: Final = (
         updates=64,
         every=16,
         heading=HEADING,
-        options={"preset": _PRESETS, "starts": _STARTS},
+        options={"preset": _PRESETS, "starts": _STARTS, "device": _DEVICES},
         references=_references,
     ),
     LearnerEntry(
@@ -84,7 +86,7 @@ LEARNERS: Final = (
         updates=64,
         every=16,
         heading=HEADING,
-        options={"starts": _STARTS, "teacher": ("told", "untold")},
+        options={"starts": _STARTS, "teacher": ("told", "untold"), "device": _DEVICES},
         references=_references,
     ),
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from functools import cache
 from itertools import product
 
@@ -12,10 +16,15 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 
 from edgeopt.learning import train  # noqa: E402
-from edgeopt.online.edr import RlTraining  # noqa: E402
+from edgeopt.learning.training import POLICY, RESUME  # noqa: E402
+from edgeopt.online import simulate  # noqa: E402
+from edgeopt.online.edr import EdrEnvironment, RlTraining, Scenario  # noqa: E402
 from edgeopt.online.edr.learning.macro import RoundsLearner, played  # noqa: E402
 from edgeopt.online.edr.learning.micro import RoutingLearner, _padded, _value  # noqa: E402
 from edgeopt.online.edr.learning.rounds import LEVELS, TaskEpisode, features_of  # noqa: E402
+from edgeopt.studies.edr.learners import LEARNERS  # noqa: E402
+from tests.online.edr import killed  # noqa: E402
+from tests.online.edr.killed import lottery  # noqa: E402
 from tests.online.edr.nets import one_task  # noqa: E402
 
 QUICK = {"rate": 3e-3, "batch": 32, "copied": 25, "warm_up": 32, "per_update": 1}
@@ -68,12 +77,6 @@ def test_stopping_at_two_costs_is_near_the_exact_recursion():
     assert value <= chance @ (np.array(mine) * scale) <= 1.03 * value
 
 
-@cache
-def lottery(seed):
-    cost = np.random.default_rng(seed).choice([1.0, 3.0], 14)
-    return one_task(cost, 8, 3)
-
-
 def test_same_seed_same_weights(tmp_path):
     def made(name, **options):
         small = {"draw": lottery, "validation": (0,), "warm_up": 20, "batch": 8}
@@ -112,11 +115,51 @@ def test_an_untrained_network_does_not_beat_the_even_rate():
     assert np.mean(costs) > np.mean(even)
 
 
+def test_macro_goes_on_where_it_was_stopped(tmp_path):
+    def run(folder, **how):
+        made = RoundsLearner(seed=1, updates=8, draw=lottery, validation=(0,), warm_up=20, batch=8)
+        return train(made, tmp_path / folder, updates=8, every=4, **how)
+
+    whole = run("whole")
+    assert run("part", minutes=1e-9).checkpoint.updates == 1
+    assert run("part").path.read_bytes() == whole.path.read_bytes()
+
+
+def test_macro_ends_with_the_same_bytes_after_a_kill(tmp_path):
+    whole, folder = killed.trained(tmp_path / "whole").read_bytes(), tmp_path / "killed"
+    training = subprocess.Popen([sys.executable, "-m", killed.__name__, str(folder)])
+    until = time.monotonic() + 60.0
+    while not (folder / RESUME).exists() and training.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    training.send_signal(signal.SIGKILL)
+    assert training.wait() == -signal.SIGKILL
+    assert not (folder / POLICY).exists()
+    rows = []
+    assert killed.trained(folder, report=rows.append).read_bytes() == whole
+    assert rows[0]["updates"] > 0
+
+
 @cache
 def sites(seed):
     from edgeopt.instances.edr import generate
 
     return generate(rng=seed, sites=4, tasks=3, frames=6, slots=3)
+
+
+def test_macro_stands_beside_scenario_control_and_the_bound():
+    from edgeopt.instances.edr import generate
+
+    instance = generate(rng=0, sites=3, tasks=4, frames=6, slots=2)
+    made = RoundsLearner(updates=1, draw=lambda seed: instance, validation=(0,))
+    found = LEARNERS[0].references(made)
+    assert list(found) == ["Scenario control", "Even rate", "Bound"]
+    assert found["Bound"] <= found["Scenario control"] * (1 + 1e-9)
+    run = simulate(EdrEnvironment(instance), Scenario(), rng=0, runs=1)
+    energy = instance.energy_weight * instance.price @ run.training_energy[0]
+    paid = energy + run.training_delay_cost[0].sum() + run.late_cost[0].sum()
+    window = instance.active
+    usual = np.where(window, instance.round_cost, 0.0).sum(axis=0) / window.sum(axis=0)
+    assert found["Scenario control"] == pytest.approx(paid / (usual @ instance.rounds), rel=1e-9)
 
 
 def test_routing_goes_on_where_it_was_interrupted():

@@ -121,6 +121,7 @@ from edgeopt.online.oinc.learning.insertion import (  # noqa: E402
     TEACHER,
     in_order,
     placed,
+    terms_of,
 )
 from edgeopt.online.oinc.learning.insertion_learner import (  # noqa: E402
     CLOSE,
@@ -313,35 +314,59 @@ def rewards(problem: SlotProblem) -> list[float]:
     return [reward_of(evaluate(problem, np.array(site))) for site in sites]
 
 
-def test_a_tiny_instance_is_learnt(tiny: Rooms) -> None:
+def test_a_crowded_tiny_instance_is_learnt() -> None:
+    # Before training it goes by marginal costs alone, which miss objectives where CPU is scarce.
+    instance = generate(rng=6, devices=6, sites=3, slots=240, jobs=0, duty=0.9)
+    left = np.random.default_rng(5).choice([0.4, 0.5, 0.7], (40, 3))
+    rooms = Rooms(instance, left, even=0.1)
+    problems = later(rooms, 60)[1]
+    best = np.mean([max(rewards(one)) for one in problems])
+    made = InsertionLearner(seed=0, updates=200, batch=32, rooms=[rooms], validation=problems)
+
+    def lacks() -> tuple[float, float]:
+        """Return by how much the likeliest choices, and the best of nine plans, earn too little."""
+        learnt = Checkpoint(
+            system="oinc", learner="insertion", weights=made.weights(), features=FEATURES
+        )
+        actor, rng = InsertionActor(checkpoint=learnt, samples=9), np.random.default_rng(0)
+        nine = np.mean([reward_of(actor.answer(3.0, one, rng)[0]) for one in problems])
+        return made.evaluate()["reward"] / best - 1.0, float(nine) / best - 1.0
+
+    before = lacks()
+    for _ in range(200):
+        made.update()
+    after = lacks()
+    assert after[0] < 0.02 < 0.035 < before[0]
+    assert after[1] < 0.01 < 0.025 < before[1]
+
+
+def test_the_likeliest_choices_come_to_what_they_learn_from(tiny: Rooms) -> None:
+    # Where the rule that they learn from misses an objective, so do they: training does not search.
     problems = later(tiny, 25)[1]
-    every = [rewards(one) for one in problems]
-    best = np.mean([max(one) for one in every])
+    best = np.array([max(rewards(one)) for one in problems])
+    taught = [reward_of(evaluate(one, placed(TEACHER, terms_of(one), one.slo))) for one in problems]
     made = InsertionLearner(seed=0, updates=60, batch=32, rooms=[tiny], validation=problems)
     for _ in range(60):
         made.update()
-    actor = InsertionActor(
-        checkpoint=Checkpoint(
-            system="oinc", learner="insertion", weights=made.weights(), features=FEATURES
-        ),
-        samples=9,
-        temperature=2.0,
-    )
-    rng = np.random.default_rng(0)
-    found = np.mean([reward_of(actor.answer(3.0, one, rng)[0]) for one in problems])
-    assert found >= best - 0.02 * abs(best)
+    weights = in_order(to_arrays(made.network))
+    mine = [reward_of(evaluate(one, placed(weights, terms_of(one), one.slo))) for one in problems]
+    wrong = np.array(taught) < 1.5 * best
+    assert wrong.sum() == 1
+    assert ((np.array(mine) < 1.5 * best) == wrong).all()
+    assert np.mean(mine) == pytest.approx(np.mean(taught), rel=0.01)
+
+
+def test_the_published_learner_comes_from_below_random_choices_to_above(tiny: Rooms) -> None:
     sac = SacLearner(
-        seed=0, updates=120, rooms=tiny, held_out=40, hidden=(32,), rate=3e-3, batch=64,
-        credit="difference",
+        seed=2, updates=240, rooms=tiny, held_out=40, hidden=(32,), rate=1e-3, batch=64,
+        credit="difference", temperature=1.0,
     )  # fmt: skip
-    drawn = [
-        reward_of(evaluate(one, rng.integers(3, size=one.requests)))
-        for one in sac.validation
-        for _ in range(30)
-    ]
-    for _ in range(120):
+    every = [rewards(one) for one in sac.validation]
+    random, best = np.mean([np.mean(one) for one in every]), np.mean([max(one) for one in every])
+    assert sac.evaluate()["reward"] < random
+    for _ in range(240):
         sac.update()
-    assert sac.evaluate()["reward"] > np.mean(drawn)
+    assert sac.evaluate()["reward"] > (random + best) / 2
 
 
 @pytest.mark.parametrize("shares", ["exact", "levels"])

@@ -6,10 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from edgeopt.digests import closure
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.models.tapfinger import scenario_bound
 from edgeopt.online import simulate
-from edgeopt.online.tapfinger import LearnedScheduler, TapFingerEnvironment, TiresiasContainers
+from edgeopt.online.tapfinger import (
+    LearnedScheduler,
+    LearntReservation,
+    ReservationSpt,
+    TapFingerEnvironment,
+    TiresiasContainers,
+)
 from edgeopt.online.tapfinger.policies.uniform import Min
 from edgeopt.studies.figures import reproduce
 from edgeopt.studies.figures.paper_figure import NOT_COMPARABLE, Estimate
@@ -24,6 +31,18 @@ if TYPE_CHECKING:
     from edgeopt.studies.figures import Outcome
 
 NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
+
+
+def test_the_digest_of_the_curves_covers_what_makes_them() -> None:
+    modules = closure(frozenset(TRAINING.code), alone=frozenset(TRAINING.alone))
+    learning = "edgeopt.online.tapfinger.learning"
+    parts = ("training", "mappo", "imitation", "tensors", "network", "runs")
+    assert {f"{learning}.{part}" for part in parts} <= set(modules)
+    assert {COURSES["imitated"].__module__, "edgeopt.learning.training"} <= set(modules)
+    assert ReservationSpt.__module__ in modules
+    assert LearntReservation.__module__ in modules
+    # What else is made of them is no part of it.
+    assert "edgeopt.studies.released" not in modules
 
 
 def quick(number: str) -> Outcome:

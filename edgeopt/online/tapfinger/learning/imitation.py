@@ -17,7 +17,9 @@ from edgeopt.online.tapfinger.learning.runs import Runs, Teacher, mean_flows
 from edgeopt.online.tapfinger.learning.tensors import (
     TorchBackend,
     Weighted,
+    check_device,
     log_shares,
+    on,
     seen_by,
 )
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.learning.architecture import Architecture
     from edgeopt.online.tapfinger.learning.network import Seen
+    from edgeopt.online.tapfinger.learning.tensors import Device
 
 RUNS: Final = 64
 """Runs side by side."""
@@ -76,6 +79,8 @@ class Common:
         Updates of the schedule.
     rate
         Step size at first.
+    device
+        Of the network and what it learns from; runs are played by the processor.
     """
 
     system, figure = "tapfinger", "flow"
@@ -85,13 +90,16 @@ class Common:
     def __init__(
         self, form: Architecture, pool: Sequence[TapFingerInstance],
         validation: Sequence[TapFingerInstance], *, seed: int, updates: int, rate: float,
-        runs: int,
+        runs: int, device: Device = "cpu",
     ) -> None:  # fmt: skip
+        check_device(device)
         seeded(seed)
+        self.device = device
         self.form, self.sizes = form, Sizes.of(pool[0])
         self.validation, self.updates, self.rate, self.done = validation, updates, rate, 0
         self.rng = np.random.default_rng(seed)
-        self.actor = Weighted(initial(actor_shapes(form, self.sizes), self.rng), rate)
+        first = initial(actor_shapes(form, self.sizes), self.rng)
+        self.actor = Weighted(first, rate, device)
         self.runs = Runs(pool, runs, self.rng)
         self.fingerprints = [one.fingerprint() for one in pool]
         self.seeds: dict[str, list[int]] = {"learner": [seed]}
@@ -99,7 +107,7 @@ class Common:
     def act(self, seen: Seen, rng: np.random.Generator | None) -> Actions:
         """Draw actions."""
         with torch.no_grad():
-            parts = seen_by(seen)
+            parts = seen_by(seen, self.device)
             return act(TorchBackend, self.actor.tensors, self.form, self.sizes, parts, rng)
 
     def evaluate(self) -> dict[str, float]:
@@ -123,8 +131,10 @@ class Common:
         """Return the record of a checkpoint, with further settings."""
         network = {"network": asdict(self.form), "sizes": asdict(self.sizes)}
         starts = "single" if self.runs.pool[0].single_start else "several"
+        # Sums on other devices differ in their last bits.
+        where = {} if self.device == "cpu" else {"device": self.device}
         return {
-            "settings": network | {"starts": starts} | said,
+            "settings": network | {"starts": starts} | where | said,
             "seeds": self.seeds, "features": FEATURES, "instances": self.fingerprints,
         }  # fmt: skip
 
@@ -136,7 +146,7 @@ class Imitation(Common):
     ----------
     teacher
         A scheduler without coins and without preemption.
-    form, pool, validation, seed, updates
+    form, pool, validation, seed, updates, device
         See `Common`.
     """
 
@@ -145,8 +155,11 @@ class Imitation(Common):
     def __init__(
         self, teacher: Any, form: Architecture, pool: Sequence[TapFingerInstance],
         validation: Sequence[TapFingerInstance], *, seed: int, updates: int, runs: int = RUNS,
+        device: Device = "cpu",
     ) -> None:  # fmt: skip
-        super().__init__(form, pool, validation, seed=seed, updates=updates, rate=RATE, runs=runs)
+        super().__init__(
+            form, pool, validation, seed=seed, updates=updates, rate=RATE, runs=runs, device=device
+        )
         self.teacher = Teacher(teacher, pool[0], runs)
         self.buffer = ReplayBuffer(LABELLED)
 
@@ -166,9 +179,9 @@ class Imitation(Common):
         self.anneal(self.actor)
         for _ in range(PASSES):
             rows = self.buffer.sample(BATCH, self.rng)
-            label = torch.from_numpy(rows["label"].astype(np.int64))
+            label = on(self.device, rows["label"].astype(np.int64))
             step(
-                self.actor.optimiser, self.loss(seen_by(rows), label, P),
+                self.actor.optimiser, self.loss(seen_by(rows, self.device), label, P),
                 self.actor.tensors.values(), CLIP,
             )  # fmt: skip
 

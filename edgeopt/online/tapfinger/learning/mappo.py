@@ -14,7 +14,13 @@ from edgeopt.learning.updates import mean_over, ppo_loss, step
 from edgeopt.online.tapfinger.learning.architecture import Architecture, graph_shapes, initial
 from edgeopt.online.tapfinger.learning.imitation import Common
 from edgeopt.online.tapfinger.learning.network import FEW, Seen, embed, perceptron
-from edgeopt.online.tapfinger.learning.tensors import TorchBackend, Weighted, log_shares, seen_by
+from edgeopt.online.tapfinger.learning.tensors import (
+    TorchBackend,
+    Weighted,
+    log_shares,
+    on,
+    seen_by,
+)
 from edgeopt.options import check_choice, check_flag, check_real, check_whole
 
 if TYPE_CHECKING:
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.learning.tensors import LogShares
+    from edgeopt.online.tapfinger.learning.tensors import Device, LogShares
 
     Floats = NDArray[np.float64]
     Rows = dict[str, NDArray[Any]]
@@ -98,7 +104,7 @@ class Mappo(Common):
 
     Parameters
     ----------
-    form, pool, validation, seed, updates
+    form, pool, validation, seed, updates, device
         See `Common`.
     options
         Of the updates.
@@ -114,15 +120,24 @@ class Mappo(Common):
         self, form: Architecture, pool: Sequence[TapFingerInstance],
         validation: Sequence[TapFingerInstance], *, seed: int, updates: int, runs: int = RUNS,
         options: Options | None = None, begin: Mapping[str, NDArray[Any]] | None = None,
-        anchor: Mapping[str, NDArray[Any]] | None = None,
+        anchor: Mapping[str, NDArray[Any]] | None = None, device: Device = "cpu",
     ) -> None:  # fmt: skip
         self.options = options = options or Options()
         super().__init__(
-            form, pool, validation, seed=seed, updates=updates, rate=options.rate, runs=runs
+            form,
+            pool,
+            validation,
+            seed=seed,
+            updates=updates,
+            rate=options.rate,
+            runs=runs,
+            device=device,
         )
         if begin is not None:
             self.actor.take(begin)
-        self.anchor = None if anchor is None else Weighted(anchor, options.rate).tensors
+        self.anchor = None
+        if anchor is not None:
+            self.anchor = Weighted(anchor, options.rate, device).tensors
         self.critic_form = form if options.critic == "shared" else CRITIC
         places = self.runs.seen.node.shape[2]
         parts = {"own": places, "all": self.sizes.clusters * places}.get(options.critic, 3)
@@ -135,7 +150,7 @@ class Mappo(Common):
             shapes[f"value.{layer}.bias"] = (sides[layer + 1],)
         if options.critic != "shared":
             shapes |= graph_shapes(CRITIC, self.sizes, last=True)
-        self.critic = Weighted(initial(shapes, self.rng), options.critic_rate)
+        self.critic = Weighted(initial(shapes, self.rng), options.critic_rate, device)
         self.mean, self.deviation, self.explained = 0.0, 1.0, 0.0
 
     def value(self, seen: Seen) -> Any:
@@ -163,7 +178,7 @@ class Mappo(Common):
 
     def _values(self, seen: Seen) -> Floats:
         with torch.no_grad():
-            found = self.value(seen_by(seen)).numpy()
+            found = self.value(seen_by(seen, self.device)).cpu().numpy()
         return np.asarray(self.mean + self.deviation * found, dtype=np.float64)
 
     def update(self) -> None:
@@ -227,14 +242,15 @@ class Mappo(Common):
                 self._chances({name: part[at : at + options.batch] for name, part in rows.items()})
                 for at in range(0, len(acts), options.batch)
             ]
-        rows["before"] = np.concatenate([part[1].numpy() for part in parts])
+        rows["before"] = np.concatenate([part[1].cpu().numpy() for part in parts])
         return rows
 
     def _chances(self, rows: Rows) -> tuple[LogShares, Any, Any]:
         """Return the policy at rounds, the logarithm of what was done, and what stood."""
-        label = torch.from_numpy(rows["label"])
+        label = on(self.device, rows["label"])
         place, bundle, stood = label[..., 0], label[..., 1], label[..., 2] > 0
-        shares = log_shares(self.actor.tensors, self.form, self.sizes, seen_by(rows), place)
+        seen = seen_by(rows, self.device)
+        shares = log_shares(self.actor.tensors, self.form, self.sizes, seen, place)
         return shares, shares.of(place, bundle, stood), stood
 
     def learn(self, rows: Rows) -> None:
@@ -253,7 +269,7 @@ class Mappo(Common):
         """Return what the actor and what the critic is to keep small."""
         options = self.options
         shares, now, stood = self._chances(rows)
-        before, ahead = torch.from_numpy(rows["before"]), torch.from_numpy(rows["advantage"])
+        before, ahead = (on(self.device, rows[name]) for name in ("before", "advantage"))
         loss = ppo_loss(now, before, ahead, shares.acts, options.clip)
         if options.entropy:
             spread = -_weighed(shares.place, shares.place) - torch.where(
@@ -262,16 +278,17 @@ class Mappo(Common):
             loss = loss - options.entropy * mean_over(spread, shares.acts)
         if self.anchor is not None and options.kl:
             loss = loss + options.kl * self.divergence(rows, shares, stood)
-        value = self.value(seen_by(rows))
-        target = torch.from_numpy(rows["target"]).to(value.dtype)
+        value = self.value(seen_by(rows, self.device))
+        target = on(self.device, rows["target"]).to(value.dtype)
         return loss, torch.nn.functional.smooth_l1_loss(value, target)
 
     def divergence(self, rows: Rows, shares: LogShares, stood: Any) -> Any:
         """Return the mean divergence of the policy from the anchor."""
         assert self.anchor is not None
-        place = torch.from_numpy(rows["label"])[..., 0]
+        place = on(self.device, rows["label"])[..., 0]
         with torch.no_grad():
-            other = log_shares(self.anchor, self.form, self.sizes, seen_by(rows), place)
+            seen = seen_by(rows, self.device)
+            other = log_shares(self.anchor, self.form, self.sizes, seen, place)
         apart = _weighed(shares.place, shares.place - other.place)
         given = _weighed(shares.bundle, shares.bundle - other.bundle)
         return mean_over(apart + torch.where(stood, given, 0.0), shares.acts)

@@ -43,8 +43,8 @@ class NumpyBackend:
         return masked_softmax(logits, np.ones(1, dtype=np.bool_) if mask is None else mask)
 
     @staticmethod
-    def numbers(count: int) -> Any:
-        """Return 0, 1, ..."""
+    def numbers(count: int, _beside: Any) -> Any:
+        """Return 0, 1, ... where an array is that they are to be used with."""
         return np.arange(count)
 
     @staticmethod
@@ -123,7 +123,7 @@ def graph_of(x: Any, seen: Seen, *, dummies: bool = False) -> Graph:
     same = flat[:, :, None] == flat[:, None, :]
     near = same.reshape(E, N, P, N, P).any(-1)
     real = seen.pending[..., 2] < (2.0 if dummies else 0.5)
-    first = (flat == x.numbers(N * P)).reshape(E, N, P) & real
+    first = (flat == x.numbers(N * P, flat)).reshape(E, N, P) & real
     return Graph(real, seen.running[..., 2] < 0.5, first, near, same)
 
 
@@ -164,7 +164,7 @@ def _layer(
     if held[3] is not None:
         s = held[3] @ w[f"{at}shortcut.weight"].T + s
     s = x.like(s, (E, D))
-    axis = x.numbers(D)
+    axis = x.numbers(D, c)
     # Row h is 1 where a column belongs to head h, so that products of matrices weigh by head.
     block = x.real(axis[:H, None] == axis // (D // H))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 
+from edgeopt.errors import OptionError
 from edgeopt.learning.networks import masked_log_softmax
 from edgeopt.online.tapfinger.learning.acting import table
 from edgeopt.online.tapfinger.learning.network import SLOPE, Seen, bundles, may_give, places
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 functional = torch.nn.functional
 
+Device = Literal["cpu", "cuda"]
+"""Where tensors are."""
+
 
 class TorchBackend:
     """What differs between the backends, for PyTorch."""
@@ -27,7 +32,11 @@ class TorchBackend:
     tanh = staticmethod(torch.tanh)
     relu = staticmethod(torch.relu)
     affine = staticmethod(functional.linear)
-    numbers = staticmethod(torch.arange)
+
+    @staticmethod
+    def numbers(count: int, beside: Any) -> Any:
+        """Return 0, 1, ... on the device of a tensor that they are to be used with."""
+        return torch.arange(count, device=beside.device)
 
     @staticmethod
     def array(values: Any) -> Any:
@@ -70,10 +79,25 @@ class TorchBackend:
         return values.expand(shape)
 
 
-def seen_by(seen: Seen | Mapping[str, NDArray[Any]]) -> Seen:
+def check_device(device: Device) -> None:
+    """Refuse a device that is unknown, or that PyTorch does not find here."""
+    check_choice("device", device, get_args(Device))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise OptionError(
+            f'device = "cuda": PyTorch {torch.__version__} finds no such device; choose "cpu", '
+            "or install a build with CUDA on a machine that has a GPU"
+        )
+
+
+def on(device: Device, array: NDArray[Any]) -> Any:
+    """Return an array as a tensor on a device."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+
+def seen_by(seen: Seen | Mapping[str, NDArray[Any]], device: Device = "cpu") -> Seen:
     """Return what the network reads as tensors."""
     parts = seen._asdict() if isinstance(seen, Seen) else seen
-    return Seen(*(torch.from_numpy(np.ascontiguousarray(parts[name])) for name in Seen._fields))
+    return Seen(*(on(device, parts[name]) for name in Seen._fields))
 
 
 class Weighted:
@@ -85,18 +109,23 @@ class Weighted:
         Weights by name.
     rate
         Step size of Adam.
+    device
+        Where they are.
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], rate: float) -> None:
+    def __init__(
+        self, arrays: Mapping[str, NDArray[Any]], rate: float, device: Device = "cpu"
+    ) -> None:
         self.tensors = {
-            name: torch.tensor(array, requires_grad=True) for name, array in sorted(arrays.items())
+            name: torch.from_numpy(np.array(array)).to(device).requires_grad_()
+            for name, array in sorted(arrays.items())
         }
         self.rate = rate
         self.optimiser = torch.optim.Adam(list(self.tensors.values()), rate)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Copy the weights into arrays."""
-        return {name: part.detach().numpy().copy() for name, part in self.tensors.items()}
+        return {name: part.detach().cpu().numpy().copy() for name, part in self.tensors.items()}
 
     def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Copy arrays into the weights."""
@@ -143,7 +172,7 @@ def log_shares(
     held = torch.where(place < seen.node.shape[2], place, 0)[..., None, None]
     chosen = wants.pending.take_along_dim(held, 2)[:, :, 0]
     box = seen.box.take_along_dim(held, 2)[:, :, 0]
-    cpu, gpu = (torch.from_numpy(one) for one in table(sizes))
+    cpu, gpu = (torch.from_numpy(one).to(box.device) for one in table(sizes))
     allowed = may_give(box, cpu, gpu, nothing=not form.void_place)
     logits = bundles(TorchBackend, w, form, wants, chosen)
     return LogShares(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.learning.imitation import Common
+    from edgeopt.online.tapfinger.learning.tensors import Device
 
 Starts = Literal["several", "single"]
 Told = Literal["told", "untold"]
@@ -80,6 +81,7 @@ def learner(
     preset: str = "small",
     updates: int = 28,
     begin: Begin = "scratch",
+    device: Device = "cpu",
     **options: Any,
 ) -> Common:
     """Return a learner before its first update, ``"imitation"`` or ``"mappo"``.
@@ -87,12 +89,13 @@ def learner(
     `setting` is one of `SETTINGS`, by default that of simulations with so many `starts` in a slot.
     `teacher` is told durations, or has learnt them from earlier runs; `begin` says whether policy
     optimisation begins with drawn weights, or with those of the imitation that comes with the
-    package, near which it stays; further options are those of `Options`, by default `PAPER` with
-    the network of the paper.
+    package, near which it stays; `device` is that of the network; further options are those of
+    `Options`, by default `PAPER` with the network of the paper.
     """
     import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     from edgeopt.online.tapfinger.learning.imitation import Imitation
     from edgeopt.online.tapfinger.learning.mappo import Mappo, Options
+    from edgeopt.online.tapfinger.learning.tensors import check_device
 
     check_choice("name", name, ("imitation", "mappo"))
     check_choice("starts", starts, get_args(Starts))
@@ -101,10 +104,11 @@ def learner(
     check_choice("teacher", teacher, get_args(Told))
     check_choice("preset", preset, PRESETS)
     check_choice("begin", begin, get_args(Begin))
+    check_device(device)
     check_whole("seed", seed)
     check_whole("updates", updates, 1)
     pool, validation = instances(TRAINING, drawn), instances(VALIDATION, drawn)
-    parts: dict[str, Any] = {"seed": seed, "updates": updates}
+    parts: dict[str, Any] = {"seed": seed, "updates": updates, "device": device}
     made: Common
     if name == "imitation":
         scheduler = teacher_of(teacher, drawn)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
 from edgeopt.learning import train
 from edgeopt.online.tapfinger import ReservationSpt
@@ -29,6 +30,8 @@ from tests.online.tapfinger.learning.rounds import (
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+
 from edgeopt.learning.updates import ppo_loss  # noqa: E402
 from edgeopt.online.tapfinger.learning import imitation, mappo, training  # noqa: E402
 from edgeopt.online.tapfinger.learning.imitation import Imitation  # noqa: E402
@@ -37,6 +40,7 @@ from edgeopt.online.tapfinger.learning.tensors import (  # noqa: E402
     TorchBackend,
     Weighted,
     log_shares,
+    on,
     seen_by,
 )
 
@@ -187,6 +191,43 @@ def test_targets_are_those_of_a_double_loop(per_slot, reward, critic, monkeypatc
     mine = rows["advantage"][rows["label"][..., 3] > 0]
     assert mine.mean() == pytest.approx(0.0, abs=1e-4)
     assert mine.std() == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
+def test_nothing_is_left_on_the_processor(critic):
+    learner = ppo(critic=critic, kl=0.3)
+    rows = {name: part[:12] for name, part in learner.played().items()}
+    first, second = learner.weights(), learner.critic.arrays()
+    label = rows["label"][..., :3]
+    # A device without content; with this mode it refuses tensors of the processor.
+    with FakeTensorMode():
+        learner.device = "meta"
+        learner.actor, learner.critic, anchor = (
+            Weighted(one, 1e-3, "meta") for one in (first, second, first)
+        )
+        learner.anchor = anchor.tensors
+        losses = [
+            *learner.losses(rows),
+            Imitation.loss(learner, seen_by(rows, "meta"), on("meta", label), label.shape[1]),
+        ]
+        assert {loss.device.type for loss in losses} == {"meta"}
+        sum(losses).backward()
+        held = [*learner.actor.tensors.values(), *learner.critic.tensors.values()]
+        assert {part.grad.device.type for part in held if part.grad is not None} == {"meta"}
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is such a device")
+def test_a_device_that_is_not_there_is_refused(tmp_path, capsys):
+    with pytest.raises(OptionError, match=r'"cuda": PyTorch .* finds no such device'):
+        training.learner("imitation", device="cuda")
+    with pytest.raises(OptionError, match="device = 'gpu': must be one of 'cpu', 'cuda'"):
+        training.learner("mappo", device="gpu")
+    out = tmp_path / "out"
+    for learner in ("imitation", "mappo", "mappo+imitation"):
+        command = ["train", "tapfinger", learner, "--set", "device=cuda", "--out", str(out)]
+        assert run(command) == 2
+        assert 'choose "cpu"' in capsys.readouterr().err
+    assert not out.exists()
 
 
 def make(name):

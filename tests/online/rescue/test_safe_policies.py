@@ -364,7 +364,7 @@ def test_tasks_of_one_slot_count_where_arrivals_are_independent():
     )
     plan = plan_with(np.full((1, 2, 1, 1), 0.5))
     assert policy_value(instance, SafeRescue(plan=plan)) == pytest.approx(0.75)
-    assert safe_guarantee(instance, plan).value == pytest.approx(0.5)
+    assert safe_guarantee(instance, plan).value == pytest.approx(2 / 3)
 
 
 def test_no_constant_of_the_relaxation_is_earned_in_general():

@@ -311,8 +311,8 @@ def guarantee(plain: Plain, y: Sequence) -> tuple[Number, list[Number]]:
             planned += y[t][j][k][l] * plain.R[t][j][k][l]
             before = [(s, i, m) for s, i, m in cells if s < t]
             here = sum(y[s][i][k][m] * plain.S[m][t - s] for s, i, m in before if t - s < plain.D)
-            if plain.independent:  # other tasks of the slot may come before
-                here += sum(y[t][i][k][m] for i in range(plain.J) for m in range(plain.L))
+            if plain.independent:  # tasks of the slot that take their turn before
+                here += sum(y[t][i][k][m] for i in range(j) for m in range(plain.L))
             for a, b, slack in needed(plain, k):
                 if not a < t <= b:
                     continue

@@ -73,7 +73,7 @@ class Trainings:
         values = np.array([one.best[one.figure] for one in self.by_seed.values()], dtype=float)
         kept = mean_columns("figure", values, signed=self.entry.signed)
         spread = beside(kept, "figure", digits=4)
-        after = sorted({one.checkpoint.kept for one in self.by_seed.values()})
+        after = sorted({one.checkpoint.kept or 0 for one in self.by_seed.values()})
         seconds = max(one.seconds for one in self.by_seed.values())
         seeds = len(self.by_seed)
         done = max(one.checkpoint.updates for one in self.by_seed.values())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.released import Release, weights
+from edgeopt.studies.tapfinger.fresh import FRESH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -223,5 +224,5 @@ def summary(table: pd.DataFrame, *, last: bool = True) -> pd.DataFrame:
     ).reset_index()
 
 
-RELEASES: Final = (*(_network(name) for name in (*_BY_OPTIONS, *_BY_SETTING)), TRAINING)
+RELEASES: Final = (*(_network(name) for name in (*_BY_OPTIONS, *_BY_SETTING)), FRESH, TRAINING)
 """All of TapFinger's."""

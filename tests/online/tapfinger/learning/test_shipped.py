@@ -17,7 +17,9 @@ from edgeopt.online.tapfinger.learning.acting import act
 from edgeopt.online.tapfinger.learning.architecture import Architecture, Sizes
 from edgeopt.online.tapfinger.learning.network import NumpyBackend
 from edgeopt.online.tapfinger.learning.runs import mean_flows
+from edgeopt.online.tapfinger.learning.training import BOOK, TRAINING, VALIDATION
 from edgeopt.studies import find_system
+from edgeopt.studies.tapfinger import fresh
 
 FOLDER = Path(scheduler.__file__).parent
 FRESH = range(7000, 7006)
@@ -66,6 +68,24 @@ def test_they_are_small_and_say_where_they_come_from():
         single = DRAWN[name](rng=0).single_start
         assert known.settings["starts"] == ("single" if single else "several")
         assert not known.stopped
+
+
+def test_the_table_of_fresh_seeds_is_of_these_networks_and_keeps_what_they_are_to():
+    table = fresh.FRESH.read().table
+    assert not set(fresh.SEEDS) & {*TRAINING, *VALIDATION, *BOOK}
+    ratios = fresh.ratios()
+    assert list(table["network"].unique()) == list(fresh.NETWORKS)
+    for name, own in table.groupby("network"):
+        known = Checkpoint.load(FOLDER / f"{name}.safetensors", system="tapfinger")
+        assert set(own["weights"]) == {known.fingerprint()[:16]}
+        assert list(own["seed"]) == list(fresh.SEEDS)
+    for name, within in (("several", 1.05), ("single", 1.10), ("untold", 1.05)):
+        assert ratios[name].count == 20
+        assert ratios[name].centre <= within
+    first, seed = table.groupby("network").first(), fresh.SEEDS[0]
+    environment = TapFingerEnvironment(generate(rng=seed))
+    run = simulate(environment, LearnedScheduler("several"), rng=seed, runs=1)
+    assert first.loc["several", "flow"] == pytest.approx(run.mean_flow_time()[0], abs=1e-6)
 
 
 def test_policies_of_studies_take_the_network_of_the_setting():

@@ -74,7 +74,8 @@ def controlled_share(episode: TaskEpisode) -> float:
     from edgeopt.online.edr import EdrEnvironment, Scenario
 
     instance = episode.instance
-    run = simulate(EdrEnvironment(instance), Scenario(), rng=0, runs=1)
+    policy: Any = Scenario()
+    run: Any = simulate(EdrEnvironment(instance), policy, rng=0, runs=1)
     paid = float((run.rounds[0] * instance.round_cost).sum() + run.missing[0] @ episode.late)
     total = float(episode.scale.sum())
     return paid / total if total > 0.0 else 0.0

@@ -151,7 +151,7 @@ def _loss(model: nn.Sequential, seen: Any, shown: Any) -> float:
     parts = zip(seen.split(CHUNK), shown.split(CHUNK), strict=True)
     with torch.no_grad():
         sums = [nn.functional.cross_entropy(model(x), y, reduction="sum").item() for x, y in parts]
-    return float(sum(sums) / len(seen))
+    return float(sum(sums)) / len(seen)
 
 
 def _set(weights: list[Any], values: list[Any]) -> None:

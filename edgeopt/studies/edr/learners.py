@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -73,9 +73,8 @@ def controlled_share(episode: TaskEpisode) -> float:
     from edgeopt.online import simulate
     from edgeopt.online.edr import EdrEnvironment, Scenario
 
-    instance = episode.instance
-    policy: Any = Scenario()
-    run: Any = simulate(EdrEnvironment(instance), policy, rng=0, runs=1)
+    instance, policy = episode.instance, cast("Any", Scenario())
+    run = simulate(EdrEnvironment(instance), policy, rng=0, runs=1)
     paid = float((run.rounds[0] * instance.round_cost).sum() + run.missing[0] @ episode.late)
     total = float(episode.scale.sum())
     return paid / total if total > 0.0 else 0.0

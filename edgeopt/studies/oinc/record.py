@@ -13,7 +13,7 @@ from edgeopt.instances.oinc.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
-from edgeopt.studies.oinc.figures.learned import CURVES
+from edgeopt.studies.oinc.figures.learning import CURVES
 from edgeopt.studies.oinc.gantt import GANTT
 from edgeopt.studies.oinc.learners import INSERTION, LEARNERS
 from edgeopt.studies.oinc.log import (

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from edgeopt.instances.oinc import generate
 from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
+from edgeopt.online.oinc.learning.slots import EACH, TESTS
 from edgeopt.studies.figures import Outcome, reproduce
 from edgeopt.studies.figures.reading import ahead, largest, needed, trend, where
-from edgeopt.studies.oinc.figures import PAPER_FIGURES, learned
+from edgeopt.studies.oinc.figures import PAPER_FIGURES, learned, learning
 from edgeopt.studies.oinc.figures.setting import ALL, FITTED, SETTINGS
 
 if TYPE_CHECKING:
@@ -42,23 +45,47 @@ def simulated(
 
 
 def test_learning_curves_are_those_of_the_package() -> None:
-    whole = learned.CURVES.read().table
+    whole = learning.CURVES.read().table
     two = learned.FIGURE_2
     rows = two.rows(whole)
-    series = whole[(whole["slots"] == learned.LATER) & (whole["policy"] != learned.NINE)]
+    series = whole[(whole["slots"] == learning.LATER) & (whole["policy"] != learning.NINE)]
     own = rows[rows["policy"] == "insertion"].sort_values("episodes")
     for row in own.to_dict("records"):
         at = series["policy"].eq("insertion") & series["episodes"].eq(row["episodes"])
-        assert at.sum() == learned.SEEDS
+        assert at.sum() == learning.SEEDS
         assert row["reward"] == pytest.approx(np.mean(series["reward"][at]))
-    assert set(series["policy"]) == {*learned.LEARNED, *learned.FIXED}
-    for name in learned.FIXED:
+    assert set(series["policy"]) == {*learning.LEARNED, *learning.FIXED}
+    for name in learning.FIXED:
         assert rows["episodes"][rows["policy"] == name].max() == series["episodes"].max()
     reward = rows.groupby("policy")["reward"].last()
     assert reward["bound"] > reward["near"] > reward["greedy"] > reward["liu"] > reward["random"]
     for row in whole[whole["policy"] == "greedy"].itertuples():
         assert row.ahead == 0.0
+    assert reward["bound"] > reward["first-fit"] > reward["random"]
     assert f"{own['reward'].iloc[-1]:.3f}" in two.takeaway(rows)
+    last = rows.groupby("policy").last()
+    for figure, metric in ((two, "reward"), (learned.FIGURE_3, "latency")):
+        said = figure.takeaway(rows)
+        for name in ("near", "bound"):
+            assert f"{last[metric][name]:.3f} s" in said
+
+
+def test_slots_of_an_instance_are_no_independent_repetitions() -> None:
+    rng = np.random.default_rng(0)
+    own = np.repeat(rng.normal(0.3, 0.1, len(TESTS)), EACH) + rng.normal(0.0, 0.01, 480)
+
+    def plans(latency: Any) -> list[Any]:
+        return [SimpleNamespace(latency=np.array([one]), met=np.array([True])) for one in latency]
+
+    greedy = np.full(480, 0.4)
+    found = learning.Point.of("mine", 0, "duty .9", 0.0, plans(own), plans(greedy))
+    each = 0.4 - own.reshape(12, 40).mean(axis=1)
+    ends = stats.t.interval(0.95, 11, each.mean(), stats.sem(each))
+    assert (found.low, found.high) == pytest.approx(ends)
+    assert found.ahead == pytest.approx(0.4 - own.mean())
+    one = learning.Point.of("mine", 0, learning.LATER, 0.0, plans(own), plans(greedy))
+    assert one.ahead == pytest.approx(found.ahead)
+    assert np.isnan([one.low, one.high]).all()
 
 
 def test_published_times_of_the_table_add_up() -> None:

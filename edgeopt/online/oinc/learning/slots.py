@@ -46,6 +46,9 @@ OTHERS: Final[dict[str, dict[str, Any]]] = {
 }  # fmt: skip
 """What those instances have that differs from 40 devices, 12 sites and a duty of .45."""
 
+EACH: Final = 40
+"""Slots of each of them."""
+
 UNIFORM: Final = 0.5
 """Share of the slots in which the CPU that is left is drawn evenly, whatever the loop does."""
 
@@ -167,7 +170,7 @@ def scenario() -> Rooms:
     return Rooms(generate(**SCENARIO, slots=LONG), Rooms.of(generate(**SCENARIO)).left)
 
 
-def other_slots(kind: str, each: int = 40) -> list[SlotProblem]:
+def other_slots(kind: str, each: int = EACH) -> list[SlotProblem]:
     """Draw slots of the test instances of a kind, always the same, one instance after the other."""
     settings = {"duty": 0.45, "slots": 60, "jobs": 18} | OTHERS[kind]
     return held_out([Rooms.of(generate(rng=seed, **settings)) for seed in TESTS], each, TESTS[0])

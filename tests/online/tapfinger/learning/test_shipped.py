@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from edgeopt.studies.tapfinger import fresh
 
 FOLDER = Path(scheduler.__file__).parent
 FRESH = range(7000, 7006)
+FIGURE = {"tapfinger": "flow", "oinc": "reward", "edr": "cost"}
 
 
 DRAWN = {
@@ -68,6 +70,21 @@ def test_they_are_small_and_say_where_they_come_from():
         single = DRAWN[name](rng=0).single_start
         assert known.settings["starts"] == ("single" if single else "several")
         assert not known.stopped
+
+
+def test_records_name_the_version_of_pytorch_and_the_evaluation_that_was_kept():
+    paths = [path for name in ("tapfinger", "oinc", "edr")
+             for path in find_system(name).learned.shipped.values()]  # fmt: skip
+    assert len(paths) == 9
+    for path in paths:
+        known = Checkpoint.load(path)
+        assert set(known.versions) == {"edgeopt", "numpy", "python", "torch"}
+        # EDR's network for routing is of a version before records said so.
+        if path.stem != "micro":
+            figure = FIGURE[known.system]
+            rows = [row for row in known.curve if row[figure] is not None]
+            best = (max if figure == "reward" else min)(rows, key=itemgetter(figure))
+            assert known.kept == best["updates"]
 
 
 def test_the_table_of_fresh_seeds_is_of_these_networks_and_keeps_what_they_are_to():

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 STEPS: Final = 400
 """Steps of the descent by default."""
 
-PAIR_STEPS: Final = 60
+PAIR_STEPS: Final = 40
 """Steps of the descent for pairs of servers, which begins where that for single ones ended."""
 
 _LENGTH: Final = 0.03  # first step length, in terms of the bound over the squared subgradient
@@ -121,7 +121,7 @@ def safe_bound(
         Whether pairs of servers share tasks exactly: tighter by a few per cent, and slower by the
         number of states of a server. Up to four servers are paired in the way that gives the least
         bound at the prices found for single ones, more of them by neighbours. States are rounded
-        where a table over two servers would have more than half a million entries.
+        where a table over two servers would have more than 160,000 entries.
     steps
         Prices to try at most.
     grid

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-ENTRIES: Final = 500_000
-"""Most pairs of states of two servers: each price takes about a second for as many."""
+ENTRIES: Final = 160_000
+"""Most pairs of states of two servers: each price takes a few tenths of a second for as many."""
 
 
 class PairTables(NamedTuple):

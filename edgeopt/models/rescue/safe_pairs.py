@@ -86,42 +86,39 @@ def _slot(chain: Chain, start: int, stop: int, n: int) -> int:
     return chain.arrival.shape[0] if start + n == stop else int(chain.slot[start + n])
 
 
-@compiled(writes="future")
+@compiled(writes="future ahead")
 def _pair_futures(
-    chain: Chain, pair: Pair, n: int, m: int, value: Floats, future: Floats
+    chain: Chain, pair: Pair, n: int, m: int, value: Floats, future: Floats, ahead: Floats
 ) -> tuple[int, int]:
     """Fill in what follows a run on either server; return the states after waiting.
 
-    `future` has shape [2, L], minus infinity where no run may begin.
+    `future` has shape [2, L], minus infinity where no run may begin; `ahead` is memory for values
+    after 1 and more slots.
     """
-    t, u = (
-        _slot(chain, pair.start, pair.stop, n),
-        _slot(chain, pair.other_start, pair.other_stop, m),
-    )
+    t = _slot(chain, pair.start, pair.stop, n)
+    u = _slot(chain, pair.other_start, pair.other_stop, m)
     waited = _after(chain, pair.start, pair.stop, n, 0) if t <= u else n
     other_waited = _after(chain, pair.other_start, pair.other_stop, m, 0) if u <= t else m
-    for profile in range(chain.longest.size):
-        longest = chain.longest[profile]
-        for which in range(2):
-            idle = t <= u if which == 0 else u <= t
-            room = 0
-            if idle:
-                room = chain.room[pair.start + n if which == 0 else pair.other_start + m]
+    for which in range(2):
+        room = 0
+        if which == 0 and t <= u:
+            room = chain.room[pair.start + n]
+            for d in range(1, min(room, ahead.size) + 1):
+                ahead[d - 1] = value[_after(chain, pair.start, pair.stop, n, d), other_waited]
+        elif which == 1 and u <= t:
+            room = chain.room[pair.other_start + m]
+            for d in range(1, min(room, ahead.size) + 1):
+                after = _after(chain, pair.other_start, pair.other_stop, m, d)
+                ahead[d - 1] = value[waited, after]
+        for profile in range(chain.longest.size):
+            longest = chain.longest[profile]
             if longest > room:
                 future[which, profile] = -np.inf
-                continue
-            total = 0.0
-            for d in range(1, longest + 1):
-                chance = chain.duration[profile, d - 1]
-                if chance == 0.0:
-                    continue
-                if which == 0:
-                    after = _after(chain, pair.start, pair.stop, n, d)
-                    total += chance * value[after, other_waited]
-                else:
-                    after = _after(chain, pair.other_start, pair.other_stop, m, d)
-                    total += chance * value[waited, after]
-            future[which, profile] = total
+            else:
+                total = 0.0
+                for d in range(longest):
+                    total += chain.duration[profile, d] * ahead[d]
+                future[which, profile] = total
     return waited, other_waited
 
 
@@ -144,7 +141,7 @@ def _choice(
 def _pair_values(chain: Chain, pair: Pair, price: Floats, value: Floats) -> None:
     """Fill in the table of values from the last slot on."""
     devices, reach = chain.arrival.shape[1], chain.following.shape[1] - 1
-    future = np.empty((2, chain.longest.size))
+    future, ahead = np.empty((2, chain.longest.size)), np.empty(reach)
     last, other_last = value.shape[0] - 1, value.shape[1] - 1
     for n in range(last, -1, -1):
         t = _slot(chain, pair.start, pair.stop, n)
@@ -153,7 +150,7 @@ def _pair_values(chain: Chain, pair: Pair, price: Floats, value: Floats) -> None
             first = min(t, u)
             if first == chain.arrival.shape[0] or abs(t - u) >= reach:
                 continue
-            waited, other_waited = _pair_futures(chain, pair, n, m, value, future)
+            waited, other_waited = _pair_futures(chain, pair, n, m, value, future, ahead)
             wait = value[waited, other_waited]
             total = wait
             for j in range(devices):
@@ -171,7 +168,7 @@ def _pair_use(
 ) -> None:
     """Follow the states of a pair from the start, and add up what it accepts."""
     devices, reach = chain.arrival.shape[1], chain.following.shape[1] - 1
-    future = np.empty((2, chain.longest.size))
+    future, ahead = np.empty((2, chain.longest.size)), np.empty(reach)
     chance[0, 0] = 1.0
     for n in range(value.shape[0]):
         t = _slot(chain, pair.start, pair.stop, n)
@@ -180,7 +177,7 @@ def _pair_use(
             here, first = chance[n, m], min(t, u)
             if here == 0.0 or first == chain.arrival.shape[0] or abs(t - u) >= reach:
                 continue
-            waited, other_waited = _pair_futures(chain, pair, n, m, value, future)
+            waited, other_waited = _pair_futures(chain, pair, n, m, value, future, ahead)
             wait, left = value[waited, other_waited], here
             for j in range(devices):
                 begins = here * chain.arrival[first, j]

@@ -29,7 +29,7 @@ from edgeopt.kernels import compiled
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -328,13 +328,16 @@ def approach(
     *,
     max_iterations: int = 300,
     time_limit: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[tuple[Point, float]]:
     """Yield the start and every point after it, each with its relative gap, until one will do.
 
-    The walk ends as well when time or iterations are used up, or when the normal equations have
-    become unsolvable: the last point yielded is then the best there is.
+    The walk ends as well when iterations are used up, when another one as long as the longest would
+    end after the time limit, or when the normal equations have become unsolvable: the last point
+    yielded is then the best there is.
     """
-    began = time.perf_counter()
+    began = before_step = clock()
+    longest = 0.0
     missed = np.inf
     for iteration in range(max_iterations + 1):
         primal, dual = method.objectives(point)
@@ -346,9 +349,12 @@ def approach(
             before, missed = missed, float(np.abs(method.missing(point)).max(initial=0.0))
             if missed <= PRIMAL_ACCURACY or missed >= before:
                 return
-        late = time_limit is not None and time.perf_counter() - began > time_limit
+        now = clock()
+        longest = max(longest, now - before_step) if iteration else 0.0
+        late = time_limit is not None and now - began + longest > time_limit
         if late or iteration == max_iterations:
             return
+        before_step = now
         try:
             point = method.step(point)
         except FloatingPointError:

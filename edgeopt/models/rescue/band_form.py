@@ -117,9 +117,7 @@ class _Normal:
         self._own = surplus_weight + np.bincount(
             res.task, self._coupling * res.share, minlength=res.tasks
         )
-        diagonal = idle_weight + np.bincount(
-            res.row, reserved_weight, minlength=idle_weight.size
-        )
+        diagonal = idle_weight + np.bincount(res.row, reserved_weight, minlength=idle_weight.size)
         lift = LIFT
         while not self._factorised(weight, row_weight, diagonal, lift):
             lift *= 100.0
@@ -140,7 +138,7 @@ class _Normal:
     def _factorised(
         self, weight: Floats, row_weight: Floats, diagonal: Floats, lift: float
     ) -> bool:
-        """Assemble the band and factorise it in its place, the diagonal lifted; tell whether it worked."""
+        """Factorise the band with its diagonal lifted, in its place; tell whether it worked."""
         band, res = self._band, self._reserved
         band[:] = 0.0
         kernels.assemble_band(
@@ -159,7 +157,9 @@ class _Normal:
         res, inside, border = self._reserved, self._inside, self._border
         share = np.zeros(res.tasks)
         share[inside] = reserved[inside] / self._own[inside]
-        occupancy -= np.bincount(res.row, self._coupling * share[res.task], minlength=occupancy.size)
+        occupancy -= np.bincount(
+            res.row, self._coupling * share[res.task], minlength=occupancy.size
+        )
         step = self._substitute(occupancy, 0)
         if border.size:
             share[border], _ = lapack.dpotrs(
@@ -206,6 +206,7 @@ class BandForm:
         self.cost[: columns.size] = -columns.profit
         self.right = np.concatenate([arrival, np.ones(occupancy_rows + reserved.tasks)])
         self.normal = _Normal(columns, survival, sizes, reserved)
+
     def start(self) -> Point:
         """Return a well-centred point: half of each arrival admitted, all dual slacks one."""
         y, s, *_ = self.parts

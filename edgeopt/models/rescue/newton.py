@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.band_form import BandForm
 from edgeopt.solvers.interior_point import (
     FAST,
@@ -161,7 +160,7 @@ def _complete(
 
 
 class BandNewton(Newton[BandForm]):
-    """The directions of `Newton`, with the runs' columns and the rows (3a) in passes of their own."""
+    """The directions of `Newton`, with runs and the rows (3a) in passes of their own."""
 
     def __init__(self, form: BandForm) -> None:
         super().__init__(form)

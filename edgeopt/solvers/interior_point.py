@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class StandardForm(Protocol):
-    """A linear program in standard form, known by what it does to vectors.
+class Rows(Protocol):
+    """The rows of a linear program in standard form, known by what they do to vectors.
 
     Columns and rows are numbered as the program likes, the same in all methods: a vector of columns
     has shape [n], a vector of rows or multipliers shape [m].
@@ -57,6 +57,10 @@ class StandardForm(Protocol):
     def prices(self, multipliers: Floats) -> Floats:
         """Return the price of every column under row multipliers: the transpose of `rows`."""
 
+
+class StandardForm(Rows, Protocol):
+    """A linear program in standard form with its normal equations."""
+
     def factorise(self, weight: Floats) -> None:
         """Prepare `solve` for positive column weights, shape [n]."""
 
@@ -64,7 +68,7 @@ class StandardForm(Protocol):
         r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`; return prices as well."""
 
 
-FormT = TypeVar("FormT", bound=StandardForm)
+FormT = TypeVar("FormT", bound=Rows)
 
 
 # Sums in any order; numbers are finite where kernels run, and a division by zero gives infinity.
@@ -185,7 +189,7 @@ class Point:
         return float(self.primal @ self.slack) / self.primal.size
 
 
-class InteriorPoint:
+class InteriorPoint(Generic[FormT]):
     """The method for one program: points go in, better points come out.
 
     The more ``correctors`` a step may take, the dearer a factorisation is against a solve. A form
@@ -223,8 +227,8 @@ class InteriorPoint:
             before = newton.longest
             if min(before) > 0.95:
                 break
-            trial = (min(1.0, 1.3 * length + 0.1) for length in before)
-            newton.direct(Aim(0.0, 0.0, *trial, BOX_LOW * goal, BOX_HIGH * goal))
+            primal, dual = (min(1.0, 1.3 * length + 0.1) for length in before)
+            newton.direct(Aim(0.0, 0.0, primal, dual, BOX_LOW * goal, BOX_HIGH * goal))
             if all(a < b + WORTHWHILE for a, b in zip(newton.longest, before, strict=True)):
                 newton.take_back()
                 break
@@ -261,7 +265,7 @@ class Newton(Generic[FormT]):
 
     def prepare(self, point: Point) -> None:
         """Go to a point: residuals, factorised normal equations, products to be brought to 0."""
-        form = self.form
+        form: Any = self.form
         self.point = point
         self.missing = form.right - form.rows(point.primal)
         self.residual = form.cost - form.prices(point.multipliers) - point.slack
@@ -271,7 +275,8 @@ class Newton(Generic[FormT]):
     def direct(self, aim: Aim) -> None:
         """Compute the next direction."""
         self.before, self.now = self.now, self.before
-        form, point, before = self.form, self.point, self.before
+        form: Any = self.form
+        point, before = self.point, self.before
         shift = np.empty_like(self.target)
         begin_direction(
             point.primal, point.slack, self.residual, before.primal, before.slack, aim,
@@ -322,7 +327,7 @@ PRIMAL_ACCURACY = 1e-8
 
 
 def approach(
-    method: InteriorPoint,
+    method: InteriorPoint[Any],
     point: Point,
     gap: float,
     *,

@@ -53,10 +53,11 @@ BENCHMARK = Benchmark(
     subject="solve_p1_lp",
     peers=tuple(ALGORITHMS),
     phases=("build", "load", "solve", "proof"),
-    goals=(Goal("ratio", at_least=15.0), Goal("gap", at_most=1e-6)),
+    goals=(Goal("ratio", at_least=45.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
     peer_warm=False,
     race=1.3,
+    processor=True,
     ladder=Ladder.over(
         "horizon", (20, 40, 80, 160), axis="slots", servers=3, devices=8, profiles=4
     ),

@@ -29,14 +29,14 @@ from edgeopt.solvers.tolerance import relative_gap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from edgeopt.solvers.interior_point import Point, StandardForm
+    from edgeopt.solvers.interior_point import Point, Rows
     from edgeopt.solvers.program import LinearProgram, Sense
     from edgeopt.solvers.request import ProgressCallback
     from edgeopt.solvers.reusable import Reusable
     from edgeopt.solvers.tolerance import Sum
 
 Columns = TypeVar("Columns")
-FormT = TypeVar("FormT", bound="StandardForm")
+FormT = TypeVar("FormT", bound="Rows")
 Contra = TypeVar("Contra", contravariant=True)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -29,15 +29,15 @@ from edgeopt.kernels import compiled
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
 
-class StandardForm(Protocol):
-    """A linear program in standard form, known by what it does to vectors.
+class Rows(Protocol):
+    """The rows of a linear program in standard form, known by what they do to vectors.
 
     Columns and rows are numbered as the program likes, the same in all methods: a vector of columns
     has shape [n], a vector of rows or multipliers shape [m].
@@ -58,8 +58,8 @@ class StandardForm(Protocol):
         """Return the price of every column under row multipliers: the transpose of `rows`."""
 
 
-class FactorisedForm(StandardForm, Protocol):
-    """A form that solves its own normal equations; others bring a `Newton` that does."""
+class StandardForm(Rows, Protocol):
+    """A linear program in standard form with its normal equations."""
 
     def factorise(self, weight: Floats) -> None:
         """Prepare `solve` for positive column weights, shape [n]."""
@@ -68,7 +68,7 @@ class FactorisedForm(StandardForm, Protocol):
         r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`; return prices as well."""
 
 
-FormT = TypeVar("FormT", bound=StandardForm)
+FormT = TypeVar("FormT", bound=Rows)
 
 
 # Sums in any order; numbers are finite where kernels run, and a division by zero gives infinity.
@@ -189,7 +189,7 @@ class Point:
         return float(self.primal @ self.slack) / self.primal.size
 
 
-class InteriorPoint:
+class InteriorPoint(Generic[FormT]):
     """The method for one program: points go in, better points come out.
 
     The more ``correctors`` a step may take, the dearer a factorisation is against a solve. A form
@@ -265,7 +265,7 @@ class Newton(Generic[FormT]):
 
     def prepare(self, point: Point) -> None:
         """Go to a point: residuals, factorised normal equations, products to be brought to 0."""
-        form = cast("FactorisedForm", self.form)
+        form: Any = self.form
         self.point = point
         self.missing = form.right - form.rows(point.primal)
         self.residual = form.cost - form.prices(point.multipliers) - point.slack
@@ -275,7 +275,8 @@ class Newton(Generic[FormT]):
     def direct(self, aim: Aim) -> None:
         """Compute the next direction."""
         self.before, self.now = self.now, self.before
-        form, point, before = cast("FactorisedForm", self.form), self.point, self.before
+        form: Any = self.form
+        point, before = self.point, self.before
         shift = np.empty_like(self.target)
         begin_direction(
             point.primal, point.slack, self.residual, before.primal, before.slack, aim,
@@ -326,19 +327,22 @@ PRIMAL_ACCURACY = 1e-8
 
 
 def approach(
-    method: InteriorPoint,
+    method: InteriorPoint[Any],
     point: Point,
     gap: float,
     *,
     max_iterations: int = 300,
     time_limit: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[tuple[Point, float]]:
     """Yield the start and every point after it, each with its relative gap, until one will do.
 
-    The walk ends as well when time or iterations are used up, or when the normal equations have
-    become unsolvable: the last point yielded is then the best there is.
+    The walk ends as well when iterations are used up, when another one as long as the longest would
+    end after the time limit, or when the normal equations have become unsolvable: the last point
+    yielded is then the best there is.
     """
-    began = time.perf_counter()
+    began = before_step = clock()
+    longest = 0.0
     missed = np.inf
     for iteration in range(max_iterations + 1):
         primal, dual = method.objectives(point)
@@ -350,9 +354,12 @@ def approach(
             before, missed = missed, float(np.abs(method.missing(point)).max(initial=0.0))
             if missed <= PRIMAL_ACCURACY or missed >= before:
                 return
-        late = time_limit is not None and time.perf_counter() - began > time_limit
+        now = clock()
+        longest = max(longest, now - before_step) if iteration else 0.0
+        late = time_limit is not None and now - began + longest > time_limit
         if late or iteration == max_iterations:
             return
+        before_step = now
         try:
             point = method.step(point)
         except FloatingPointError:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt.solvers.interior_point import InteriorPoint, Point
+from edgeopt.solvers.interior_point import InteriorPoint, Point, approach
 
 if TYPE_CHECKING:
     from edgeopt.solvers.interior_point import StandardForm
@@ -128,3 +128,20 @@ def test_a_factorisation_that_fails_says_so():
     broken = Point(np.full_like(first.primal, np.inf), first.slack, first.multipliers)
     with pytest.raises(FloatingPointError), np.errstate(invalid="ignore"):
         InteriorPoint(form).step(broken)
+
+
+@pytest.mark.parametrize("limit", [0.0, 2.0, 7.0, 9.9])
+def test_no_step_begins_that_would_end_after_the_time_limit(limit):
+    form = bounded_knapsacks(np.random.default_rng(6), 20, 3)
+    now = 0.0
+
+    class Slow(InteriorPoint):
+        def step(self, point: Point) -> Point:
+            nonlocal now
+            now += 2.0
+            return super().step(point)
+
+    points = list(approach(Slow(form), start(form), 1e-12, time_limit=limit, clock=lambda: now))
+    # How long a step takes is known after the first one.
+    assert now == max(2.0, 2.0 * (limit // 2.0))
+    assert len(points) == now / 2.0 + 1

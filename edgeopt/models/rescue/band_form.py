@@ -138,7 +138,7 @@ class _Normal:
     def _factorised(
         self, weight: Floats, row_weight: Floats, diagonal: Floats, lift: float
     ) -> bool:
-        """Assemble the band and factorise it in its place, its diagonal lifted, if that works."""
+        """Factorise the band with its diagonal lifted, in its place; tell whether it worked."""
         band, res = self._band, self._reserved
         band[:] = 0.0
         kernels.assemble_band(
@@ -157,8 +157,9 @@ class _Normal:
         res, inside, border = self._reserved, self._inside, self._border
         share = np.zeros(res.tasks)
         share[inside] = reserved[inside] / self._own[inside]
-        coupled = self._coupling * share[res.task]
-        occupancy -= np.bincount(res.row, coupled, minlength=occupancy.size)
+        occupancy -= np.bincount(
+            res.row, self._coupling * share[res.task], minlength=occupancy.size
+        )
         step = self._substitute(occupancy, 0)
         if border.size:
             share[border], _ = lapack.dpotrs(

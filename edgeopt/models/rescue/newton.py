@@ -160,7 +160,7 @@ def _complete(
 
 
 class BandNewton(Newton[BandForm]):
-    """The directions of `Newton`; columns of runs and rows (3a) have passes of their own."""
+    """The directions of `Newton`, with runs and the rows (3a) in passes of their own."""
 
     def __init__(self, form: BandForm) -> None:
         super().__init__(form)

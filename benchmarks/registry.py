@@ -49,6 +49,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_values.BENCHMARK,
     rescue_simulate.BENCHMARK,
     rescue_lp.BENCHMARK,
+    rescue_lp.COLUMNS,
     rescue_lp_large.BENCHMARK,
     rescue_lp_huge.BENCHMARK,
     rounding.BENCHMARK,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.peers import linear_solver
@@ -60,5 +61,17 @@ BENCHMARK = Benchmark(
     processor=True,
     ladder=Ladder.over(
         "horizon", (20, 40, 80, 160), axis="slots", servers=3, devices=8, profiles=4
+    ),
+)
+
+COLUMNS = replace(
+    BENCHMARK,
+    name="rescue-lp-columns",
+    question="Solving the relaxation as columns multiply, by devices on the same servers",
+    peers=(),
+    goals=(Goal("gap", at_most=1e-6),),
+    race=None,
+    ladder=Ladder.over(
+        "devices", (8, 16, 32, 64), axis="devices", servers=3, horizon=60, profiles=4
     ),
 )

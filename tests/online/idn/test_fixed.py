@@ -16,7 +16,6 @@ from edgeopt.models.idn import Demand, average_gain, greedy
 from edgeopt.models.idn.solve import picks
 from edgeopt.online import simulate
 from edgeopt.online.idn import (
-    ORDERS,
     FixedPlacement,
     IdnEnvironment,
     Infida,
@@ -26,6 +25,7 @@ from edgeopt.online.idn import (
     offline_infida,
     serve,
 )
+from edgeopt.online.idn.serving import ORDERS
 from tests.certified import linprog
 from tests.draws import draws
 from tests.strategies import idn_instances

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from edgeopt import study
 from edgeopt.cli.main import run
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
+from edgeopt.instances.tapfinger import from_bundled
+from edgeopt.instances.tapfinger import generate as draw
 from edgeopt.learning import Checkpoint
 from edgeopt.studies import PolicyEntry, find_system
 from edgeopt.studies.registry import choose
@@ -156,6 +159,29 @@ def test_what_cannot_be_run_is_refused_in_a_line(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["learned", "imitation"])
+@pytest.mark.parametrize(
+    ("make", "setting"),
+    [
+        (partial(draw, workload="pointer"), "pointer"),
+        (partial(from_bundled, figures="testbed"), "testbed"),
+        (from_bundled, "containers"),
+    ],
+)
+def test_tasks_without_a_network_in_the_package_say_how_one_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, make: Any, setting: str
+) -> None:
+    make(tasks=3).save(tmp_path / "few.nc")
+    command = ["study", "tapfinger", "--instance", str(tmp_path / "few.nc"), "--runs", "2"]
+    assert run([*command, "--policies", name]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    [entry] = [one for one in find_system("tapfinger").learners if one.name == "imitation"]
+    assert setting in entry.options["setting"]
+    assert f"edgeopt train tapfinger imitation --set setting={setting} --out DIR" in printed.err
 
 
 def test_what_was_just_trained_runs(small: Path, tmp_path: Path) -> None:

@@ -156,7 +156,8 @@ class PaperFigure:
     caption
         What the axes and marks mean; what bands and small print are over drawn instances is added.
     series
-        A table that training made and that comes with the package, in place of cells.
+        A table that training made and that comes with the package, in place of cells, or beside
+        them: then `rows` is given the table of the cells and this one.
 
     Raises
     ------
@@ -169,7 +170,7 @@ class PaperFigure:
     number: str
     title: str
     cells: Callable[[bool], Sequence[Cell]] | None = None
-    rows: Callable[[pd.DataFrame], pd.DataFrame]
+    rows: Callable[..., pd.DataFrame]
     columns: Mapping[str, str]
     draw: Callable[[pd.DataFrame], Figure]
     takeaway: Callable[[pd.DataFrame], str]
@@ -182,7 +183,7 @@ class PaperFigure:
     def __post_init__(self) -> None:
         if not self.number:
             raise OptionError(f"figure {self.title!r}: needs its number in the paper")
-        if (self.cells is None) is (self.series is None):
+        if self.cells is None and self.series is None:
             raise OptionError(f"{self.heading}: needs cells, or else a series")
         if self.published and not self.caveats:
             raise OptionError(
@@ -207,7 +208,7 @@ class PaperFigure:
         return (*own, "The series was trained by this run." if trained else self.series.said)
 
     def listed(self, quick: bool) -> Sequence[Cell]:
-        """Return the cells of a full or a quick run, none if the figure shows a series."""
+        """Return the cells of a full or a quick run, none if the figure shows a series alone."""
         return () if self.cells is None else self.cells(quick)
 
     def is_called(self, kind: str, number: str) -> bool:

@@ -22,12 +22,13 @@ from edgeopt.studies.wording import listed, spreads_said
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.released import Release
+    from edgeopt.studies.sweeps import Cell
     from edgeopt.studies.system import System
 
 _LINE = (
@@ -252,7 +253,7 @@ def reproduce(
     if out is not None:
         Folder(out, "reproduce", force=force).begin()
         store = Store(Path(out) / "cells", force=force)
-    paths = {}
+    paths: dict[str, Path] = {}
     if out is not None and wanted:
         with progress_bar(len(wanted), show=progress) as step:
             paths = anew(wanted.values(), Path(out) / "trained", workers=workers, step=step)
@@ -267,11 +268,7 @@ def reproduce(
     outcomes = tuple(
         Outcome(
             paper_figure,
-            paper_figure.rows(
-                tabulate(listed, computed)
-                if paper_figure.series is None
-                else paper_figure.series.read(paths.get(paper_figure.series.name)).table
-            ),
+            paper_figure.rows(*_tables(paper_figure, listed, computed, paths)),
             len(listed),
             quick,
             bool(wanted),
@@ -282,6 +279,19 @@ def reproduce(
     if out is not None:
         found.page(out, force=force)
     return found
+
+
+def _tables(
+    one: PaperFigure,
+    listed: Sequence[Cell],
+    computed: Mapping[str, Any],
+    paths: Mapping[str, Path],
+) -> list[pd.DataFrame]:
+    """Return what rows are made of: the table of the cells, the series, or both in this order."""
+    tables = [] if one.cells is None else [tabulate(listed, computed)]
+    if one.series is not None:
+        tables.append(one.series.read(paths.get(one.series.name)).table)
+    return tables
 
 
 def _trainable(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 HEADING: Final = "Mean flow time (slots)"
 
 _STARTS: Final = ("several", "single")
+_SETTINGS: Final = ("several", "single", "pointer", "testbed", "containers")
 _DEVICES: Final = ("cpu", "cuda")
 _PRESETS: Final = (
     "small", "no_han", "no_pointer", "vanilla", "no_self_loops", "no_void_place", "paper",
@@ -64,6 +65,7 @@ LEARNERS: Final = (
         options={
             "preset": ("small", "no_han", "no_self_loops"),
             "starts": _STARTS,
+            "setting": _SETTINGS,
             "teacher": ("told", "untold"),
             "device": _DEVICES,
         },

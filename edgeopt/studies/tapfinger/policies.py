@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 import edgeopt
+from edgeopt.errors import OptionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
 from edgeopt.studies.learners import Learned
+from edgeopt.studies.tapfinger.taught import setting_of
 from edgeopt.studies.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -255,13 +257,16 @@ def _kept(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
 
 def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
     from edgeopt.online.tapfinger import LearnedScheduler
+    from edgeopt.online.tapfinger.learning.scheduler import SHIPPED
 
-    kinds = instance.kinds or ()
-    if "lm" in kinds:  # measured; containers may have a single CPU core
-        return LearnedScheduler("containers" if instance.minimum[0, 0] == 1 else "testbed")
-    if "long" in kinds:
-        return LearnedScheduler("pointer")
-    return LearnedScheduler("single" if instance.single_start else "several")
+    name = setting_of(instance)
+    if name not in SHIPPED:
+        raise OptionError(
+            f"policy 'imitation': no network for such tasks comes with the package; train one by "
+            f"`edgeopt train tapfinger imitation --set setting={name} --out DIR`, and compare "
+            "learned:DIR/seed-0"
+        )
+    return LearnedScheduler(name)
 
 
 _MADE: Final = {"rolling": _rolling, "learnt+kept": _kept, "imitation": _imitation}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.studies.released import Release, weights
 from edgeopt.studies.tapfinger.fresh import FRESH
+from edgeopt.studies.tapfinger.taught import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,16 +25,6 @@ _BY_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "single": {"starts": "single"},
     "untold": {"teacher": "untold"},
 }
-_BY_SETTING: Final = ("pointer", "testbed", "containers")
-
-
-def _network(name: str) -> Release:
-    """Return the release of an imitation, by its options or for a setting of its own."""
-    path = _NETWORKS / f"{name}.safetensors"
-    if name in _BY_OPTIONS:
-        return weights(path, "tapfinger", "imitation", **_BY_OPTIONS[name])
-    found = weights(path, "tapfinger", "imitation", setting=name)
-    return replace(found, command=f"make learners NAMES={found.name}")
 
 
 class Point(NamedTuple):
@@ -224,5 +215,13 @@ def summary(table: pd.DataFrame, *, last: bool = True) -> pd.DataFrame:
     ).reset_index()
 
 
-RELEASES: Final = (*(_network(name) for name in (*_BY_OPTIONS, *_BY_SETTING)), FRESH, TRAINING)
+RELEASES: Final = (
+    *(
+        weights(_NETWORKS / f"{name}.safetensors", "tapfinger", "imitation", **options)
+        for name, options in _BY_OPTIONS.items()
+    ),
+    SHOWN,
+    FRESH,
+    TRAINING,
+)
 """All of TapFinger's."""

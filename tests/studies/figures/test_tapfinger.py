@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,7 +8,9 @@ import pandas as pd
 import pytest
 
 from edgeopt.digests import closure
+from edgeopt.errors import InputError
 from edgeopt.instances.tapfinger import from_bundled, generate
+from edgeopt.learning import Checkpoint
 from edgeopt.models.tapfinger import scenario_bound
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import (
@@ -17,9 +20,13 @@ from edgeopt.online.tapfinger import (
     TapFingerEnvironment,
     TiresiasContainers,
 )
+from edgeopt.online.tapfinger.learning import training
 from edgeopt.online.tapfinger.policies.uniform import Min
+from edgeopt.studies import find_system
 from edgeopt.studies.figures import reproduce
 from edgeopt.studies.figures.paper_figure import NOT_COMPARABLE, Estimate
+from edgeopt.studies.learners import find_learner
+from edgeopt.studies.tapfinger import taught
 from edgeopt.studies.tapfinger.figures import PAPER_FIGURES
 from edgeopt.studies.tapfinger.figures.measured import communication
 from edgeopt.studies.tapfinger.figures.recorded import RECORDED
@@ -28,6 +35,8 @@ from edgeopt.studies.tapfinger.releases import COURSES, TRAINING
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from edgeopt.studies.figures import Outcome
 
 NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
@@ -199,6 +208,84 @@ def test_every_task_of_the_example_starts_once() -> None:
 
 def test_communication_is_bits_over_rate_and_distance_over_speed() -> None:
     assert communication(1000.0)["communication"] == pytest.approx(22.4 + 10.0)
+
+
+SHOWING = ["9ab", "9cd", "10", "14", "15"]
+
+
+def test_figures_of_other_tasks_show_the_runs_of_the_table() -> None:
+    table = taught.SHOWN.read().table
+    assert not table[["instance", "runs"]].duplicated().any()
+    rows = {(one["instance"], one["runs"]): one for one in table.to_dict("records")}
+    shown = [one for one in PAPER_FIGURES if one.series is taught.SHOWN]
+    assert [one.number for one in shown] == SHOWING
+    for paper_figure in shown:
+        # Instances of full size take long to draw; the policies are those of all sizes.
+        for cell in paper_figure.listed(True):
+            assert "imitation" not in cell.identity["policy"]
+            one = rows[cell.identity["instance"][:16], cell.identity["runs"]]
+            instance = cell.arguments[0].instance()
+            assert one["setting"] == taught.setting_of(instance)
+            # Tasks in the system add up to flow times, run by run.
+            slots = sum(map(float, str(one["tasks_over_time"]).split()))
+            if "tasks_over_time" in cell.identity["series"]:
+                assert slots == pytest.approx(one["mean"] * instance.tasks, abs=1e-3)
+    assert set(table["setting"]) == set(taught.TAUGHT)
+    assert table.groupby("setting")["weights"].nunique().eq(1).all()
+    full = {"containers": 10, "pointer": 20, "testbed": 20}
+    assert table.groupby("setting").size().to_dict() == {
+        name: count + {"testbed": 12}.get(name, 3) for name, count in full.items()
+    }
+
+
+def test_what_the_table_holds_is_what_runs_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, series = next(taught._cells())
+    drawn = generate(rng=5, single_start=True, tasks=20)
+    monkeypatch.setattr(taught, "_cells", lambda: iter([(cell, series)]))
+    monkeypatch.setattr("edgeopt.studies.figures.cells._made", lambda _: drawn)
+    learned = find_system("tapfinger").learned
+    assert learned is not None
+    [row] = taught.ran({"single": Checkpoint.load(learned.shipped["single"])})
+    run = simulate(TapFingerEnvironment(drawn), LearnedScheduler("single"), rng=0, runs=1)
+    assert row["mean"] == pytest.approx(run.mean_flow_time()[0], abs=1e-6)
+    assert row["makespan"] == run.end[0]
+    assert {one for one in taught.SERIES if row[one]} == series
+    assert [float(one) for one in row["tasks_over_time"].split()] == run.accumulation[0].tolist()
+    assert "decision_ms" not in row
+
+
+def test_the_table_is_made_by_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="training needs PyTorch")
+    monkeypatch.setattr(training, "TRAINING", range(1000, 1001))
+    monkeypatch.setattr(training, "VALIDATION", range(3000, 3001))
+    entry = replace(find_learner(find_system("tapfinger"), "imitation"), updates=1, every=1)
+    monkeypatch.setattr("edgeopt.studies.learners.find_learner", lambda *_: entry)
+    few = next(taught._cells())
+    drawn = from_bundled(tasks=3)
+    monkeypatch.setattr("edgeopt.studies.figures.cells._made", lambda _: drawn)
+    monkeypatch.setattr(taught, "TAUGHT", ("containers",))
+    monkeypatch.setattr(taught, "_cells", lambda: iter([few]))
+    table = taught.SHOWN.make(tmp_path)
+    assert isinstance(table, pd.DataFrame)
+    [own] = table.to_dict("records")
+    read = Checkpoint.load(tmp_path / "containers" / "policy.safetensors", system="tapfinger")
+    assert (own["setting"], own["weights"]) == ("containers", read.fingerprint()[:16])
+
+
+def test_runs_of_the_table_stand_before_the_bound(containers: Outcome) -> None:
+    table = taught.SHOWN.read().table
+    cells = NAMED["15"].listed(True)
+    known = {one["instance"]: one["mean"] for one in table.to_dict("records") if one["runs"] == 1}
+    means = [known[cell.identity["instance"][:16]] for cell in cells]
+    assert values(containers.rows, "imitation", "mean") == pytest.approx([np.median(means)])
+    assert values(containers.rows, "bound", "mean")[0] <= np.median(means)
+    assert values(containers.rows, "imitation", "decision_ms") == []
+    assert containers.caveats[-1] == taught.SHOWN.said
+    order = list(containers.rows["policy"].unique())
+    assert order[-2:] == ["imitation", "bound"]
+    own = pd.DataFrame([{**cells[0].identity, "policy": ["min", "bound"]}])
+    with pytest.raises(InputError, match=r"no runs .* by `make learners NAMES=tapfinger-figures`"):
+        taught.joined(own.assign(runs=17), table, rows=lambda rows: rows)
 
 
 @pytest.fixture(scope="module")

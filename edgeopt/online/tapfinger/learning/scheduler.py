@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.policies.estimates import Told
 
-SHIPPED: Final = ("several", "single", "untold", "pointer", "testbed", "containers")
-"""Checkpoints that come with the package.
+SHIPPED: Final = ("several", "single", "untold")
+"""Checkpoints that come with the package, for the tasks of simulations.
 
 The first two imitate `ReservationSpt`, where clusters may start several tasks in a slot and where
-they may start one; the third imitates `LearntReservation`, so that nobody was told durations. The
-others imitate `ReservationSpt` on other tasks: those that larger bundles do not speed up, and
-measured ones on servers and on containers.
+they may start one; the third imitates `LearntReservation`, so that nobody was told durations.
 """
 
 

@@ -6,11 +6,12 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.learning.architecture import PRESETS
-from edgeopt.online.tapfinger.learning.scheduler import LearnedScheduler
+from edgeopt.online.tapfinger.learning.scheduler import SHIPPED, LearnedScheduler
 from edgeopt.online.tapfinger.policies.learnt import LearntReservation
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.options import check_choice, check_whole
@@ -75,7 +76,7 @@ def learner(
     name: str,
     *,
     seed: int = 0,
-    starts: Starts = "several",
+    starts: Starts | None = None,
     setting: str | None = None,
     teacher: Told = "told",
     preset: str = "small",
@@ -86,7 +87,8 @@ def learner(
 ) -> Common:
     """Return a learner before its first update, ``"imitation"`` or ``"mappo"``.
 
-    `setting` is one of `SETTINGS`, by default that of simulations with so many `starts` in a slot.
+    `setting` is one of `SETTINGS`, by default that of simulations with so many `starts` in a slot,
+    ``"several"`` or ``"single"``; at most one of both may be given.
     `teacher` is told durations, or has learnt them from earlier runs; `begin` says whether policy
     optimisation begins with drawn weights, or with those of the imitation that comes with the
     package, near which it stays; `device` is that of the network; further options are those of
@@ -98,8 +100,10 @@ def learner(
     from edgeopt.online.tapfinger.learning.tensors import check_device
 
     check_choice("name", name, ("imitation", "mappo"))
-    check_choice("starts", starts, get_args(Starts))
-    drawn: str = starts if setting is None else setting
+    if starts is not None and setting is not None:
+        raise OptionError("starts and setting cannot be given together; a setting has its starts")
+    check_choice("starts", starts or "several", get_args(Starts))
+    drawn: str = setting or starts or "several"
     check_choice("setting", drawn, SETTINGS)
     check_choice("teacher", teacher, get_args(Told))
     check_choice("preset", preset, PRESETS)
@@ -118,6 +122,8 @@ def learner(
         if preset == "paper":
             discount = 0.99 if pool[0].single_start else 1.0
             options = {"discount": discount, **PAPER, **options}
+        if begin == "imitation":
+            check_choice("setting", shipped, SHIPPED)
         known = LearnedScheduler(shipped).trained.weights if begin == "imitation" else None
         made = Mappo(
             PRESETS[preset], pool, validation, options=Options(**options), begin=known,

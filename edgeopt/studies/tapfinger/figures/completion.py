@@ -20,7 +20,6 @@ from edgeopt.studies.tapfinger.figures.setting import (
     FREE,
     MIXED,
     OTHERS,
-    SERIES,
     SEVERAL,
     SINGLE,
     SIX,
@@ -33,6 +32,7 @@ from edgeopt.studies.tapfinger.figures.setting import (
     unfolded,
 )
 from edgeopt.studies.tapfinger.log import doublings
+from edgeopt.studies.tapfinger.taught import SERIES, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,10 +103,8 @@ def _boxes(
     """Draw a box for each policy, and to the right what it is told."""
     names = {name: f"{LEARNED[name]}, recorded" for name in setting.learned}
     names |= setting.policies
-    reach: list[float] = []
-    least = by("value", part="mean")(rows)[BOUND]
-    axes.axvline(least, **_LEAST, zorder=0)
-    reach.append(least)
+    reach = [by("value", part="mean")(rows)[BOUND]]
+    axes.axvline(reach[0], **_LEAST, zorder=0)
     if told:
         in_margin(axes, -0.75, "told")
     for place, name in enumerate(names):
@@ -164,7 +162,8 @@ def completion_figure(
         number=number,
         title=title,
         cells=partial(setting.cells, series=series),
-        rows=partial(unfolded, series=series),
+        series=setting.taught,
+        rows=setting.rows(partial(unfolded, series=series)),
         columns=_COLUMNS,
         draw=partial(_draw, settings={"boxes": setting}, series=series),
         takeaway=said(
@@ -296,7 +295,8 @@ _FIGURE_10 = PaperFigure(
     number="10",
     title="long workloads on six clusters: completion times, and GPUs in use",
     cells=_long_cells,
-    rows=_long_rows,
+    series=_LONG["first"].taught,
+    rows=_LONG["first"].rows(_long_rows),
     columns={"length": "Workload", "tasks": "Tasks", **_COLUMNS},
     draw=partial(_draw, settings=_LONG, series=[_GPU], column="length"),
     takeaway=said(
@@ -384,7 +384,7 @@ FIGURES: Final = (
     completion_figure(
         "14", "compared with TapFinger without pointer, on tasks of 1 and 10 slots",
         replace(SEVERAL, recorded="pointer", options={"workload": "pointer"}, others=OTHERS,
-                learned=("tapfinger", "no_pointer"), open=(FIT, *FREE)),
+                learned=("tapfinger", "no_pointer"), open=(FIT, *FREE), taught=SHOWN),
         further=[
             Published(
                 "Min, mean completion time", "lower bound of any random selection",

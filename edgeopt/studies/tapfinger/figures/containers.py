@@ -10,6 +10,7 @@ from edgeopt.instances.tapfinger import from_bundled
 from edgeopt.studies.tapfinger.figures.completion import TIMES, completion_figure, mean_range
 from edgeopt.studies.tapfinger.figures.recorded import LEARNED, RECORDED
 from edgeopt.studies.tapfinger.figures.setting import STATISTICS, TITLES, Setting, standing
+from edgeopt.studies.tapfinger.taught import SHOWN
 from edgeopt.studies.wording import listed, number
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ CONTAINERS: Final = Setting(
     others=("reservation", "learnt", "learnt+kept", "imitation"),
     draws=10,
     ranges=True,
+    taught=SHOWN,
 )
 """Measured tasks on three clusters of containers."""
 

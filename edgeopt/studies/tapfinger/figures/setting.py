@@ -23,12 +23,15 @@ from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.sweeps import Cell
 from edgeopt.studies.tapfinger.figures.recorded import LEARNED, RECORDED, Recorded
 from edgeopt.studies.tapfinger.releases import TRAINING, summary
+from edgeopt.studies.tapfinger.taught import SHOWN, SUMMARY, joined, what_ran
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
+
+    from edgeopt.studies.released import Release
 
 TITLES: Final = {
     "optimus+swapped": "Optimus",
@@ -60,21 +63,17 @@ FOUR: Final = ("mean", "median", "p95", "waiting")
 BOUND: Final = "bound"
 """Stands for a policy in the row of the bound on the mean of all that never change a bundle."""
 
-SERIES: Final = ("tasks_over_time", "cpu_over_time", "gpu_over_time")
-"""One number per slot each: tasks in the system, CPU cores and GPUs in use per cluster."""
-
-_SHARES: Final = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
-_SUMMARY: Final = ("mean", *_SHARES, "waiting", "cpu", "gpu", "makespan", "decision_ms")
-"""One number each: slots to completion, tasks in the system, units in use per cluster, slots of the
-run, milliseconds of decisions per slot."""
-
-
 _TOLD: Final = (
     "Policies told durations know how long kinds of tasks take with every bundle; those told "
     "nothing do not. A kept book holds what was seen on one earlier workload, a fresh one nothing. "
     "TapFinger's network has learned on workloads of the same kinds, and so has our imitation, "
     "whose weights carry what its teacher was told; it was trained on three clusters of one size, "
     "with a network of its own for other tasks than those of the simulations."
+)
+_TAUGHT_APART: Final = (
+    "Our imitation's network for these tasks does not come with the package: what is shown of it "
+    "is a series, of runs on the same tasks as those of the other policies. Times of its decisions "
+    "are left out."
 )
 _RECORDED_RUNS: Final = (
     "Published values are those of the authors' recorded runs, one draw of tasks each; the paper "
@@ -141,7 +140,8 @@ class Setting:
     `open` says what the paper leaves open. `learned` are recorded policies that have to be
     learned. `baselines` are those of our schedulers that stand for recorded ones, whose names
     theirs begin with; `others` were not recorded. With `ranges` pictures show the least and the
-    most mean of the draws.
+    most mean of the draws. Where the network of our imitation does not come with the package,
+    `taught` is the table of its runs.
     """
 
     recorded: str
@@ -155,6 +155,7 @@ class Setting:
     draws: int = 20
     runs: int = 5
     ranges: bool = False
+    taught: Release | None = None
 
     @property
     def policies(self) -> dict[str, str]:
@@ -164,13 +165,19 @@ class Setting:
     def caveats(self, *further: str) -> list[str]:
         """Return why figures of the setting may differ."""
         runs = f"In full size means over {self.draws} draws of tasks, {self.runs} runs of each."
-        return [_RECORDED_RUNS, _TOLD, *self.open, *further, runs]
+        apart = [] if self.taught is None else [_TAUGHT_APART]
+        return [_RECORDED_RUNS, _TOLD, *apart, *self.open, *further, runs]
+
+    def rows(self, summarised: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[..., Any]:
+        """Return what makes rows of cells, and of the table of runs of our imitation if needed."""
+        return summarised if self.taught is None else partial(joined, rows=summarised)
 
     def cells(self, quick: bool, series: Sequence[str] = (), **at: Any) -> list[Cell]:
         """List the cells, one per drawn instance."""
         options = {**self.options, **({"tasks": self.tasks} if quick else {})}
+        here = [name for name in self.policies if self.taught is None or name != "imitation"]
         return [
-            compared(InstanceSpec.of(self.make, rng=draw, **options), self.policies,
+            compared(InstanceSpec.of(self.make, rng=draw, **options), here,
                      runs=1 if quick else self.runs, at={**at, "draw": draw}, series=series)
             for draw in range(3 if quick else self.draws)
         ]  # fmt: skip
@@ -255,6 +262,7 @@ def servers(clusters: int, tasks: int) -> Setting:
         tasks=tasks // 50,
         draws=5,
         runs=2,
+        taught=SHOWN,
     )
 
 
@@ -338,33 +346,15 @@ def _simulate(
         run = simulate(whole, policy, rng=0, runs=runs)
         scenarios = run.scenarios
         about = {"policy": entry.name, "told": getattr(policy, "told", "")}
-        read.append({**about, **_read(run, series)})
+        kept = {one: own for one, own in what_ran(run).items() if one in (*SUMMARY, *series)}
+        read.append({**about, **kept})
     if bounded:
         if instance.noise == 0.0:
             scenarios = scenarios[:1]  # all are alike
         least = scenario_bound(instance, scenarios).value / instance.tasks
-        nothing = {**dict.fromkeys(_SUMMARY, np.nan), **{name: [] for name in series}}
+        nothing = {**dict.fromkeys(SUMMARY, np.nan), **{name: [] for name in series}}
         read.append({"policy": BOUND, "told": "everything", **nothing, "mean": least})
     return {key: [one[key] for one in read] for key in read[0]}
-
-
-def _read(run: Any, series: Sequence[str]) -> Mapping[str, Any]:
-    flow = np.asarray(run.flow_time).ravel()
-    slots = np.maximum(1, np.asarray(run.end))
-    used = np.asarray(run.used, dtype=float).mean(axis=2)
-    tasks = np.asarray(run.accumulation, dtype=float)
-    # Quantiles between slots are not defined where some tasks are never complete.
-    method: Any = "linear" if np.isfinite(flow).all() else "inverted_cdf"
-    every = dict(zip(SERIES, (tasks, used[..., 0], used[..., 1]), strict=True))
-    inside = [float((one.sum(axis=1) / slots).mean()) for one in every.values()]
-    return {
-        "mean": float(flow.mean()),
-        **{name: float(np.quantile(flow, q, method=method)) for name, q in _SHARES.items()},
-        **dict(zip(("waiting", "cpu", "gpu"), inside, strict=True)),
-        "makespan": float(slots.mean()),
-        "decision_ms": 1e3 * run.seconds / float(slots.sum()),
-        **{name: every[name].mean(axis=0).tolist() for name in series},
-    }
 
 
 def unfolded(
@@ -373,14 +363,14 @@ def unfolded(
     """Summarise the draws and return one row per place, scheduler, part and stretch of time."""
     import pandas as pd
 
-    tall = table.explode(["policy", "told", *_SUMMARY, *series], ignore_index=True)
+    tall = table.explode(["policy", "told", *SUMMARY, *series], ignore_index=True)
     longest = max((len(one) for name in series for one in tall[name]), default=1)
     step = -(-longest // points)
     rows = []
     for key, group in tall.groupby([*by, "policy", "told"], sort=False):
         bound = "policy" in group and (group["policy"] == BOUND).all()
-        parts = [(name, np.nan, group[name].to_numpy(dtype=float))
-                 for name in (_SUMMARY[:1] if bound else _SUMMARY)]  # fmt: skip
+        each = {name: group[name].to_numpy(dtype=float) for name in SUMMARY}
+        parts = [(name, np.nan, own) for name, own in each.items() if not np.isnan(own).all()]
         for name in () if bound else series:
             kept = windows([np.asarray(one, dtype=float) for one in group[name]], longest, step)
             parts += [(name, place * step, values) for place, values in enumerate(kept.T)]

@@ -327,6 +327,10 @@ def test_learners_by_name():
             assert made.about()["settings"]["told"] == told
     with pytest.raises(OptionError, match="preset"):
         training.learner("mappo", preset="none")
+    with pytest.raises(OptionError, match="starts and setting cannot be given together"):
+        training.learner("imitation", starts="single", setting="pointer")
+    with pytest.raises(OptionError, match="setting = 'testbed': must be one of 'several'"):
+        training.learner("mappo", begin="imitation", setting="testbed")
 
 
 @pytest.mark.usefixtures("few_instances")

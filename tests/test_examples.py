@@ -57,7 +57,8 @@ def test_own_policy_is_compared_with_the_published_ones(printed: Callable[..., s
     text = printed("own_policy")
     rows = [row.split() for row in re.findall(r"^\d+ .*$", text, re.M)]
     assert [row[1] for row in rows] == ["Selective", "rescue", "srs"]
-    assert all(0.3 < float(row[4]) < 1.0 for row in rows)
+    # Unguarded policies may earn more than what bounds policies that keep reserved tasks.
+    assert all(0.3 < float(row[4]) < 1.5 for row in rows)
 
 
 def test_own_system_is_studied_with_its_exact_benchmark(printed: Callable[..., str]) -> None:

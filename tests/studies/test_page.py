@@ -14,7 +14,7 @@ import pytest
 from edgeopt.errors import OptionError
 from edgeopt.studies import Benchmark, BenchmarkEntry, study
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import findings, lead, portion
+from edgeopt.studies.pages.summary import ends_said, findings, lead, portion
 from edgeopt.studies.wording import percent
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -234,13 +234,13 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     long, short = stopped.cases
     mean = long.values("choosy").mean()
     assert lead(long) == (
-        f"Choosy is best with a reward of {mean:.4f} per run, {percent(mean * 13 / 12)} of E[max]; "
-        "it fails no floor in any run."
+        f"Choosy is best with a reward of {mean:.4f} per run, {percent(mean * 13 / 12)} of E[max] "
+        f"({ends_said(long, long.best())}); it fails no floor in any run."
     )
     mean, broken = short.values("half").mean(), short.trajectories["half"].violations.sum() / 40
     assert lead(short) == (
         f"Half has the best reward: a reward of {mean:.4f} per run, {percent(mean * 4 / 3)} of "
-        f"E[max], but it fails {broken:.3f} of 1 floor per run. Every policy fails some."
+        f"E[max] ({ends_said(short, short.best())}), but it fails {broken:.3f} of 1 floor per run. Every policy fails some."
     )
     assert [finding.about for finding in findings(short)] == [
         "Best reward",

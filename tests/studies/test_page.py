@@ -240,7 +240,8 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     mean, broken = short.values("half").mean(), short.trajectories["half"].violations.sum() / 40
     assert lead(short) == (
         f"Half has the best reward: a reward of {mean:.4f} per run, {percent(mean * 4 / 3)} of "
-        f"E[max] ({ends_said(short, short.best())}), but it fails {broken:.3f} of 1 floor per run. Every policy fails some."
+        f"E[max] ({ends_said(short, short.best())}), but it fails {broken:.3f} of 1 floor per run. "
+        "Every policy fails some."
     )
     assert [finding.about for finding in findings(short)] == [
         "Best reward",

@@ -54,7 +54,7 @@ BENCHMARK = Benchmark(
     subject="solve_p1_lp",
     peers=tuple(ALGORITHMS),
     phases=("build", "load", "solve", "proof"),
-    goals=(Goal("ratio", at_least=45.0), Goal("gap", at_most=1e-6)),
+    goals=(Goal("ratio", at_least=50.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
     peer_warm=False,
     race=1.3,

@@ -48,6 +48,8 @@ class Restricted:
     objective: float
     values: Any  # that point, in the master's own form
     duals: Any  # prices for the pricing routine, in the form it takes
+    # Whether the master stopped before the gap asked for, to have its prices looked at on the way.
+    open: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,13 @@ def generate_columns(
     began = time.perf_counter()
     state = _State(sign, -sign * np.inf)
     master_gap = gap / 4 if first_gap is None else first_gap
+    last_round = 0.0
     status = Status.ITERATION_LIMIT
     try:
         for number in range(1, max_rounds + 1):
-            left = None if time_limit is None else time_limit - (time.perf_counter() - began)
-            if left is not None and left <= 0.0:
+            begun = time.perf_counter() - began
+            left = None if time_limit is None else time_limit - begun
+            if left is not None and left <= last_round:
                 status = Status.MAX_TIME_LIMIT
                 break
             restricted = master.solve(master_gap, left)
@@ -121,6 +125,7 @@ def generate_columns(
             if not converged and priced.columns is not None:
                 added = master.add(priced.columns)
             seconds = time.perf_counter() - began
+            last_round = seconds - begun
             state.rounds.append(_Round(restricted.objective, state.bound, added, seconds))
             if converged:
                 status = Status.CONVERGENCE_CRITERIA_SATISFIED
@@ -130,15 +135,11 @@ def generate_columns(
             ):
                 status = Status.INTERRUPTED
                 break
-            if added == 0:
+            if added == 0 and not restricted.open:
                 if master_gap <= gap * 1e-3:
                     status = Status.UNKNOWN  # nothing to add, and the master is as exact as it gets
                     break
                 master_gap = max(master_gap * 0.1, gap * 1e-3)
-            else:
-                # A round that is nearly there may as well be the last one.
-                wanted = min(master_gap, 0.2 * proven)
-                master_gap = wanted if wanted > 4 * gap else gap / 4
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     solution = state.solution(status, master, pricing, time.perf_counter() - began, gap)

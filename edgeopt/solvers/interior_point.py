@@ -168,8 +168,11 @@ def finish_direction(
 
 # Complementarity products are corrected into [BOX_LOW, BOX_HIGH] times their target.
 BOX_LOW, BOX_HIGH = 0.1, 10.0
-# Part of the way to the boundary that a step takes.
-BACKOFF = 0.9995
+# Part of the way to the boundary that a step takes. Longer steps end off the central path, and the
+# next ones are short: with .9995 P1-LP takes 1.5 times as many iterations.
+BACKOFF = 0.9
+# The product to aim at is the part of the present one that the predictor leaves, to this power.
+CENTRING = 5
 # A corrector is kept if it lengthens a step by this much.
 WORTHWHILE = 0.01
 
@@ -301,12 +304,12 @@ class Newton(Generic[FormT]):
         return 1.0 / self.now.reach.primal, 1.0 / self.now.reach.slack
 
     def goal(self) -> float:
-        """Return the complementarity product to aim at, by Mehrotra's rule on the predictor."""
+        """Return the complementarity product to aim at, by the predictor, as Mehrotra does."""
         centre, reach = self.point.centre, self.now.reach
         primal, dual = self.longest
         change = dual * reach.by_slack + primal * reach.by_primal + primal * dual * reach.by_both
         ahead = max(0.0, centre + change / self.target.size)
-        return (ahead / centre) ** 3 * centre
+        return (ahead / centre) ** CENTRING * centre
 
     def take_back(self) -> None:
         """Return to the direction before."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import LogProfit, RescueInstance, ReservedTasks, generate, small
 from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
+from edgeopt.models.rescue import solve as solve_module
 from edgeopt.models.rescue import structured as master_module
 from edgeopt.models.rescue.columns import (
     ColumnSet,
@@ -39,7 +40,7 @@ def dense_rows(form: BandForm) -> np.ndarray:
 
 def form_of(instance: RescueInstance) -> BandForm:
     problem = P1Relaxation(instance)
-    return StructuredMaster(problem, every_column(problem), correctors=3).form
+    return StructuredMaster(problem, every_column(problem), correctors=3, partial=False).form
 
 
 class WrittenOut:
@@ -73,7 +74,7 @@ def test_steps_equal_those_of_dense_linear_algebra(reserved, kept):
     chosen = rng.random(every.size) < kept
     indptr = np.concatenate([[0], np.cumsum(chosen)])[every.indptr]
     columns = ColumnSet(indptr, every.cell[chosen], every.profit[chosen])
-    form = StructuredMaster(problem, columns, correctors=3).form
+    form = StructuredMaster(problem, columns, correctors=3, partial=False).form
     ours = InteriorPoint(form, correctors=3, newton=BandNewton)
     theirs = InteriorPoint(WrittenOut(form), correctors=3)
     point = form.start()
@@ -113,6 +114,21 @@ def test_medium_instances_agree_with_a_general_solver(method, forbid, seed):
     assert plan.objective == pytest.approx(direct.objective, rel=2e-6)
     assert plan.solution.primal_residual() <= 1e-9
     assert direct.gap <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_enter_on_the_way_lead_to_the_optimum(seed, monkeypatch):
+    """Almost all of them are left out at first, and few steps are taken nonetheless."""
+    monkeypatch.setattr(solve_module, "FIRST_COLUMNS", 1)
+    instance = generate(servers=3, devices=8, profiles=4, horizon=50, reserved=10, rng=seed)
+    all_at_once = solve_p1_lp(instance, method="structured")
+    plan = solve_p1_lp(instance, method="columns")
+    assert plan.gap <= 1e-6
+    assert plan.objective == pytest.approx(all_at_once.objective, rel=2e-6)
+    done, reference = (each.solution.options for each in (plan, all_at_once))
+    assert plan.solution.evidence[0].added > 0
+    assert done["columns"] < reference["columns"]
+    assert done["iterations"] <= 3 * reference["iterations"]
 
 
 def test_a_profit_model_needs_no_matrix_of_profits():

@@ -16,6 +16,7 @@ from edgeopt.models.rescue.budgets import ServerStates
 from edgeopt.models.rescue.safe_bound import _matchings
 from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
 from edgeopt.models.rescue.safe_values import Chain
+from edgeopt.studies.rescue.held_out import joint_optimum
 from tests.draws import draws
 from tests.oracles.rescue import plain, safe
 from tests.rescue.safe_cases import drawn, lp_plan
@@ -120,6 +121,22 @@ def test_a_pair_lies_between_the_best_policy_and_single_servers():
             near.append(best / found.value)
     assert min(near) > 0.99
     assert np.mean(near) > 0.998
+
+
+def test_being_told_durations_helps_no_single_server_and_is_worth_little():
+    """What stands beside policies as the optimum over all servers lies above the exact one."""
+    told = 0
+    for seed in range(draws(60)):
+        instance = drawn(seed, horizon=5, arrivals="exclusive")
+        best = safe.joint(plain(instance, float), None)
+        optimum = joint_optimum(instance)
+        bound = safe_bound(instance, plan=lp_plan(instance), steps=20).value
+        assert best * (1 - NEAR) <= optimum <= bound * (1 + NEAR)
+        if instance.servers == 1:
+            assert optimum == pytest.approx(best, rel=NEAR)
+        told += optimum > best * (1 + 1e-6)
+        assert optimum <= 1.05 * best
+    assert told < draws(60) // 2
 
 
 def test_three_servers_are_paired_every_way():

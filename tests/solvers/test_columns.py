@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers import LinearProgram, Quality, Status, solve
+from edgeopt.solvers import LinearProgram, Quality, Status, columns, solve
 from edgeopt.solvers.columns import Priced, generate_columns
 from tests.solvers.masters import LinearColumns, LinearMaster
 
@@ -54,11 +55,11 @@ def pricing(duals):
     return Priced(bound, LinearColumns(np.ones(1), pattern[:, None]))
 
 
-def start(**options):
+def start(master=LinearMaster, **options):
     """One pattern per length: as many pieces of it as fit."""
     first = sparse.diags_array((ROLL // LENGTHS).astype(float))
     program = LinearProgram(np.ones(len(LENGTHS)), first, DEMAND, np.inf)
-    return LinearMaster(program, options) if options else LinearMaster(program)
+    return master(program, options) if options else master(program)
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +140,39 @@ def test_a_master_that_cannot_get_better_says_so():
     solution = generate_columns(start(), lambda duals: Priced(0.0, None))
     assert solution.status is Status.UNKNOWN
     assert solution.quality is Quality.FEASIBLE
+
+
+def test_a_master_may_have_its_prices_looked_at_before_it_is_done(optimum):
+    """While it is open, rounds in which nothing is added do not count as the end."""
+
+    class Hesitant(LinearMaster):
+        asked = 0
+
+        def solve(self, gap, time_limit):
+            self.asked += 1
+            solved = super().solve(gap, time_limit)
+            if self.asked % 6:
+                return replace(solved, duals=0.4 * solved.duals, open=True)
+            return solved
+
+    solution = generate_columns(start(Hesitant), pricing)
+    assert solution.status is Status.CONVERGENCE_CRITERIA_SATISFIED
+    assert solution.objective == pytest.approx(optimum)
+    assert any(each.added == 0 for each in solution.evidence[:-1])
+
+
+def test_no_round_begins_that_would_end_after_the_time_limit(monkeypatch):
+    now = 0.0
+
+    def slow(duals):
+        nonlocal now
+        now += 1.0
+        return replace(pricing(duals), bound=0.0)
+
+    monkeypatch.setattr(columns.time, "perf_counter", lambda: now)
+    solution = generate_columns(start(), slow, time_limit=2.5)
+    assert solution.status is Status.MAX_TIME_LIMIT
+    assert now == 2.0
 
 
 def test_the_gap_must_be_positive():

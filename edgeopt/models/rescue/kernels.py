@@ -86,6 +86,18 @@ def best_reduced_profit(
             best[t, j] = top
 
 
+@compiled()
+def total_profit(
+    profit: Floats, indptr: NDArray[np.int32], place: NDArray[np.int32], share: Floats
+) -> float:
+    """Add up profits [rows, K * L] at the entries of a sparse matrix of the same shape."""
+    total = 0.0
+    for row in range(profit.shape[0]):
+        for c in range(indptr[row], indptr[row + 1]):
+            total += profit[row, place[c]] * share[c]
+    return total
+
+
 @compiled(writes="out")
 def least_ratio(ratio: Floats, longest: Ints, out: Floats) -> None:
     """Find the least ratio among the slots that a run may touch."""

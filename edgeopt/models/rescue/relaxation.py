@@ -211,6 +211,9 @@ class P1Relaxation:
     def profit_blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield expected profits [n, J, K, L] of successive ranges of slots that fit in memory."""
         instance = self.instance
+        if math.prod(instance.shape[:4]) <= DENSE_COLUMNS:
+            yield slice(0, instance.horizon), instance.expected_profit
+            return
         per_slot = instance.devices * instance.servers * instance.profiles
         length = max(1, BLOCK_ENTRIES // per_slot)
         for first in range(0, instance.horizon, length):
@@ -284,9 +287,10 @@ class P1Relaxation:
         """Return the expected share of each server that retraining takes, shape [K, T]."""
         instance = self.instance
         if sparse.issparse(y):
-            load = np.zeros((instance.horizon, instance.servers * instance.profiles))
-            entries = y.tocoo()
-            np.add.at(load, (entries.row // instance.devices, entries.col), entries.data)
+            load = np.empty((instance.horizon, instance.servers * instance.profiles))
+            kernels.load_by_cell(
+                y.indptr, y.indices, y.data, instance.devices, np.empty(y.shape[0]), load
+            )
         else:
             load = y.sum(axis=1).reshape(instance.horizon, -1)
         cells = load.reshape(instance.horizon, instance.servers, instance.profiles)
@@ -315,9 +319,9 @@ class P1Relaxation:
             return float(np.vdot(self.instance.expected_profit, y))
         devices, total = self.instance.devices, 0.0
         for slots, profit in self.profit_blocks():
-            part = y[slots.start * devices : slots.stop * devices].tocoo()
-            flat = profit.reshape(part.shape)
-            total += float(flat[part.row, part.col] @ part.data)
+            rows = y.indptr[slots.start * devices : slots.stop * devices + 1]
+            flat = profit.reshape(rows.size - 1, -1)
+            total += kernels.total_profit(flat, rows, y.indices, y.data)
         return total
 
     # --- the interface of problems for `Solution` --------------------------------------------

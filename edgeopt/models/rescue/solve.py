@@ -38,15 +38,15 @@ Method = Literal["auto", "direct", "structured", "columns"]
 
 SMALL = 2_000  # up to this many columns a simplex vertex takes milliseconds and is exact
 LARGE = 1_000_000
-"""Beyond this many columns generating them beats holding all (3.8 million: four times faster)."""
+"""Beyond this many columns generating them beats holding all (3.8 million: twice as fast)."""
 
 # From this half-width on, factorising the band gains more from threads than they cost in waiting.
 WIDE_BAND = 1_000
 # Columns per (slot, device) to start with, and to add per round at most.
-FIRST_COLUMNS, MORE_COLUMNS = 20, 8
+FIRST_COLUMNS, MORE_COLUMNS = 40, 8
 MAX_ROUNDS = 1_000
-# The first master lacks columns that matter more than its accuracy.
-FIRST_GAP = 0.3
+# A factorisation of the band costs about ten directions.
+CORRECTORS = 5
 
 
 @checked()
@@ -151,10 +151,8 @@ def _interior(
 ) -> P1Solution:
     compile_kernels()
     began = time.perf_counter()
-    if generate:
-        master = StructuredMaster(problem, promising_columns(problem, FIRST_COLUMNS), correctors=6)
-    else:
-        master = StructuredMaster(problem, every_column(problem), correctors=3)
+    columns = promising_columns(problem, FIRST_COLUMNS) if generate else every_column(problem)
+    master = StructuredMaster(problem, columns, correctors=CORRECTORS, partial=generate)
     built = time.perf_counter() - began
 
     def pricing(prices: tuple[Floats, Floats]) -> Priced[Any]:
@@ -166,7 +164,6 @@ def _interior(
         master,
         pricing,
         gap=gap,
-        first_gap=FIRST_GAP if generate else None,
         time_limit=None if time_limit is None else max(0.0, time_limit - built),
         max_rounds=MAX_ROUNDS if master.columns.size else 0,
         progress=progress,

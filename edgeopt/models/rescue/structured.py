@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,17 @@ NEGLIGIBLE = 1e-12
 ROUNDING = 1e-6
 
 
-def feasible_point(problem: P1Relaxation, y: Allocation, x: Floats) -> tuple[Allocation, Floats]:
-    """Repair a point: rounding by scaling, anything worse by serving the reserved tasks anew."""
+def feasible_point(
+    problem: P1Relaxation,
+    y: Allocation,
+    x: Floats,
+    value: Callable[[Allocation], float] | None = None,
+) -> tuple[Allocation, Floats]:
+    """Repair a point: rounding by scaling, anything worse by serving the reserved tasks anew.
+
+    ``value`` is the objective of an allocation, by default the problem's own.
+    """
+    value = value or problem.value
     y = _clean_arrivals(problem, y)
     x = np.clip(x, 0.0, 1.0)
     instance = problem.instance
@@ -58,12 +68,12 @@ def feasible_point(problem: P1Relaxation, y: Allocation, x: Floats) -> tuple[All
     fitted = _fit(problem, y, np.maximum(1.0 - busy, 0.0))
     if fitted is y:
         return y, x
-    worth, left = problem.value(y), problem.value(fitted)
+    worth, left = value(y), value(fitted)
     if left >= worth * (1.0 - ROUNDING / 10):
         return fitted, x
     # Shares that fill a slot to the brim can cost a run with a thin tail: other shares may not.
     other, other_x = _serve_anew(problem, y)
-    return (other, other_x) if problem.value(other) > left else (fitted, x)
+    return (other, other_x) if value(other) > left else (fitted, x)
 
 
 def _fit(problem: P1Relaxation, y: Allocation, room: Floats) -> Allocation:
@@ -103,7 +113,6 @@ def _clean_arrivals(problem: P1Relaxation, y: Allocation) -> Allocation:
     arrival = problem.instance.arrival
     if sparse.issparse(y):
         y.data[y.data < np.repeat(NEGLIGIBLE * arrival.ravel(), np.diff(y.indptr))] = 0.0
-        y.eliminate_zeros()
     else:
         y[y < NEGLIGIBLE * arrival[:, :, None, None]] = 0.0
     used = problem.arrivals_used(y)
@@ -165,8 +174,9 @@ def _serve(
 
 
 MAX_ITERATIONS = 300
-# After columns are added, go back to a point whose gap is this many times the requested one.
-BACK = 20.0
+# Where columns are left out, their prices are looked at after so many steps. New ones then enter
+# while the point is well inside; near the boundary they would block every step.
+STEPS = 1
 
 
 class StructuredMaster(InteriorMaster[BandForm]):
@@ -174,8 +184,10 @@ class StructuredMaster(InteriorMaster[BandForm]):
 
     newton = BandNewton
 
-    def __init__(self, problem: P1Relaxation, columns: ColumnSet, *, correctors: int) -> None:
-        self.problem, self.columns = problem, columns
+    def __init__(
+        self, problem: P1Relaxation, columns: ColumnSet, *, correctors: int, partial: bool
+    ) -> None:
+        self.problem, self.columns, self.partial = problem, columns, partial
         # The largest profit itself: a power of two near it would keep all digits of the profits,
         # but let their unit decide on the way that the method takes.
         self.scale = float(columns.profit.max(initial=0.0)) or 1.0
@@ -197,8 +209,6 @@ class StructuredMaster(InteriorMaster[BandForm]):
         )
         form = self._build()
         super().__init__(form, form.start(), correctors=correctors, max_iterations=MAX_ITERATIONS)
-        # Points passed on the way, by falling gap, to go back to when columns have been added.
-        self._trail: list[tuple[float, Point]] = []
         self._grown: tuple[BandForm, Ints] | None = None
 
     def _build(self) -> BandForm:
@@ -215,47 +225,61 @@ class StructuredMaster(InteriorMaster[BandForm]):
         )
 
     def solve(self, gap: float, time_limit: float | None) -> Restricted:
-        """Iterate until the restricted problem's relative gap is reached."""
+        """Iterate until the relative gap is reached, or prices of columns left out are wanted."""
         if self._grown is not None:
-            self._restart(BACK * gap)
-        for reached in self.approach(gap, time_limit):
-            if not self._trail or reached <= 0.5 * self._trail[-1][0]:
-                self._trail.append((reached, self.point))
-        return self._restricted()
+            self._widen(*self._grown)
+        before = self.iterations
+        for _ in self.approach(gap, time_limit):
+            if self.partial and self.iterations - before == STEPS < MAX_ITERATIONS - before:
+                return self._restricted(open=True)
+        return self._restricted(open=False)
 
-    def _restricted(self) -> Restricted:
+    def _restricted(self, *, open: bool) -> Restricted:
         y, _, x, *_ = self.form.parts
         instance, pairs = self.problem.instance, self._pairs
         shares = self._alone.copy()
         shares[pairs[:, 0], pairs[:, 1]] = self.point.primal[x]
+        value = self._value if self.partial else self.problem.value
         allocation = self._allocation(self.point.primal[y].copy())
-        allocation, shares = feasible_point(self.problem, allocation, shares)
+        allocation, shares = feasible_point(self.problem, allocation, shares, value)
         rows = self.form.by_equation(self.point.multipliers)
         prices = -rows.occupancy.reshape(instance.horizon, instance.servers).T
         prices = self.problem.with_critical_price(np.maximum(prices, 0.0) * self.scale)
         arrival = -rows.arrival.reshape(instance.arrival.shape)
         return Restricted(
-            self.problem.value(allocation),
+            value(allocation),
             {"y": allocation, "x": shares},
             (prices, arrival * self.scale),
+            open,
         )
 
     def _allocation(self, values: Floats) -> Allocation:
-        """Arrange column values as the relaxation's y."""
+        """Arrange column values as the relaxation's y, sparse where columns are left out."""
         instance, columns = self.problem.instance, self.columns
         profile, server = np.divmod(columns.cell, instance.servers)
         place = server * instance.profiles + profile
         shape = (instance.arrival.size, instance.servers * instance.profiles)
-        sparse_y = sparse.csr_array((values, place, columns.indptr), shape=shape)
-        if shape[0] * shape[1] > DENSE_COLUMNS:
-            sparse_y.sort_indices()
-            return sparse_y
-        return sparse_y.toarray().reshape(
-            instance.horizon, instance.devices, instance.servers, instance.profiles
-        )
+        y = sparse.csr_array((values, place, columns.indptr), shape=shape)
+        return y if self.partial else self._shown(y)
+
+    def _value(self, y: Allocation) -> float:
+        """Return the objective of a sparse allocation on the columns."""
+        return float(self.columns.profit @ y.data)
+
+    def _shown(self, y: Allocation) -> Allocation:
+        shape = self.problem.instance.shape[:4]
+        if math.prod(shape) <= DENSE_COLUMNS:
+            return y.toarray().reshape(shape)
+        y.eliminate_zeros()
+        y.sort_indices()
+        return y
+
+    def complete(self, values: Any) -> Any:
+        """Return values found earlier in the form in which an allocation is shown."""
+        return values | {"y": self._shown(values["y"])} if self.partial else values
 
     def add(self, columns: ColumnSet) -> int:
-        """Add columns; the next solve goes back a little and takes them in."""
+        """Add columns, which the next solve takes in."""
         united, origin = merge_columns(self.columns, columns)
         added = united.size - self.columns.size
         if added == 0:
@@ -273,19 +297,10 @@ class StructuredMaster(InteriorMaster[BandForm]):
         """Return the relaxation, which certifies points and prices itself."""
         return self.problem
 
-    def _restart(self, gap: float) -> None:
-        """Go back to a point of about this gap and place the new columns near the central path.
-
-        At the last point most slacks are tiny: columns that enter there would block every step.
-        """
-        assert self._grown is not None
-        old_form, origin = self._grown
+    def _widen(self, old_form: BandForm, origin: Ints) -> None:
+        """Place the new columns near the central path, beside the point that there is."""
         self._grown = None
-        while len(self._trail) > 1 and self._trail[-1][0] < gap:
-            self._trail.pop()
-        old = self._trail[-1][1]
-        self._trail.clear()
-        form, columns = self.form, self.columns
+        old, form, columns = self.point, self.form, self.columns
         known = origin >= 0
         reduced = form.cost[: columns.size] - form.prices(old.multipliers)[: columns.size]
         width = np.diff(columns.indptr)
@@ -309,7 +324,7 @@ def compile_kernels() -> None:
     Called before a clock is started: the time of a solve should not depend on being the first.
     """
     problem = P1Relaxation(tight(0.5))
-    master = StructuredMaster(problem, every_column(problem), correctors=1)
+    master = StructuredMaster(problem, every_column(problem), correctors=1, partial=False)
     price_columns(problem, master.solve(0.1, None).duals, per_row=1, margin=0.0)
 
 

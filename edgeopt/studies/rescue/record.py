@@ -15,7 +15,7 @@ from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.rescue.gantt import GANTT
-from edgeopt.studies.rescue.held_out import HELD_OUT
+from edgeopt.studies.rescue.held_out import HELD_OUT, JOINT
 from edgeopt.studies.rescue.pictures import (
     INSTANCE,
     SAFETY,
@@ -183,5 +183,5 @@ SYSTEM = System(
         pictures=(SAFETY, RATIOS, GANTT, VALUE_OVER_TIME, UTILISATION_OVER_TIME, VALUES, INSTANCE),
         notes=_notes,
     ),
-    releases=(HELD_OUT,),
+    releases=(HELD_OUT, JOINT),
 )

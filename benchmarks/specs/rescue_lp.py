@@ -60,7 +60,7 @@ BENCHMARK = Benchmark(
     race=1.3,
     processor=True,
     ladder=Ladder.over(
-        "horizon", (20, 40, 80, 160), axis="slots", servers=3, devices=8, profiles=4
+        "horizon", (80, 160, 320, 640), axis="slots", servers=3, devices=8, profiles=4
     ),
 )
 
@@ -72,6 +72,6 @@ COLUMNS = replace(
     goals=(Goal("gap", at_most=1e-6),),
     race=None,
     ladder=Ladder.over(
-        "devices", (8, 16, 32, 64), axis="devices", servers=3, horizon=60, profiles=4
+        "devices", (16, 32, 64, 128), axis="devices", servers=3, horizon=60, profiles=4
     ),
 )

@@ -44,5 +44,5 @@ BENCHMARK = Benchmark(
     repeats=1,
     warm=False,
     processor=True,
-    ladder=Ladder.over("servers", (2, 4, 8, 16), devices=8, profiles=4, horizon=40),
+    ladder=Ladder.over("servers", (4, 8, 16, 32), devices=8, profiles=4, horizon=40),
 )

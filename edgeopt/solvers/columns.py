@@ -49,7 +49,7 @@ class Restricted:
     values: Any  # that point, in the master's own form
     duals: Any  # prices for the pricing routine, in the form it takes
     # Whether the master stopped before the gap asked for, to have its prices looked at on the way.
-    open: bool = False
+    early: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def generate_columns(
             ):
                 status = Status.INTERRUPTED
                 break
-            if added == 0 and not restricted.open:
+            if added == 0 and not restricted.early:
                 if master_gap <= gap * 1e-3:
                     status = Status.UNKNOWN  # nothing to add, and the master is as exact as it gets
                     break

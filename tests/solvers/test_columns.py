@@ -143,7 +143,7 @@ def test_a_master_that_cannot_get_better_says_so():
 
 
 def test_a_master_may_have_its_prices_looked_at_before_it_is_done(optimum):
-    """While it is open, rounds in which nothing is added do not count as the end."""
+    """Where it stopped early, rounds in which nothing is added do not count as the end."""
 
     class Hesitant(LinearMaster):
         asked = 0
@@ -152,7 +152,7 @@ def test_a_master_may_have_its_prices_looked_at_before_it_is_done(optimum):
             self.asked += 1
             solved = super().solve(gap, time_limit)
             if self.asked % 6:
-                return replace(solved, duals=0.4 * solved.duals, open=True)
+                return replace(solved, duals=0.4 * solved.duals, early=True)
             return solved
 
     solution = generate_columns(start(Hesitant), pricing)

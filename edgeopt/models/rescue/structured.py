@@ -231,10 +231,10 @@ class StructuredMaster(InteriorMaster[BandForm]):
         before = self.iterations
         for _ in self.approach(gap, time_limit):
             if self.partial and self.iterations - before == STEPS < MAX_ITERATIONS - before:
-                return self._restricted(open=True)
-        return self._restricted(open=False)
+                return self._restricted(early=True)
+        return self._restricted(early=False)
 
-    def _restricted(self, *, open: bool) -> Restricted:
+    def _restricted(self, *, early: bool) -> Restricted:
         y, _, x, *_ = self.form.parts
         instance, pairs = self.problem.instance, self._pairs
         shares = self._alone.copy()
@@ -250,7 +250,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
             value(allocation),
             {"y": allocation, "x": shares},
             (prices, arrival * self.scale),
-            open,
+            early,
         )
 
     def _allocation(self, values: Floats) -> Allocation:

@@ -47,18 +47,19 @@ class Chain(NamedTuple):
     def of(cls, instance: RescueInstance, states: ServerStates) -> Chain:
         """Gather what the kernels need."""
         return cls(
-            _fixed(states.slot),
-            _fixed(states.following),
-            _fixed(states.longest),
-            _fixed(instance.expected_profit),
-            _fixed(instance.arrival),
-            _fixed(instance.duration),
-            _fixed(instance.longest),
+            fixed(states.slot),
+            fixed(states.following),
+            fixed(states.longest),
+            fixed(instance.expected_profit),
+            fixed(instance.arrival),
+            fixed(instance.duration),
+            fixed(instance.longest),
             instance.arrivals == "exclusive",
         )
 
 
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """View an array as C-contiguous and read-only: kernels know one type of each."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -70,11 +71,6 @@ class StateValues(NamedTuple):
     value: Floats  # V(n), 0 at the end; [N+1]
     future: Floats  # F_l(n), minus infinity where a run of the profile is not safe; [N, L]
     waiting: Floats  # W_j(n), equal for all devices if arrivals are exclusive: [N, 1] or [N, J]
-
-    def gain(self, states: Integers | slice, device: int = 0) -> Floats:
-        """Return what runs add after they have begun, F - W, for a device; [n, L]."""
-        column = device if self.waiting.shape[1] > 1 else 0
-        return self.future[states] - self.waiting[states, column, np.newaxis]
 
 
 def empty_values(chain: Chain) -> StateValues:

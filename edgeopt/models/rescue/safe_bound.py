@@ -28,7 +28,7 @@ from edgeopt.errors import OptionError
 from edgeopt.models.rescue.budgets import ServerStates
 from edgeopt.models.rescue.relaxation import P1Solution
 from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
-from edgeopt.models.rescue.safe_values import Chain, StateValues, acceptances, offered
+from edgeopt.models.rescue.safe_values import Chain, acceptances, offered
 from edgeopt.options import check_kind, check_whole
 
 if TYPE_CHECKING:
@@ -259,6 +259,3 @@ def _matchings(servers: Sequence[int]) -> Iterator[Groups]:
     if len(servers) % 2:
         for more in _matchings(others):
             yield ((first,), *more)
-
-
-__all__ = ["SafeBound", "StateValues", "safe_bound"]

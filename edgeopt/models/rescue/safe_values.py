@@ -12,7 +12,7 @@ The kernels see the states of one server, ``start..stop-1``, in ascending order 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -47,18 +47,19 @@ class Chain(NamedTuple):
     def of(cls, instance: RescueInstance, states: ServerStates) -> Chain:
         """Gather what the kernels need."""
         return cls(
-            _fixed(states.slot),
-            _fixed(states.following),
-            _fixed(states.longest),
-            _fixed(instance.expected_profit),
-            _fixed(instance.arrival),
-            _fixed(instance.duration),
-            _fixed(instance.longest),
+            fixed(states.slot),
+            fixed(states.following),
+            fixed(states.longest),
+            fixed(instance.expected_profit),
+            fixed(instance.arrival),
+            fixed(instance.duration),
+            fixed(instance.longest),
             instance.arrivals == "exclusive",
         )
 
 
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """View an array as C-contiguous and read-only: kernels know one type of each."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -70,11 +71,6 @@ class StateValues(NamedTuple):
     value: Floats  # V(n), 0 at the end; [N+1]
     future: Floats  # F_l(n), minus infinity where a run of the profile is not safe; [N, L]
     waiting: Floats  # W_j(n), equal for all devices if arrivals are exclusive: [N, 1] or [N, J]
-
-    def gain(self, states: Integers | slice, device: int = 0) -> Floats:
-        """Return what runs add after they have begun, F - W, for a device; [n, L]."""
-        column = device if self.waiting.shape[1] > 1 else 0
-        return self.future[states] - self.waiting[states, column, np.newaxis]
 
 
 def empty_values(chain: Chain) -> StateValues:
@@ -94,11 +90,7 @@ def offered(
     `elsewhere` has shape [K or 1, T, J, paths]: a price, or what other servers offer on every one
     of several paths, of which the mean is taken.
     """
-    values = empty_values(chain)
-    for server in range(first.size - 1) if servers is None else servers:
-        against = elsewhere[server if elsewhere.shape[0] > 1 else 0]
-        _offered(chain, int(first[server]), int(first[server + 1]), server, against, *values)
-    return values
+    return _values(chain, first, elsewhere, _NO_ROUTES, servers)
 
 
 def routed(chain: Chain, first: Integers, routes: Sequence[NDArray[Any]]) -> StateValues:
@@ -106,9 +98,24 @@ def routed(chain: Chain, first: Integers, routes: Sequence[NDArray[Any]]) -> Sta
 
     `routes` has rows, cells and masses of `Routes`.
     """
+    return _values(chain, first, np.empty((1, *chain.arrival.shape, 0)), routes)
+
+
+_NO_ROUTES: Final = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def _values(
+    chain: Chain,
+    first: Integers,
+    elsewhere: Floats,
+    routes: Sequence[NDArray[Any]],
+    servers: Sequence[int] | None = None,
+) -> StateValues:
     values = empty_values(chain)
-    for server in range(first.size - 1):
-        _routed(chain, int(first[server]), int(first[server + 1]), server, *routes, *values)
+    for server in range(first.size - 1) if servers is None else servers:
+        against = elsewhere[server if elsewhere.shape[0] > 1 else 0]
+        start, stop = int(first[server]), int(first[server + 1])
+        _value(chain, start, stop, server, against, *routes, *values)
     return values
 
 
@@ -148,53 +155,21 @@ def futures(chain: Chain, n: int, value: Floats, future: Floats) -> None:
 
 
 @compiled
-def _best(profit: Floats, future: Floats) -> float:
+def _best(chain: Chain, t: int, device: int, server: int, future: Floats) -> float:
     """Return the largest profit and value of what follows over profiles."""
     best = -np.inf
     for profile in range(future.size):
-        best = max(best, profit[profile] + future[profile])
+        best = max(best, chain.profit[t, device, server, profile] + future[profile])
     return best
 
 
 @compiled(writes="value future waiting")
-def _offered(
+def _value(
     chain: Chain,
     start: int,
     stop: int,
     server: int,
     elsewhere: Floats,
-    value: Floats,
-    future: Floats,
-    waiting: Floats,
-) -> None:
-    devices, paths = elsewhere.shape[1], elsewhere.shape[2]
-    for n in range(stop - 1, start - 1, -1):
-        t = chain.slot[n]
-        futures(chain, n, value, future[n])
-        wait = value[chain.following[n, 0]]
-        waiting[n, 0] = wait
-        total = wait
-        for j in range(devices - 1, -1, -1):
-            if not chain.exclusive:
-                wait = total
-                waiting[n, j] = wait
-            if chain.arrival[t, j] == 0.0:
-                continue
-            best = _best(chain.profit[t, j, server], future[n]) - wait
-            if best > 0.0:
-                ahead = 0.0
-                for path in range(paths):
-                    ahead += max(0.0, best - elsewhere[t, j, path])
-                total += chain.arrival[t, j] * (ahead / paths)
-        value[n] = total
-
-
-@compiled(writes="value future waiting")
-def _routed(
-    chain: Chain,
-    start: int,
-    stop: int,
-    server: int,
     first: Integers,
     cell: Integers,
     mass: Floats,
@@ -202,10 +177,12 @@ def _routed(
     future: Floats,
     waiting: Floats,
 ) -> None:
-    devices, profiles = chain.arrival.shape[1], chain.longest.size
+    """Fill in the values of a server that is offered tasks, or that they are routed to."""
+    devices, paths = elsewhere.shape[1], elsewhere.shape[2]
+    profiles = chain.longest.size
     for n in range(stop - 1, start - 1, -1):
-        t = chain.slot[n]
-        futures(chain, n, value, future[n])
+        t, after = chain.slot[n], future[n]
+        futures(chain, n, value, after)
         wait = value[chain.following[n, 0]]
         waiting[n, 0] = wait
         total = wait
@@ -213,13 +190,21 @@ def _routed(
             if not chain.exclusive:
                 wait = total
                 waiting[n, j] = wait
-            row = t * devices + j
-            for route in range(first[row], first[row + 1]):
-                if cell[route] // profiles == server:
-                    profile = cell[route] % profiles
-                    gain = chain.profit[t, j, server, profile] + future[n, profile] - wait
-                    if gain > 0.0:
-                        total += mass[route] * gain
+            if first.size > 0:
+                row = t * devices + j
+                for route in range(first[row], first[row + 1]):
+                    if cell[route] // profiles == server:
+                        profile = cell[route] % profiles
+                        gain = chain.profit[t, j, server, profile] + after[profile] - wait
+                        if gain > 0.0:
+                            total += mass[route] * gain
+            elif chain.arrival[t, j] > 0.0:
+                best = _best(chain, t, j, server, after) - wait
+                if best > 0.0:
+                    ahead = 0.0
+                    for path in range(paths):
+                        ahead += max(0.0, best - elsewhere[t, j, path])
+                    total += chain.arrival[t, j] * (ahead / paths)
         value[n] = total
 
 

@@ -116,57 +116,6 @@ def _safe(
     )
 
 
-@compiled
-def _best_on(
-    system: System,
-    table: Table,
-    score: NDArray[np.float64],
-    remaining: NDArray[np.float64],
-    slot: int,
-    server: int,
-    threshold: float,
-) -> tuple[int, float]:
-    """Return the safe profile of highest score above the threshold on an idle server."""
-    best = NOWHERE
-    for profile in range(score.size):
-        # The guard costs more than the comparison: ask it only about improvements.
-        if score[profile] > threshold and (
-            not table.guarded or _safe(system, remaining, slot, server, profile)
-        ):
-            best = profile
-            threshold = score[profile]
-    return best, threshold
-
-
-@compiled
-def _best_by_state(
-    system: System,
-    table: Table,
-    place: NDArray[np.int64],
-    free_at: NDArray[np.int64],
-    remaining: NDArray[np.float64],
-    slot: int,
-    first: int,
-    device: int,
-    only: int,
-) -> int:
-    """Return the safe cell that adds most to the values of idle servers; `only` that, if any."""
-    best, found = 0.0, NOWHERE
-    profiles = system.longest.size
-    for cell in range(free_at.size * profiles) if only == NOWHERE else range(only, only + 1):
-        server, profile = divmod(cell, profiles)
-        if free_at[server] > slot:
-            continue
-        wait = table.waiting[place[server], device if table.waiting.shape[1] > 1 else 0]
-        worth = table.score[slot - first, device, server, profile]
-        worth += table.future[place[server], profile]
-        gain = worth - wait
-        enough = gain > best and gain > table.threshold * max(worth, wait)
-        if enough and _safe(system, remaining, slot, server, profile):
-            best, found = gain, cell
-    return found
-
-
 @compiled(writes="cells place")
 def _choose(
     system: System,
@@ -181,56 +130,62 @@ def _choose(
     cells: NDArray[np.int64],
 ) -> int:
     """Return the cell (server * L + profile) that takes the task, or NOWHERE."""
-    profiles = system.longest.size
-    servers = free_at.size
-    only = NOWHERE
+    servers, profiles = (0, free_at.size), (0, system.longest.size)
+    best = 0.0 if table.kind == SAFE else table.threshold
     if table.first.size > 1:
         row = slot * system.arrival.shape[1] + device
         high = table.first[row + 1]
         route = _first_above(table.cumulative, table.first[row], high, coin)
         if route == high:
             return NOWHERE
-        only = table.cell[route]
+        server, profile = divmod(table.cell[route], system.longest.size)
+        if table.kind == ROUTED:
+            if free_at[server] > slot or not table.worth[route]:
+                return NOWHERE
+            if table.guarded and not _safe(system, remaining, slot, server, profile):
+                return NOWHERE
+            return int(table.cell[route])
+        servers = (server, server + 1)
+        if table.kind == SERVER:
+            best = -np.inf
+        else:
+            profiles = (profile, profile + 1)
     if table.kind == SAFE:
-        for k in range(servers):
+        for k in range(free_at.size):
             while free_at[k] <= slot and table.slot[place[k]] < slot:
                 place[k] = table.following[place[k], 0]
-        return _best_by_state(system, table, place, free_at, remaining, slot, first, device, only)
-    if only != NOWHERE:
-        server, profile = divmod(only, profiles)
+    if table.kind == UNIFORM:
+        if coin >= table.threshold:
+            return NOWHERE
+        count = 0
+        for k in range(free_at.size):
+            for profile in range(system.longest.size if free_at[k] <= slot else 0):
+                if not table.guarded or _safe(system, remaining, slot, k, profile):
+                    cells[count] = k * system.longest.size + profile
+                    count += 1
+        if count == 0:
+            return NOWHERE
+        return int(cells[min(int(coin / table.threshold * count), count - 1)])
+    found = NOWHERE
+    # By state, the score of a run is what it adds to the values of idle servers.
+    for server in range(servers[0], servers[1]):
         if free_at[server] > slot:
-            return NOWHERE
-        if table.kind == SERVER:
-            score = table.score[slot - first, device, server]
-            profile, _ = _best_on(system, table, score, remaining, slot, server, -np.inf)
-            return NOWHERE if profile == NOWHERE else server * profiles + profile
-        if not table.worth[route]:
-            return NOWHERE
-        if table.guarded and not _safe(system, remaining, slot, server, profile):
-            return NOWHERE
-        return int(only)
-    if table.kind == GREEDY:
-        best, cell = table.threshold, NOWHERE
-        for k in range(servers):
-            if free_at[k] <= slot:
-                score = table.score[slot - first, device, k]
-                profile, best = _best_on(system, table, score, remaining, slot, k, best)
-                if profile != NOWHERE:
-                    cell = k * profiles + profile
-        return cell
-    if coin >= table.threshold:
-        return NOWHERE
-    count = 0
-    for k in range(servers):
-        if free_at[k] > slot:
             continue
-        for profile in range(profiles):
-            if not table.guarded or _safe(system, remaining, slot, k, profile):
-                cells[count] = k * profiles + profile
-                count += 1
-    if count == 0:
-        return NOWHERE
-    return int(cells[min(int(coin / table.threshold * count), count - 1)])
+        for profile in range(profiles[0], profiles[1]):
+            score = table.score[slot - first, device, server, profile]
+            least = best
+            if table.kind == SAFE:
+                state = place[server]
+                wait = table.waiting[state, device if table.waiting.shape[1] > 1 else 0]
+                worth = score + table.future[state, profile]
+                score = worth - wait
+                least = max(best, table.threshold * max(worth, wait))
+            # The guard costs more than the comparison: ask it only about improvements.
+            if score > least and (
+                not table.guarded or _safe(system, remaining, slot, server, profile)
+            ):
+                best, found = score, server * system.longest.size + profile
+    return found
 
 
 @compiled(writes="free_at place")

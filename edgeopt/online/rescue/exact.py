@@ -250,7 +250,7 @@ def _rule(
             f"policy is a {type(policy).__name__}; only a RescuePolicy, which follows a rule, can "
             "be evaluated exactly"
         )
-    start: Rule | Position = policy.start(instance)
+    start = policy.start(instance)
     return start if isinstance(start, Position) else (start, ())
 
 

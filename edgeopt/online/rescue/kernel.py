@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.models.rescue.safe_values import fixed
 from edgeopt.online.rescue.compiled import (
     GREEDY,
     ROUTED,
@@ -62,7 +63,7 @@ class RescueKernel:
 
         `seconds` of the trajectory is the time of the whole compiled loop.
         """
-        scenarios = _fixed(scenarios)
+        scenarios = fixed(scenarios)
         runs = scenarios.shape[0]
         state, book = self._state(runs), self._book(runs, record=record)
         seconds = 0.0
@@ -85,17 +86,17 @@ class RescueKernel:
             profit, stride = _flat(environment.profit.block(slots))
         return System(
             exclusive,
-            _fixed(environment.arrival_cumulative if exclusive else instance.arrival),
-            _fixed(environment.duration_cumulative),
-            _fixed(instance.longest),
-            _fixed(instance.capacity),
-            _fixed(environment.guard.order),
-            _fixed(environment.guard.offset),
-            _fixed(tasks.start),
-            _fixed(tasks.end),
-            _fixed(tasks.demand),
-            _fixed(profit),
-            _fixed(stride),
+            fixed(environment.arrival_cumulative if exclusive else instance.arrival),
+            fixed(environment.duration_cumulative),
+            fixed(instance.longest),
+            fixed(instance.capacity),
+            fixed(environment.guard.order),
+            fixed(environment.guard.offset),
+            fixed(tasks.start),
+            fixed(tasks.end),
+            fixed(tasks.demand),
+            fixed(profit),
+            fixed(stride),
         )
 
     def _table(self, slots: slice) -> Table:
@@ -124,14 +125,14 @@ class RescueKernel:
         return Table(
             kind,
             rule.guard is not None,
-            _fixed(routes.first),
-            _fixed(routes.cell),
-            _fixed(routes.cumulative),
-            _fixed(worth),
-            _fixed(score),
+            fixed(routes.first),
+            fixed(routes.cell),
+            fixed(routes.cumulative),
+            fixed(worth),
+            fixed(score),
             float(threshold),
-            *map(_fixed, states),
-            *map(_fixed, values),
+            *map(fixed, states),
+            *map(fixed, values),
         )
 
     def _state(self, runs: int) -> State:
@@ -160,13 +161,6 @@ class RescueKernel:
             profile=np.full(notes, -1, dtype=np.int64),
             served=np.zeros(notes),
         )
-
-
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """View an array as C-contiguous and read-only: the compiled code knows one type of each."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _flat(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.environment import Arrival, Placement
     from edgeopt.online.rescue.kernel import RescueKernel
     from edgeopt.online.rescue.rules import Rule
+    from edgeopt.online.rescue.safe import Position, SafeRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class RescuePolicy(IgnoresFeedback, ABC):
         return f"{self.title}, guarded" if self.guarded else self.title
 
     @abstractmethod
-    def start(self, instance: RescueInstance) -> Rule:
+    def start(self, instance: RescueInstance) -> Rule | Position:
         """Prepare the rule for an instance."""
 
     def decide(
@@ -78,7 +79,7 @@ class RescuePolicy(IgnoresFeedback, ABC):
         """Answer an arrival; the only coin is the one that comes with it, `rng` is not used."""
         return state.choose(observation), state
 
-    def compiled(self, environment: object, state: Rule) -> RescueKernel | None:
+    def compiled(self, environment: object, state: Rule | SafeRule) -> RescueKernel | None:
         """Return a kernel for `RescueEnvironment`, None for any other environment."""
         from edgeopt.online.rescue.environment import RescueEnvironment
         from edgeopt.online.rescue.kernel import RescueKernel

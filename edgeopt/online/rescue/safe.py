@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
@@ -103,10 +104,8 @@ class SafeRule:
 
     def gain(self, slot: int, device: int, server: int, profile: int, state: int) -> float:
         """Return what a run is worth more than waiting, 0 if by no more than rounding."""
-        worth = float(
-            self.score.at(slot)[device, server, profile] + self.values.future[state, profile]
-        )
-        waiting = self.values.waiting
+        score, (_, future, waiting) = self.score.at(slot), self.values
+        worth = float(score[device, server, profile] + future[state, profile])
         wait = float(waiting[state, device if waiting.shape[1] > 1 else 0])
         return worth - wait if worth - wait > GAIN * max(worth, wait) else 0.0
 
@@ -134,7 +133,7 @@ class SafePolicy(RescuePolicy):
         """Title."""
         return self.title
 
-    def start(self, instance: RescueInstance) -> Position:  # type: ignore[override]
+    def start(self, instance: RescueInstance) -> Position:
         """Prepare values of all states."""
         states, values, routes = self._prepare(instance)
         rule = SafeRule(
@@ -174,10 +173,11 @@ class SafePolicy(RescuePolicy):
 
     def compiled(self, environment: object, state: Position) -> RescueKernel | None:  # type: ignore[override]
         """Return a kernel for `RescueEnvironment`, None for any other environment."""
-        return super().compiled(environment, state.rule)  # type: ignore[arg-type]
+        return super().compiled(environment, state.rule)
 
+    @abstractmethod
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
-        raise NotImplementedError
+        """Return states, their values, and what is drawn from, if anything is."""
 
 
 def _states_of(instance: RescueInstance, bound: SafeBound | None = None) -> ServerStates:

@@ -67,6 +67,23 @@ def assemble(
     )
 
 
+def answer(
+    program: LinearProgram, request: Request, status: Status, *, values: Any, **found: Any
+) -> Solution:
+    """Build the solution of a program in matrix form, whose values give its objective."""
+    objective = float("nan") if values is None else program.objective(np.asarray(values))
+    found |= {"sign": program.sign, "objective": objective, "values": values}
+    return assemble(program, request, status, **found)
+
+
+_NO_POINT: Final = (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED, Status.ERROR)
+
+
+def last_point(status: Status, point: Any) -> NDArray[np.float64] | None:
+    """Return the point with which a solver ended that always has one, None if it is worth none."""
+    return np.array(point) if status not in _NO_POINT and np.isfinite(point).all() else None
+
+
 logger = logging.getLogger("edgeopt.solvers")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import MissingDependencyError, OptionError
-from edgeopt.solvers.backend.assembly import LogStream, assemble
+from edgeopt.solvers.backend.assembly import LogStream, answer, assemble
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Quality, Status
@@ -197,14 +197,12 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     status = Status.PROVEN_INFEASIBLE if stop.infeasible_point else stop.status
     unsolvable = status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
     values = None if unsolvable else stop.values
-    return assemble(
+    return answer(
         program,
         request,
         status,
-        sign=program.sign,
         seconds=(stop.build, stop.solve),
         version=f"CasADi {version('casadi')}",
-        objective=float("nan") if values is None else program.objective(np.asarray(values)),
         values=values,
         duals=None
         if values is None or stop.multipliers is None

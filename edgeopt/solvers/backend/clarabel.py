@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import RowSides, assemble, log_lines, only_common
+from edgeopt.solvers.backend.assembly import RowSides, answer, last_point, log_lines, only_common
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.solution import Status
 
@@ -39,8 +39,6 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
         "Unsolved": Status.ERROR,
     }
 )
-
-_NO_POINT: Final = (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED, Status.ERROR)
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
@@ -78,20 +76,17 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     if request.log:
         log_lines(solver.get_print_buffer())
     status = STATUS.get(str(found.status), Status.UNKNOWN)
-    values = duals = None
-    if status not in _NO_POINT and np.isfinite(found.x).all():
-        values = np.array(found.x)
+    values, duals = last_point(status, found.x), None
+    if values is not None:
         z = np.array(found.z)
         upper, lower = equal + len(rows.upper), equal + len(rows.upper) + len(rows.lower)
         duals = program.sign * rows.duals(-z[:equal], -z[equal:upper], z[upper:lower])
-    return assemble(
+    return answer(
         program,
         request,
         status,
-        sign=program.sign,
         seconds=seconds,
         version=version("clarabel"),
-        objective=float("nan") if values is None else program.objective(values),
         values=values,
         duals=duals,
         settings=_named(request),

@@ -19,7 +19,7 @@ from cvxpy.settings import ERROR, SOLUTION_PRESENT
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
-from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
+from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer, assemble
 from edgeopt.solvers.backend.cvxpy_options import translate
 from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, search_bound
@@ -293,14 +293,12 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
         # CVXPY's multipliers: minus the derivative, except for lower sides.
         equal, upper, lower = (_multipliers(rows) for rows in by_rows)
         duals = program.sign * sides.duals(-equal, -upper, lower)
-    return assemble(
+    return answer(
         program,
         request,
         outcome.status,
-        sign=program.sign,
         seconds=(outcome.build, outcome.solve),
         version=outcome.version,
-        objective=float("nan") if values is None else program.objective(values),
         bound=program.sign * outcome.bound + program.offset if program.is_mixed_integer else None,
         values=values,
         duals=duals,

@@ -13,7 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.backend.assembly import assemble, run_interruptibly
+from edgeopt.solvers.backend.assembly import answer, run_interruptibly
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Status
@@ -292,14 +292,12 @@ def read(
     bound = None
     if program.is_mixed_integer and np.isfinite(info.mip_dual_bound):
         bound = program.sign * info.mip_dual_bound
-    return assemble(
+    return answer(
         program,
         request,
         status,
-        sign=program.sign,
         seconds=seconds,
         version=version(),
-        objective=float("nan") if values is None else program.objective(values),
         bound=bound,
         values=values,
         duals=duals,

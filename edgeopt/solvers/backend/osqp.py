@@ -13,7 +13,7 @@ import osqp
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import LogStream, assemble, only_common
+from edgeopt.solvers.backend.assembly import LogStream, answer, last_point, only_common
 from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.solution import Status
@@ -42,8 +42,6 @@ STATUS: Final[Mapping[int, Status]] = MappingProxyType(
         int(_CODES.OSQP_UNSOLVED): Status.ERROR,
     }
 )
-
-_NO_POINT: Final = (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED, Status.ERROR)
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
@@ -76,18 +74,15 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         found = solver.solve(raise_error=False)
     seconds = (built - begun, time.perf_counter() - built)
     status = STATUS.get(int(found.info.status_val), Status.UNKNOWN)
-    values = duals = None
-    if status not in _NO_POINT and np.isfinite(found.x).all():
-        values = np.array(found.x)
+    values, duals = last_point(status, found.x), None
+    if values is not None:
         duals = -program.sign * np.array(found.y)[: program.shape[0]]
-    return assemble(
+    return answer(
         program,
         request,
         status,
-        sign=program.sign,
         seconds=seconds,
         version=version("osqp"),
-        objective=float("nan") if values is None else program.objective(values),
         values=values,
         duals=duals,
         settings=settings,

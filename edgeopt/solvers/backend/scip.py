@@ -16,7 +16,7 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import LogStream, assemble
+from edgeopt.solvers.backend.assembly import LogStream, answer
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
@@ -83,14 +83,12 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     bound = model.getDualbound() if status is not Status.PROVEN_UNBOUNDED else np.nan
     if abs(bound) >= model.infinity():
         bound = np.nan
-    return assemble(
+    return answer(
         program,
         request,
         status,
-        sign=program.sign,
         seconds=seconds,
         version=version("pyscipopt"),
-        objective=float("nan") if values is None else program.objective(values),
         bound=program.sign * bound,
         values=values,
         duals=duals,

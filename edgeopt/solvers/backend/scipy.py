@@ -11,7 +11,7 @@ import scipy
 from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, milp
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import RowSides, assemble
+from edgeopt.solvers.backend.assembly import RowSides, answer
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -53,14 +53,12 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     values = None if result.x is None else np.asarray(result.x)
     # Of a linear program SciPy calls 0 the bound.
     bound = getattr(result, "mip_dual_bound", None) if program.is_mixed_integer else None
-    return assemble(
+    return answer(
         program,
         request,
         status,
-        sign=program.sign,
         seconds=(built - start, time.perf_counter() - built),
         version=scipy.__version__,
-        objective=float("nan") if values is None else program.objective(values),
         bound=None if bound is None else program.sign * bound + program.offset,
         values=values,
         duals=duals,

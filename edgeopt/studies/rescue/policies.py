@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
@@ -30,17 +30,19 @@ def solve(instance: RescueInstance, **options: Any) -> Benchmark:
     return Benchmark.certified(solve_p1_lp(instance, **options))
 
 
+@lru_cache(maxsize=1)
 def _safe(instance: RescueInstance) -> Benchmark:
+    """Solve P1-LP without unsafe cells, once for the two bounds that need it."""
     return solve(instance, forbid_unsafe=True)
 
 
 def _online(instance: RescueInstance) -> Benchmark:
     """Bound safe policies; `value` is what RESCUE by state earns, exactly."""
-    from edgeopt.models.rescue import safe_bound, solve_p1_lp
+    from edgeopt.models.rescue import safe_bound
     from edgeopt.online.rescue import SafeRescue
     from edgeopt.solvers.tolerance import relative_gap
 
-    plan = solve_p1_lp(instance, forbid_unsafe=True)
+    plan = _safe(instance).plan
     found = safe_bound(instance, plan=plan)
     rule, places = SafeRescue(plan=plan).start(instance)
     value = float(rule.values.value[list(places)].sum())

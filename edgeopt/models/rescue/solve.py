@@ -13,7 +13,7 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.columns import every_column, promising_columns
 from edgeopt.models.rescue.matrix import p1_lp_matrix
-from edgeopt.models.rescue.relaxation import P1Duals, P1Relaxation, P1Solution
+from edgeopt.models.rescue.relaxation import P1Duals, P1Relaxation, P1Solution, PricedBound
 from edgeopt.models.rescue.structured import (
     StructuredMaster,
     compile_kernels,
@@ -154,11 +154,16 @@ def _interior(
     columns = promising_columns(problem, FIRST_COLUMNS) if generate else every_column(problem)
     master = StructuredMaster(problem, columns, correctors=CORRECTORS, partial=generate)
     built = time.perf_counter() - began
+    proven: list[PricedBound] = []
 
     def pricing(prices: tuple[Floats, Floats]) -> Priced[Any]:
-        if not generate:  # nothing is left out: only the bound is wanted
-            return Priced(problem.bound(prices[0]).value, None)
-        return price_columns(problem, prices, per_row=MORE_COLUMNS, margin=TIGHT * master.scale)
+        bound, more = (
+            price_columns(problem, prices, per_row=MORE_COLUMNS, margin=TIGHT * master.scale)
+            if generate
+            else (problem.bound(prices[0]), None)  # nothing is left out
+        )
+        proven.append(bound)
+        return Priced(bound.value, more)
 
     solution = generate_columns(
         master,
@@ -177,7 +182,8 @@ def _interior(
         options=dict(solution.options)
         | {"iterations": master.iterations, "columns": master.columns.size},
     )
-    return _finished(problem, solution, None if solution.duals is None else solution.duals[0], gap)
+    priced = min(proven, key=lambda each: each.value) if proven else problem.idle
+    return _finished(problem, solution, priced, gap)
 
 
 def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Solution:
@@ -191,7 +197,8 @@ def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Sol
     )
     built = time.perf_counter() - began
     solution = solve(program, **options | {"raises": False})
-    price = None if solution.duals is None else problem.prices_of_rows(solution.duals)
+    row_duals = solution.duals
+    priced = problem.idle if row_duals is None else problem.bound(problem.prices_of_rows(row_duals))
     if solution.values is not None:
         columns = instance.expected_profit.size
         x = np.zeros((len(instance.reserved), instance.horizon))
@@ -200,17 +207,16 @@ def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Sol
         y, x = feasible_point(problem, y, x)
         solution = replace(solution, objective=problem.value(y), values={"y": y, "x": x})
     solution = replace(solution, seconds=solution.seconds._replace(build=built), problem=problem)
-    return _finished(problem, solution, price, gap)
+    return _finished(problem, solution, priced, gap)
 
 
 def _finished(
-    problem: P1Relaxation, solution: Solution, occupancy_price: Floats | None, gap: float
+    problem: P1Relaxation, solution: Solution, priced: PricedBound, gap: float
 ) -> P1Solution:
-    """Attach the bound that the prices prove and the dual feasible point behind it.
+    """Attach the bound that was proven and the dual feasible point behind it.
 
     Where that leaves a gap, what is known without any solver takes its place if it is better.
     """
-    priced = problem.idle if occupancy_price is None else problem.bound(occupancy_price)
     if solution.values is None:
         every = np.arange(len(problem.instance.reserved))
         values = {"y": problem.no_runs(), "x": serve_alone(problem, every)}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.models.rescue.relaxation import Allocation
+    from edgeopt.models.rescue.relaxation import Allocation, PricedBound
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -330,11 +330,10 @@ def compile_kernels() -> None:
 
 def price_columns(
     problem: P1Relaxation, prices: tuple[Floats, Floats], *, per_row: int, margin: float
-) -> Priced[ColumnSet]:
+) -> tuple[PricedBound, ColumnSet | None]:
     """Price all columns: a proven bound, and the best ones that the master lacks or undervalues."""
     occupancy = np.maximum(prices[0], 0.0)
     columns, best = find_columns(
         problem, problem.run_price(occupancy), np.maximum(prices[1], 0.0), per_row, margin
     )
-    bound = problem.bound_from(occupancy, best)
-    return Priced(bound.value, columns if columns.size else None)
+    return problem.bound_from(occupancy, best), columns if columns.size else None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FAST: Final = {"contract", "reassoc", "nsz"}
 # Rows that have a cell of this many are handled with all others at 0: dense products are faster.
-MANY: Final = 4
+MANY: Final = 3
 
 
 @compiled(writes="out", fastmath=FAST)

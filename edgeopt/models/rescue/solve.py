@@ -43,10 +43,11 @@ LARGE = 1_000_000
 # From this half-width on, factorising the band gains more from threads than they cost in waiting.
 WIDE_BAND = 1_000
 # Columns per (slot, device) to start with, and to add per round at most.
-FIRST_COLUMNS, MORE_COLUMNS = 40, 8
+FIRST_COLUMNS, MORE_COLUMNS = 20, 8
 MAX_ROUNDS = 1_000
-# A factorisation of the band costs about ten directions.
-CORRECTORS = 5
+# Directions beyond two of a step, on all columns and where columns are generated: a factorisation
+# of the band costs about ten directions, or twenty.
+CORRECTORS, MORE_CORRECTORS = 5, 8
 
 
 @checked()
@@ -152,7 +153,8 @@ def _interior(
     compile_kernels()
     began = time.perf_counter()
     columns = promising_columns(problem, FIRST_COLUMNS) if generate else every_column(problem)
-    master = StructuredMaster(problem, columns, correctors=CORRECTORS, partial=generate)
+    correctors = MORE_CORRECTORS if generate else CORRECTORS
+    master = StructuredMaster(problem, columns, correctors=correctors, partial=generate)
     built = time.perf_counter() - began
     proven: list[PricedBound] = []
 

@@ -114,7 +114,8 @@ def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
     assert len({str(float(int(number) ** 2)) for number in finished} - kept) <= 2
     again = run_cells(cells(24, str(tmp_path / "other")), store=store)
     assert again.equals(run_cells(cells(24, str(tmp_path / "third"))))
-    assert len((tmp_path / "other").read_text().split()) <= 24 - 4
+    anew = tmp_path / "other"  # not there if all of the 24 were kept
+    assert len(anew.read_text().split() if anew.exists() else []) <= 24 - 4
 
 
 def test_on_the_command_line_it_is_one_line(tmp_path: Path) -> None:

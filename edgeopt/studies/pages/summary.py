@@ -224,11 +224,10 @@ def _of_scenarios(case: Case, row: pd.Series) -> list[tuple[float, str]]:
 def _of_benchmark(case: Case) -> Finding:
     benchmark, entry = case.benchmark, case.system.offline.bounds[case.system.offline.reference]
     value, bound = (case.objective.amount(x, 6) for x in (benchmark.value, benchmark.bound))
-    side = "at most" if case.objective.sense == "max" else "at least"
     text = (
-        f"The offline benchmark {entry.label} is {value}, found by {benchmark.solver} in "
-        f"{duration(benchmark.seconds)}. The optimum is proven to be {side} {bound}, a relative "
-        f"gap of {power(benchmark.gap)}; ratios are to this bound. It bounds {entry.scope}."
+        f"The reference bound {entry.label} is {bound}, proven by {benchmark.solver} in "
+        f"{duration(benchmark.seconds)}; a solution of {value} is known, a relative gap of "
+        f"{power(benchmark.gap)}. Ratios are to the bound. It bounds {entry.scope}."
     )
     return Finding("Benchmark", text)
 

@@ -29,7 +29,8 @@ InstanceOption = Annotated[
     typer.Option(
         help="Named source of the system (rescue: tables, paper; idn: topology_1_common, "
         "topology_1, ...; oinc: drawn, calibrated, swinging, physical, tables; edr: drawn, "
-        "quiet, tables; tapfinger: several, single, mixed, pointer, tables), or an instance file."
+        "quiet, tables; tapfinger: several, single, mixed, pointer, tables), an instance file, or "
+        "a folder or .zip of tables as edgeopt template writes them."
     ),
 ]
 DataOption = Annotated[
@@ -100,13 +101,14 @@ def chosen_instance(
     if wanted in sources:
         return _from_source(wanted, sources[wanted], seed, settings)
     path = Path(wanted)
-    if not path.is_file():
+    if not path.exists():
         raise OptionError(
-            f"--instance {wanted}: neither a file nor a source of {record.name}; "
+            f"--instance {wanted}: neither a file, a folder nor a source of {record.name}; "
             f"choose from {', '.join(sources)}"
         )
     _refuse(wanted, settings)
-    return Chosen(path.name, record.instances.load(path), (f"{path.name}, an instance file",))
+    kind = "a folder of tables" if path.is_dir() else "an instance file"
+    return Chosen(path.name, record.instances.load(path), (f"{path.name}, {kind}",))
 
 
 def chosen_instances(

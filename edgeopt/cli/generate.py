@@ -15,6 +15,7 @@ from edgeopt.cli.choose import (
     parsed_settings,
 )
 from edgeopt.errors import OptionError
+from edgeopt.instances.sheets import is_zip
 from edgeopt.writing import placed, target_of
 
 
@@ -33,6 +34,9 @@ def generate(
     chosen = parsed_settings(settings or (), draw)
     target_of(out, force=force)
     instance = draw(rng=seed, **chosen)
-    with placed(out, force=force) as draft:
-        instance.save(draft)
+    if is_zip(out):
+        instance.save(out)
+    else:
+        with placed(out, force=force) as draft:
+            instance.save(draft)
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")

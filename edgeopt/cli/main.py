@@ -17,6 +17,7 @@ from edgeopt.cli.reproduce import reproduce
 from edgeopt.cli.search import search
 from edgeopt.cli.solve import solve, solvers
 from edgeopt.cli.study import study
+from edgeopt.cli.template import template
 from edgeopt.cli.train import train
 from edgeopt.cli.tune import tune
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (study, reproduce, generate, solve, check, search, tune, train, solvers):
+for command in (study, reproduce, generate, template, solve, check, search, tune, train, solvers):
     app.command()(command)
 
 # typer may carry its own copy of click, so the exception is found from a public class.

@@ -69,11 +69,18 @@ class Field:
     always: bool
     first: bool
     once: bool
+    spare: tuple[str, ...]
+    hole: float | None
     name: str = ""
     type: Any = None
     shape: tuple[str, ...] = ()
     empty: bool = False
     freeze: Callable[..., NDArray[Any]] | None = None
+
+    @property
+    def texts(self) -> bool:
+        """Whether it has a text for each entry of its axis."""
+        return bool(self.type == Names)
 
     @property
     def optional(self) -> bool:
@@ -101,7 +108,7 @@ class Field:
             return self._checked(record, name, self._frozen(record, name, value, self.freeze))
         if self.type is str:
             check_text(name, value)
-        elif self.type == Names:
+        elif self.texts:
             sizes, [axis] = record._sizes, self.axes
             value = check_names(value, sizes.get(axis), axis.replace("_", " "), name)
             sizes.setdefault(axis, len(value))
@@ -143,9 +150,9 @@ class Field:
         if self.most is not None:
             rule = self.says or f"must be at most {self.most:g}"
             require(name, array <= self.most, array, rule)
-        if self.of:
+        if self.of in record._sizes:
             count = record._sizes[self.of]
-            known = (array >= 0) & (array < count)
+            known = (array >= (0 if self.hole is None else self.hole)) & (array < count)
             rule = f"must be one of the {count} {self.of}s, counted from 0"
             require(name, known, array, rule)
         if self.check is not None:
@@ -238,6 +245,8 @@ def field(
     always: bool = False,
     first: bool = False,
     once: bool = False,
+    spare: tuple[str, ...] = (),
+    hole: float | None = None,
 ) -> Any:
     """Declare a field of an instance; its annotation says which numbers or texts it holds.
 
@@ -280,9 +289,13 @@ def field(
     once
         Whether entries that are the same all along the first axis are kept, and written to files,
         once. They may be given without this axis.
+    spare
+        Axes that a labelled table may leave out, because entries are the same along them.
+    hole
+        What stands for an entry that a labelled table leaves out; None refuses it.
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, says, infinite, of, default, fill, prepare,
-        check, always, first, once,
+        check, always, first, once, spare or axes[: int(once)], hole,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={Field: declared})

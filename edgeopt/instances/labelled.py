@@ -6,7 +6,9 @@ Every system saves its instances through this one door, and never by pickle.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
+_LABELS, _LABELS_HASH = "edgeopt_labels", "edgeopt_labels_fingerprint"
 _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
 # What h5py raises on damaged files, depending on which byte is damaged.
 
@@ -60,20 +63,24 @@ class Layout(NamedTuple):
 class Labelled(NamedTuple):
     """What a file holds."""
 
-    arrays: dict[str, NDArray[Any]]  # the variables, without their labels
-    attributes: dict[str, str]  # texts that belong to the file as a whole
+    arrays: dict[str, Any]  # the variables, without their labels
+    attributes: dict[str, Any]  # texts that belong to the file as a whole
+    labels: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # by axis, where there are any
+    notes: tuple[str, ...] = ()  # what was done to the data
+    where: str = "the file"  # where they come from, for errors
+    partial: bool = False  # whether fields at their default may be left out
 
-    def array(self, name: str) -> NDArray[Any]:
+    def array(self, name: str) -> Any:
         """Return a variable."""
         if name not in self.arrays:
-            raise InstanceError(name, "is missing from the file")
+            raise InstanceError(name, f"is missing from {self.where}")
         return self.arrays[name]
 
     def text(self, name: str) -> str:
         """Return an attribute as text."""
         if name not in self.attributes:
-            raise InstanceError(name, "is missing from the file")
-        return self.attributes[name]
+            raise InstanceError(name, f"is missing from {self.where}")
+        return str(self.attributes[name])
 
 
 def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping[str, str]) -> str:
@@ -97,7 +104,12 @@ def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping
     return digest.hexdigest()
 
 
-def write(path: str | os.PathLike[str], layout: Layout) -> None:
+def write(
+    path: str | os.PathLike[str],
+    layout: Layout,
+    labels: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    notes: tuple[str, ...] = (),
+) -> None:
     """Write a file that appears under its name only once it is complete."""
     import xarray
 
@@ -106,6 +118,9 @@ def write(path: str | os.PathLike[str], layout: Layout) -> None:
         for name, v in layout.variables.items()
     }
     header = {_KIND: layout.kind, _VERSION: layout.version, _HASH: layout.fingerprint()}
+    if labels or notes:
+        said = json.dumps({"labels": dict(labels), "notes": list(notes)})
+        header |= {_LABELS: said, _LABELS_HASH: hashlib.sha256(said.encode()).hexdigest()}
     dataset = xarray.Dataset(labelled, attrs={**header, **layout.attributes})
     encoding = {name: {"_FillValue": None} for name in dataset.variables}
     write_file(path, lambda draft: dataset.to_netcdf(draft, engine="h5netcdf", encoding=encoding))
@@ -139,10 +154,17 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
             value=int(stored),
         )
     expected = attributes.pop(_HASH, None)
+    said, proof = attributes.pop(_LABELS, ""), attributes.pop(_LABELS_HASH, None)
     texts = {name: _text(f"{where}:{name}", value) for name, value in attributes.items()}
     if not isinstance(expected, str) or content_hash(kind, arrays, texts) != expected:
         raise InstanceError(where, "is damaged: its data do not match its fingerprint")
-    return Labelled(arrays, texts)
+    if not said and proof is None:
+        return Labelled(arrays, texts)
+    if not isinstance(said, str) or hashlib.sha256(said.encode()).hexdigest() != proof:
+        raise InstanceError(where, "is damaged: its labels do not match their fingerprint")
+    kept = json.loads(said)
+    labels = {axis: tuple(names) for axis, names in kept["labels"].items()}
+    return Labelled(arrays, texts, labels, tuple(kept["notes"]))
 
 
 def _text(field: str, value: object) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.instances.labels import without_labels
 from edgeopt.options import ENTRIES, LARGEST, SMALLEST, check_real, check_whole, refused
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers(field: str, values: ArrayLike) -> NDArray[Any]:
+    values = without_labels(field, values)
     if isinstance(values, np.ma.MaskedArray):
         for index in np.argwhere(np.ma.getmaskarray(values))[:1].tolist():
             rule = "must not be masked: fill the entry in, or leave it out"

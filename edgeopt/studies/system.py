@@ -68,6 +68,9 @@ class Instances:
     from_raw
         ``from_raw(directory, rng=0)`` builds an instance from a directory of raw data, where the
         system has such data.
+    template
+        ``template(seed)`` draws the small instance whose tables ``edgeopt template`` writes; by
+        default `random_small`.
     describe
         Maps an instance to its sizes and main figures, name to number.
     draws
@@ -81,6 +84,7 @@ class Instances:
     generate: Callable[..., Any] | None = None
     random_small: Callable[[int], Any] | None = None
     from_raw: Callable[..., Any] | None = None
+    template: Callable[[int], Any] | None = None
     describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
     draws: int = 1
 

@@ -172,7 +172,7 @@ def test_bad_entries_are_named(field, value, index, found, rule):
         ({"deadline": [1]}, "deadline", "must have 2 entries along its axis 'task'"),
         ({"rate": np.ones((2, 3, 2))}, "rate", "must have 3 entries along its axis 'target'"),
         ({"slo": np.ones((2, 1, 2))}, "slo", "must have 2 entries along its axis 'slot'"),
-        ({"requests": np.ones((2, 2, 3, 0))}, "requests", "at least one request_type"),
+        ({"requests": np.ones((2, 2, 3, 0))}, "requests", "at least one type"),
         ({"names": ("a", "b")}, "names", "must be 3 texts, one per site"),
         ({"names": ("a", "b\n", "c")}, "names", "must be a text of one line"),
         ({"position": np.zeros((3, 3))}, "position", "must have 2 entries"),

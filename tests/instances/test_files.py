@@ -225,15 +225,15 @@ def test_content_makes_the_fingerprint(name):
         ),
         (
             idn.generate(horizon=3, topology=2, tasks=2),
-            {"edge": 4, "end": 2, "node": 5, "model": 60, "request_type": 4, "position": 4,
+            {"edge": 4, "end": 2, "node": 5, "model": 60, "type": 4, "position": 4,
              "slot": 3},
-            {"size": ("node", "model"), "requests": ("slot", "request_type")},
+            {"size": ("node", "model"), "requests": ("slot", "type")},
             {"size": "MB", "latency": "ms"},
         ),
         (
             edr.generate(sites=3, tasks=2, frames=2, slots=2),
             {},
-            {"requests": ("frame", "slot", "site", "request_type")},
+            {"requests": ("frame", "slot", "site", "type")},
             {"cap": "Wh", "price": "$/Wh", "rate": "bit/s", "step_work": "GFLOP"},
         ),
         (
@@ -245,7 +245,7 @@ def test_content_makes_the_fingerprint(name):
         (
             tapfinger.generate(tasks=5),
             {},
-            {"speed": ("cluster", "task_kind", "cpu", "gpu"), "capacity": ("cluster", "resource"),
+            {"speed": ("cluster", "kind", "cpu", "gpu"), "capacity": ("cluster", "resource"),
              "eligible": ("task", "cluster")},
             {"slot_seconds": "s"},
         ),

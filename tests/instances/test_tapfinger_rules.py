@@ -89,7 +89,7 @@ def test_clusters_that_cannot_hold_a_task_are_taken_out():
         ("speed", put("speed", (1, 2, 2), np.inf), (0, 1, 2, 2), np.inf, "a hole"),
         ("speed", put("speed", (0, 1, 2), -1), (0, 0, 1, 2), -1.0, "a hole"),
         ("speed", put("speed", (0, 1, 2), 1e-7), (0, 0, 1, 2), 1e-7, "within a million slots"),
-        ("speed", sound()["speed"][:1], None, "array of shape (2, 1, 3, 3)", "'task_kind'"),
+        ("speed", sound()["speed"][:1], None, "array of shape (2, 1, 3, 3)", "'kind'"),
         ("speed", np.ones(3), None, "array of shape (3,)", "axes"),
         ("speed", "fast", None, "dtype <U4", "real numbers"),
         ("arrival", [-1, 0, 3], (0,), -1, "must not be negative"),

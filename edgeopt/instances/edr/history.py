@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from edgeopt.instances.edr.exchange import infinite_within_sites
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.records import Record
@@ -33,7 +35,7 @@ class EdrHistory(Record, prefix="history.", axes=_AXES):
     )  # fmt: skip
     rate: Floats | None = field(
         "hour", "origin", "target", unit="bit/s", above=0, infinite=True, default=None,
-        prepare=infinite_within_sites,
+        prepare=infinite_within_sites, hole=np.nan,
         doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
     )  # fmt: skip
 

@@ -17,10 +17,13 @@ from edgeopt.instances.edr.exchange import (
 from edgeopt.instances.edr.history import EdrHistory, known_or_none
 from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.labels import number_in
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import frozen, require
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 
@@ -29,7 +32,7 @@ JOULES_PER_WATT_HOUR: Final = 3600.0
 _SLOT: Final = ("frame", "slot")
 _LINK: Final = ("origin", "target")
 _AXES: Final = {
-    "frame": "T", "slot": "D", "site": "J", "task": "I", "request_type": "N", "origin": "J",
+    "frame": "T", "slot": "D", "site": "J", "task": "I", "type": "N", "origin": "J",
     "target": "J", "coordinate": 2,
 }  # fmt: skip
 
@@ -72,10 +75,10 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     )
     model_size: Floats = field("task", unit="bit", symbol="M_i", least=0, doc="Size of a model.")
     request_size: Floats = field(
-        "request_type", unit="bit", symbol="H_n", least=0, doc="Size of a request."
+        "type", unit="bit", symbol="H_n", least=0, doc="Size of a request."
     )
     request_work: Floats = field(
-        "request_type", unit="GFLOP", symbol="S_n", above=0, doc="Computation of a request."
+        "type", unit="GFLOP", symbol="S_n", above=0, doc="Computation of a request."
     )
     energy_per_work: Floats = field(
         "site", unit="Wh/GFLOP", symbol=r"\gamma_j", least=0, doc="Energy of a computation."
@@ -87,10 +90,10 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         "site", unit="GFLOP/s", symbol="f_j", above=0, doc="Speed of serving a request."
     )
     capable: Flags = field(
-        "site", "request_type", symbol=r"\beta_{jn}", doc="Whether a site can serve a type."
+        "site", "type", symbol=r"\beta_{jn}", doc="Whether a site can serve a type."
     )
     requests: Floats = field(
-        *_SLOT, "site", "request_type", symbol="w", least=0, first=True,
+        *_SLOT, "site", "type", symbol="w", least=0, first=True,
         doc="Requests that arrive at a site.",
     )  # fmt: skip
     propagation: Floats = field(
@@ -98,12 +101,12 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         doc="One-way propagation delay. It is 0 from a site to itself.",
     )  # fmt: skip
     slo: Floats = field(
-        *_SLOT, "request_type", unit="s", above=0,
+        *_SLOT, "type", unit="s", above=0,
         doc="Longest delay of a request. At most a slot.",
     )  # fmt: skip
     rate: Floats = field(
         "frame", *_LINK, unit="bit/s", symbol="R_{jk}", above=0, infinite=True,
-        prepare=infinite_within_sites,
+        prepare=infinite_within_sites, hole=np.nan,
         doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
     )  # fmt: skip
     power: Floats = field(
@@ -142,7 +145,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     )  # fmt: skip
     names: Names | None = field("site", default=None, doc="Name of a site.")
     accuracy: Floats = field(
-        "site", "request_type", symbol=r"\eta_{jn}", least=0, most=1, default=None, fill=1.0,
+        "site", "type", symbol=r"\eta_{jn}", least=0, most=1, default=None, fill=1.0,
         doc="Accuracy of inference. It weighs served requests in the efficiency, and nothing else.",
     )  # fmt: skip
     history: EdrHistory | None = field(
@@ -159,7 +162,13 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     slots = Size("slot", "Number of slots D of a frame.")
     sites = Size("site", "Number of sites J.")
     tasks = Size("task", "Number of training tasks I.")
-    types = Size("request_type", "Number of request types N.")
+    types = Size("type", "Number of request types N.")
+
+    def _seconds(self, axis: str, lengths: Mapping[str, int]) -> float | None:
+        length = number_in(self.slot_seconds)
+        if length is None or axis == "slot":
+            return length
+        return length * lengths["slot"] if axis == "frame" and "slot" in lengths else None
 
     # --- what joins fields -----------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import frozen, real_numbers, require
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
     import networkx
     from numpy.typing import ArrayLike, NDArray
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
 _PAIR: Final = ("node", "model")
 _AXES: Final = {
-    "node": "V", "model": "M", "edge": "E", "end": 2, "request_type": "R", "position": "J",
+    "node": "V", "model": "M", "edge": "E", "end": 2, "type": "R", "position": "J",
     "slot": "T",
 }  # fmt: skip
 
@@ -84,15 +87,15 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         *_PAIR, symbol=r"\omega_m^v", doc="Whether a model is permanent at a node."
     )
     request_task: Integers = field(
-        "request_type", least=0, says="must be a task, counted from 0",
+        "type", least=0, says="must be a task, counted from 0",
         doc=r"Task of a request type. A type is a pair :math:`\rho = (i, p)` of task and path.",
     )  # fmt: skip
     path: Integers = field(
-        "request_type", "position", prepare=_padded,
+        "type", "position", of="node", prepare=_padded, hole=PADDING,
         doc="Nodes from entry to repository, then -1. Lists of different lengths are accepted.",
     )  # fmt: skip
     requests: Integers = field(
-        "slot", "request_type", unit="1/slot", symbol=r"r_\rho", least=0, doc="Requests."
+        "slot", "type", unit="1/slot", symbol=r"r_\rho", least=0, doc="Requests."
     )
     alpha: float = field(
         unit="ms/percent", least=0, default=1.0, always=True,
@@ -106,7 +109,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         "node", default=None, doc="Name of a node. For pictures and tables only."
     )
     cost: Floats | None = field(
-        "request_type", "position", "model", unit="ms", least=0, default=None,
+        "type", "position", "model", unit="ms", least=0, default=None, hole=np.nan,
         prepare=_zero_where_no_option,
         doc="Cost of serving a request. It stands instead of the sum above; entries that stand for "
         "no option become 0.",
@@ -114,7 +117,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
 
     nodes = Size("node", "Number of nodes V.")
     models = Size("model", "Number of models M, of all tasks and replicas.")
-    types = Size("request_type", "Number of request types R.")
+    types = Size("type", "Number of request types R.")
     horizon = Size("slot", "Number of slots T.")
     longest = Size("position", "Number of nodes J of the longest path.")
 
@@ -156,8 +159,6 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         """Check that paths are simple walks along edges."""
         path, nodes = self.path, self.nodes
         on_path = path != PADDING
-        known = ~on_path | ((path >= 0) & (path < nodes))
-        require("path", known, path, f"must be one of the {nodes} nodes, counted from 0")
         rows = np.where(on_path, path, nodes + np.arange(path.shape[1]))
         order = np.argsort(rows, axis=1, kind="stable")
         ordered = np.take_along_axis(rows, order, axis=1)
@@ -209,6 +210,78 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
                 index=(int(v[k]), int(m[k])),
                 value=float(self.capacity[v[k], m[k]]),
             )
+
+    @classmethod
+    def from_graph(
+        cls,
+        graph: networkx.Graph,
+        *,
+        models: Any,
+        requests: Any,
+        budget: Any,
+        repositories: Any,
+        latency: str | Mapping[Any, float] = "latency",
+        paths: str | Mapping[Any, Any] = "shortest",
+        **fields: Any,
+    ) -> Self:
+        """Build an instance from a graph in memory and tables by label.
+
+        Parameters
+        ----------
+        graph
+            An undirected graph, whose nodes keep their names as labels.
+        models
+            A table with one line per model, a frame or a mapping of Series, with the columns
+            ``task``, ``accuracy`` (percent), ``size`` (MB), ``delay`` (ms) and ``capacity``
+            (requests per slot). The last three may each be a frame by ``node`` and ``model``.
+        requests
+            A frame with the columns ``task``, ``node`` (where they enter), ``requests`` and, if
+            there are several, ``slot``; or a mapping from pairs (task, node) to numbers per slot.
+        budget
+            Memory of nodes, MB: a number, a Series or mapping by node, or an attribute of nodes.
+            Repositories for which none is given have no limit.
+        repositories
+            Node or nodes at which all models are permanent, or a mapping from models to nodes.
+            There they serve all requests.
+        latency
+            Attribute of edges that holds the round-trip latency, ms, or a mapping from pairs.
+        paths
+            ``"shortest"``: by least latency to the nearest repository of the task; or a mapping
+            from pairs (task, node) to the nodes of the path.
+        **fields
+            Other fields of the instance, such as ``alpha``.
+
+        Raises
+        ------
+        InstanceError
+            If the graph has parallel edges, a self-loop with a latency, or an edge without one;
+            a node, model or task is unknown; a repository cannot be reached; or a rule of the
+            instance is broken.
+
+        Examples
+        --------
+        >>> import networkx, pandas
+        >>> cables = networkx.path_graph(["paris", "lyon", "nice"])
+        >>> networkx.set_edge_attributes(cables, 8.0, "latency")
+        >>> models = pandas.DataFrame(
+        ...     {"task": "detect", "accuracy": [65.7, 38.7], "size": [1577, 187],
+        ...      "delay": [24, 3], "capacity": [42, 300]},
+        ...     index=["large", "tiny"],
+        ... )
+        >>> instance = IdnInstance.from_graph(
+        ...     cables, models=models, requests={("detect", "nice"): [100, 80]},
+        ...     budget=500, repositories="paris",
+        ... )
+        >>> instance.labels["type"], instance.path.tolist()
+        (('detect at nice',), [[2, 1, 0]])
+        """
+        from edgeopt.instances.idn.graphs import instance_from_graph
+
+        made = instance_from_graph(
+            cls, graph, models=models, requests=requests, budget=budget,
+            repositories=repositories, latency=latency, paths=paths, fields=fields,
+        )  # fmt: skip
+        return cast("Self", made)
 
     # --- what follows from the data --------------------------------------------------------
 
@@ -311,13 +384,13 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         """
         import networkx
 
-        network = networkx.Graph()
+        network, names = networkx.Graph(), self.called("node")
         for v in range(self.nodes):
             network.add_node(v, budget=float(self.budget[v]))
             if self.tier is not None:
                 network.nodes[v]["tier"] = int(self.tier[v])
-            if self.names is not None:
-                network.nodes[v]["name"] = self.names[v]
+            if names is not None:
+                network.nodes[v]["name"] = names[v]
         for (u, v), trip in zip(self.edges.tolist(), self.latency.tolist(), strict=True):
             network.add_edge(u, v, latency=trip)
         return networkx.freeze(network)

@@ -35,7 +35,7 @@ def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> NDArray[np.int64]:
         rows = np.array(
             [np.concatenate((row, np.full(width - row.size, PADDING))) for row in rows]
         ).reshape(len(rows), width)
-    array = frozen_integers("path", rows, ("request_type", "position"))
+    array = frozen_integers("path", rows, ("type", "position"))
     on_path = array != PADDING
     length = on_path.sum(axis=1)
     for rho in range(array.shape[0]):

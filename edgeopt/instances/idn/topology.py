@@ -146,7 +146,18 @@ def tree(fan_out: Mapping[int, int]) -> Network:
 def paths_to_root(
     edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int, root: int = 0
 ) -> list[tuple[int, ...]]:
-    """Find the path of least latency from every node to the root, both included.
+    """Find the path of least latency from every node to the root; see `tree_of_paths`."""
+    found = tree_of_paths(edges, latency, nodes, root)
+    if len(found) < nodes:
+        lost = min(set(range(nodes)) - set(found))
+        raise OptionError(f"there is no path from node {lost} to node {root}")
+    return [found[v] for v in range(nodes)]
+
+
+def tree_of_paths(
+    edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int, root: int = 0
+) -> dict[int, tuple[int, ...]]:
+    """Find the path of least latency from every node that has one to the root, both included.
 
     Among equals the one with the fewest nodes, then the one with the smaller nodes, seen from the
     root; together the paths form a tree.
@@ -166,10 +177,7 @@ def paths_to_root(
         for other, w in near[node]:
             if other not in found:
                 heapq.heappush(queue, (length + w, count + 1, (*path, other)))
-    if len(found) < nodes:
-        lost = min(set(range(nodes)) - set(found))
-        raise OptionError(f"there is no path from node {lost} to node {root}")
-    return [found[v] for v in range(nodes)]
+    return found
 
 
 MS_PER_KM: Final = 0.01
@@ -316,32 +324,61 @@ def from_links(
     """
     check_real("cloud_ms", cloud_ms, "[0, inf)")
     check_real("ms_per_km", ms_per_km, "[0, inf)")
+    return behind_centre(
+        links.names, links.edges, links.kilometres, cloud_ms=cloud_ms, ms_per_km=ms_per_km
+    )
+
+
+def _centre(edges: NDArray[np.int64], length: NDArray[np.float64], nodes: int) -> int:
+    """Return the node from which the lengths to all others have the smallest sum."""
     import networkx
 
     graph = networkx.Graph()
+    graph.add_nodes_from(range(nodes))
     graph.add_weighted_edges_from(
-        (u, v, km) for (u, v), km in zip(links.edges.tolist(), links.kilometres, strict=True)
+        (u, v, far) for (u, v), far in zip(edges.tolist(), length, strict=True)
     )
     reach = dict(networkx.all_pairs_dijkstra_path_length(graph))
     # Sums in another order differ in the last digits: round, so that ties go to the first name.
-    centre = min(range(len(links.names)), key=lambda v: (round(sum(reach[v].values()), 6), v))
+    return min(range(nodes), key=lambda v: (round(sum(reach[v].values()), 6), v))
 
-    edges = np.vstack(([[1 + centre, 0]], links.edges + 1))
-    latency = np.concatenate(([cloud_ms], links.kilometres * ms_per_km))
-    count = len(links.names) + 1
-    path = paths_to_root(edges, latency, count)
-    tier = np.full(count, 4)
+
+def behind_centre(
+    names: tuple[str, ...],
+    edges: NDArray[np.int64],
+    length: NDArray[np.float64],
+    *,
+    cloud_ms: float,
+    ms_per_km: float = 1.0,
+) -> Network:
+    """Add a cloud behind the most central node of a connected network; see `from_links`."""
+    centre = _centre(edges, length, len(names))
+    return with_tiers(
+        ("cloud" if "cloud" not in names else "cloud outside", *names),
+        np.vstack(([[1 + centre, 0]], edges + 1)),
+        np.concatenate(([cloud_ms], length * ms_per_km)),
+    )
+
+
+def with_tiers(
+    names: tuple[str, ...], edges: NDArray[np.int64], latency: NDArray[np.float64]
+) -> Network:
+    """Give the nodes of a connected network around a cloud, node 0, their tiers and memories."""
+    path = paths_to_root(edges, latency, len(names))
+    tier = np.full(len(names), 4)
     for nodes in path:
         tier[list(nodes[1:])] = 3
     for v, nodes in enumerate(path):
-        if tier[v] == 3 and len(nodes) == 3:  # itself, the centre, the cloud
+        if tier[v] == 3 and len(nodes) == 3:  # itself, one next to the cloud, the cloud
             tier[v] = 2
-    tier[[0, 1 + centre]] = 0, 1
+        elif len(nodes) == 2 and (tier[v] == 3 or len(path) == 2):
+            tier[v] = 1
+    tier[0] = 0
     return Network(
         edges=edges.astype(np.int64),
         latency=latency,
         tier=tier.astype(np.int64),
         budget=np.array([MEMORY_GB[k] * GIGABYTE for k in tier.tolist()]),
         gpu=tuple(GPU[k] for k in tier.tolist()),
-        names=("cloud", *links.names),
+        names=names,
     )

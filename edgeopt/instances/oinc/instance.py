@@ -19,6 +19,8 @@ from edgeopt.instances.validate import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
 
@@ -26,7 +28,7 @@ SLOT_SECONDS: Final = 1.0
 """Length of a slot, s: latencies and completion times are given in this unit."""
 
 _REQUEST: Final = ("slot", "device")
-_AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind of job": "M"}
+_AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind": "M"}
 _AT_MOST_A_SLOT: Final = f"must be at most a slot, {SLOT_SECONDS:g} s"
 
 
@@ -40,7 +42,7 @@ def _in_all_slots(instance: OincInstance, values: ArrayLike) -> NDArray[np.float
     return np.broadcast_to(rate, (instance.slots, *rate.shape))
 
 
-class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job")):
+class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     r"""The data of inference every second and of retraining on the same sites, read-only.
 
     Slots (a second each), devices, sites and jobs count from 0. A *request* is one inference that
@@ -57,6 +59,7 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
     speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")
     rate: Floats = field(
         *_REQUEST, "site", unit="Mbit/s", symbol="R_{ij}^t", above=0, prepare=_in_all_slots,
+        spare=("slot",),
         doc="Rate with the whole band. Shape [I, J] if it never changes.",
     )  # fmt: skip
     active: Flags = field(*_REQUEST, first=True, doc="Whether a device has a request.")
@@ -102,11 +105,11 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
         default=3.0, always=True, doc="Latency that a refused request counts with.",
     )  # fmt: skip
     job_kind: Integers | None = field(
-        "job", least=0, default=None,
+        "job", least=0, default=None, of="kind",
         doc="Kind of a job. Such as which model it retrains; counted from 0, for tables.",
     )  # fmt: skip
     names: Names | None = field("site", default=None, doc="Name of a site.")
-    kinds: Names | None = field("kind of job", default=None, doc="Name of a kind of job.")
+    kinds: Names | None = field("kind", default=None, doc="Name of a kind of job.")
     origin: str = field(
         default="", always=True,
         doc="Where the data come from. In sentences that a study shows.",
@@ -116,6 +119,9 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
     devices = Size("device", "Number of devices I.")
     sites = Size("site", "Number of sites J.")
     jobs = Size("job", "Number of jobs K.")
+
+    def _seconds(self, axis: str, lengths: Mapping[str, int]) -> float | None:
+        return SLOT_SECONDS if axis == "slot" else None
 
     # --- what joins fields -----------------------------------------------------------------
 

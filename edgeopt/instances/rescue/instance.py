@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.labelled import Labelled, Variable, read
+from edgeopt.instances.labels import Given
 from edgeopt.instances.records import Instance, Record, Size, rule
 from edgeopt.instances.rescue.profit import (
     LogProfit,
@@ -21,10 +23,10 @@ from edgeopt.instances.rescue.profit import (
     slot_range,
 )
 from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.instances.sheets import is_zip
 from edgeopt.instances.validate import check_probabilities, frozen, frozen_array, require
 
 if TYPE_CHECKING:
-    import os
     from typing import Self
 
     from numpy.typing import NDArray
@@ -41,6 +43,9 @@ def _array_or_model(_: RescueInstance, profit: Any) -> Any:
     array = frozen_array("profit", profit, _PROFIT)
     require("profit", array >= 0, array, "must not be negative")
     return array
+
+
+_IMPLIED: Final = {"profit_capacity": "capacity", "profit_max_duration": "duration"}
 
 
 class RescueInstance(Instance, kind="rescue", axes=_AXES):
@@ -71,10 +76,10 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         doc="Tasks promised in advance. Jointly feasible on servers that do nothing else."
     )
     profit: Floats | ProfitModel = field(
-        unit="profit", prepare=_array_or_model,
+        *_PROFIT, unit="profit", prepare=_array_or_model, spare=_PROFIT,
         doc="Profit of a run of that duration. What a run of a profile for a device on a server "
-        "accepted in a slot earns if it lasts so long: an array broadcastable to [T, J, K, L, D] "
-        "(axes of size 1 stay unexpanded, in memory and in files) or a `ProfitModel`.",
+        "accepted in a slot earns if it lasts so long: an array whose axes may have size 1 (they "
+        "stay unexpanded, in memory and in files) or a `ProfitModel`.",
     )  # fmt: skip
     arrivals: Literal["exclusive", "independent"] = field(
         default="exclusive", always=True,
@@ -87,6 +92,8 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         doc="What a run earns that lasts beyond the horizon. ``'hold'``: its full profit. "
         "``'drop'``: nothing.",
     )  # fmt: skip
+
+    _implied = frozenset(_IMPLIED)
 
     servers = Size("server", "Number of servers K.")
     devices = Size("device", "Number of devices J.")
@@ -237,14 +244,25 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         cls, path: str | os.PathLike[str], *, profit_models: tuple[type[ProfitModel], ...] = ()
     ) -> Self:
         """Read a saved instance, which may name profit models of the user's own."""
+        if is_zip(path) or os.path.isdir(path):
+            return cls.from_folder(path)
         data = read(path, cls._kind, cls._version)
-        known = "profit_model" in data.attributes
-        profit = _profit_model(data, profit_models) if known else data.array("profit")
-        for name in [name for name in data.arrays if name.startswith("profit")]:
-            del data.arrays[name]
-        for name in [name for name in data.attributes if name.startswith("profit")]:
-            del data.attributes[name]
-        return cls(**cls._all_of(data), profit=profit)
+        return cls._with(cls._all_of(data, profit_models), data.labels, data.notes)
+
+    @classmethod
+    def _all_of(
+        cls, data: Labelled, profit_models: tuple[type[ProfitModel], ...] = ()
+    ) -> dict[str, Any]:
+        if isinstance(data.arrays.get("profit"), ProfitModel):
+            return super()._all_of(data)
+        if "profit_model" in data.attributes or "profit_weight" in data.arrays:
+            profit: Any = _profit_model(data, profit_models)
+        else:
+            profit = data.array("profit")
+        for place in (data.arrays, data.attributes):
+            for name in [name for name in place if name.startswith("profit")]:
+                del place[name]
+        return super()._all_of(data) | {"profit": profit}
 
     def __repr__(self) -> str:
         more = f"reserved={len(self.reserved)}, arrivals={self.arrivals!r}, beyond={self.beyond!r}"
@@ -271,10 +289,25 @@ def _add_parameters(
         variables[f"profit_{name}"] = Variable(dims, array, unit, f"profit model: {name}")
 
 
+def _complete(data: Labelled) -> None:
+    """Give the model of tables what the instance says: capacities, and the longest duration."""
+    if "profit_capacity" not in data.arrays:
+        data.arrays["profit_capacity"] = data.array("capacity")
+    if "profit_max_duration" not in data.arrays:
+        table = data.array("duration")
+        numbers = None
+        if isinstance(table, Given) and "duration" in table.axes:
+            numbers = table.labels[table.axes.index("duration")]
+        longest = max(map(int, numbers)) if numbers else np.shape(table)[-1]
+        data.arrays["profit_max_duration"] = np.asarray(longest)
+
+
 def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) -> ProfitModel:
-    name = data.text("profit_model")
+    name = data.attributes.get("profit_model", LogProfit.__name__)
     known: tuple[type[ProfitModel], ...] = (LogProfit, *profit_models)
     models = {model.__name__: model for model in known}
+    if name == LogProfit.__name__ and data.partial:
+        _complete(data)
     if name not in models:
         raise InstanceError(
             "profit_model",
@@ -284,7 +317,7 @@ def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) 
         )
     prefix = "profit_"
     parameters: dict[str, Any] = {
-        key.removeprefix(prefix): value.item() if value.ndim == 0 else value
+        key.removeprefix(prefix): value.item() if getattr(value, "ndim", None) == 0 else value
         for key, value in data.arrays.items()
         if key.startswith(prefix)
     }

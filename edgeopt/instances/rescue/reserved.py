@@ -22,7 +22,7 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     """Reserved tasks of all servers, one entry per task; windows include both of their slots."""
 
     server: Integers = field(
-        "task", symbol="k_i", least=0, says="must be a server, counted from 0",
+        "task", symbol="k_i", least=0, says="must be a server, counted from 0", of="server",
         doc="Server of a reserved task.",
     )  # fmt: skip
     start: Integers = field(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.fields import Flags, Integers, field
+from edgeopt.instances.labels import carried
+from edgeopt.instances.records import Record, rule
+from edgeopt.instances.tapfinger.instance import AXES, TapFingerInstance
+from edgeopt.instances.units import factor
 from edgeopt.instances.validate import (
     frozen_array,
     frozen_flags,
-    frozen_integers,
     frozen_number,
     real_numbers,
     require,
@@ -19,7 +24,9 @@ from edgeopt.instances.validate import (
 from edgeopt.options import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+_HOLE: Final = "give it, or give the cluster less capacity"
 
 
 def from_durations(
@@ -80,42 +87,84 @@ def from_durations(
     >>> instance.duration[0, :, 1].tolist()
     [[3, 3], [6, 2]]
     """
-    least = frozen_integers("minimum", minimum, ("kind", "resource"), {"resource": 2})
-    slots = _numbers(duration, least.shape[0])
-    cpu, gpu = np.indices(slots.shape[-2:])
-    below = (cpu < least[:, 0, None, None]) | (gpu < least[:, 1, None, None])
-    sound = (slots >= SMALLEST) & (slots <= LARGEST)
-    rule = "must be a positive number from the smallest bundle on: a hole in the table"
-    require("duration", sound | below, slots, rule)
+    in_seconds = bool(frozen_flags("seconds", seconds, ()))
+    table = _in_unit(_known(duration), "s" if in_seconds else "slot")
+    fields_of_table = {
+        "minimum": minimum, "duration": table, "capacity": capacity, "arrival": arrival,
+        "kind": kind, "eligible": eligible,
+    }  # fmt: skip
+    given = _Durations._with(fields_of_table, {}, ())
+    slots = given.table
     length = frozen_number("slot_seconds", slot_seconds)
     require_positive("slot_seconds", length)
     own = np.ones_like(slots)
-    unit = length if frozen_flags("seconds", seconds, ()) else 1.0
-    np.divide(unit, slots, out=own, where=sound & ~below)
-    room = frozen_integers("capacity", capacity, ("cluster", "resource"), {"resource": 2})
-    comes = frozen_integers("arrival", arrival, ("task",), empty=True)
-    sizes = {"task": comes.size, "cluster": room.shape[0]}
-    may = np.ones((comes.size, room.shape[0]), dtype=bool) if eligible is None else eligible
-    return TapFingerInstance(
-        capacity=room,
-        minimum=least,
-        speed=own,
-        arrival=comes,
-        kind=frozen_integers("kind", kind, ("task",), sizes, empty=True),
-        eligible=frozen_flags("eligible", may, ("task", "cluster"), sizes, empty=True),
-        slot_seconds=length,
+    unit = length if in_seconds else 1.0
+    np.divide(unit, slots, out=own, where=given.sound & ~given.below)
+    data = {
+        "capacity": given.capacity,
+        "minimum": given.minimum,
+        "speed": own,
+        "arrival": given.arrival,
+        "kind": given.kind,
+        "eligible": given.eligible,
+        "slot_seconds": length,
         **fields,
-    )
+    }
+    return TapFingerInstance._with(data, given._orders, given._notes)
 
 
-def _numbers(duration: ArrayLike, kinds: int) -> NDArray[np.float64]:
-    axes: tuple[str, ...] = ("kind", "cpu", "gpu")
-    table = real_numbers("duration", _known(duration))
-    if table.ndim == 4:
-        axes = ("cluster", *axes)
+def _as_table(record: _Durations, duration: Any) -> NDArray[np.float64]:
+    table = real_numbers("duration", duration)
     # Only the shape matters here: holes are named by their own rule.
-    frozen_array("duration", np.zeros(table.shape), axes, {"kind": kinds})
+    axes = ("cluster", "kind", "cpu", "gpu")[table.ndim != 4 :]
+    frozen_array("duration", np.zeros(table.shape), axes, {"kind": record.minimum.shape[0]})
     return table
+
+
+class _Durations(Record, axes=AXES, empty=("task",)):
+    """What `from_durations` is given."""
+
+    minimum: Integers = field("kind", "resource", doc="Smallest bundle.")
+    duration: NDArray[np.float64] | object = field(
+        "cluster", "kind", "cpu", "gpu", spare=("cluster",), hole=np.nan, prepare=_as_table,
+        doc="Slots or seconds.",
+    )  # fmt: skip
+    capacity: Integers = field("cluster", "resource", doc="CPU cores and GPUs.")
+    arrival: Integers = field("task", doc="Slot of arrival.")
+    kind: Integers = field("task", doc="Kind of a task.", of="kind")
+    eligible: Flags = field("task", "cluster", default=None, fill=True, doc="Where a task may run.")
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """Durations, and whatever stands below the smallest bundle."""
+        return np.asarray(self.duration)
+
+    @property
+    def below(self) -> NDArray[np.bool_]:
+        """Whether a bundle lies below the smallest one, shape [K, A, B]."""
+        cpu, gpu = np.indices(self.table.shape[-2:])
+        least = self.minimum[:, :, None, None]
+        return np.asarray((cpu < least[:, 0]) | (gpu < least[:, 1]))
+
+    @property
+    def sound(self) -> NDArray[np.bool_]:
+        """Whether an entry is a duration, in the shape of the table."""
+        return np.asarray((self.table >= SMALLEST) & (self.table <= LARGEST))
+
+    @rule
+    def _check_holes(self) -> None:
+        """Check that the table has no holes."""
+        says = "must be a positive number from the smallest bundle on: a hole in the table"
+        require("duration", self.sound | self.below, self.table, f"{says}; {_HOLE}")
+
+
+def _in_unit(duration: Any, expected: str) -> Any:
+    """Return durations in slots or seconds, if they say their unit."""
+    given = carried("duration", duration)
+    if given is None or given.unit is None:
+        return duration
+    by = factor("duration", given.unit, expected)
+    return replace(given, values=np.asarray(given.values, dtype=np.float64) * by, unit=None)
 
 
 def _known(duration: Any) -> Any:

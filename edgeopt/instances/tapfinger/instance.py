@@ -9,19 +9,22 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.labels import number_in
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.tapfinger.durations import solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
 
 MANY: Final = 1_000_000
 """Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
 
-_AXES: Final = {
-    "cluster": "N", "task_kind": "K", "task": "J", "resource": 2, "cpu": "A", "gpu": "B"
+AXES: Final[dict[str, str | int]] = {
+    "cluster": "N", "kind": "K", "task": "J", "resource": 2, "cpu": "A", "gpu": "B"
 }  # fmt: skip
 
 
@@ -69,7 +72,7 @@ def _that_can_hold(instance: TapFingerInstance, values: ArrayLike) -> NDArray[np
     return eligible
 
 
-class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",)):
+class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
     r"""Everything that placement and allocation across clusters are given, read-only.
 
     Slots, clusters, tasks and kinds of tasks count from 0. A task runs on one cluster with a
@@ -84,7 +87,7 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",))
         "cluster", "resource", symbol="C_{nr}", least=0, doc="CPU cores and GPUs of a cluster."
     )
     minimum: Integers = field(
-        "task_kind", "resource", symbol="b_{kr}", least=0,
+        "kind", "resource", symbol="b_{kr}", least=0,
         doc="Smallest bundle of a kind of task. Not (0, 0).",
     )  # fmt: skip
 
@@ -101,7 +104,7 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",))
             raise InstanceError("minimum", says, index=(k,), value=tuple(minimum[k].tolist()))
 
     speed: Floats = field(
-        "cluster", "task_kind", "cpu", "gpu", prepare=_on_all_clusters,
+        "cluster", "kind", "cpu", "gpu", prepare=_on_all_clusters, spare=("cluster",), hole=np.nan,
         doc="Progress per slot at the start. Shape [K, A, B] if all clusters are alike. Entry "
         "(cpu, gpu) is that of cpu cores and gpu GPUs; no task is given more than (A - 1, B - 1). "
         "Positive from the smallest bundle on; entries below it mean nothing and become 0.",
@@ -109,17 +112,15 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",))
     arrival: Integers = field(
         "task", least=0, doc="Slot in which a task arrives. Ascending, at most a million."
     )
-    kind: Integers = field("task", doc="Kind of a task.")
+    kind: Integers = field("task", of="kind", doc="Kind of a task.")
 
     @rule
     def _check_tasks(self) -> None:
-        """Check that tasks are of known kinds and stand in the order of their arrival."""
-        arrival, kind, kinds = self.arrival, self.kind, self.task_kinds
+        """Check that tasks stand in the order of their arrival."""
+        arrival = self.arrival
         require("arrival", arrival <= MANY, arrival, f"must be at most {MANY}")
         ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
         require("arrival", ordered, arrival, "must ascend: list tasks as they arrive")
-        known = (kind >= 0) & (kind < kinds)
-        require("kind", known, kind, f"must be one of the {kinds} kinds of tasks")
 
     eligible: Flags = field(
         "task", "cluster", prepare=_that_can_hold,
@@ -127,7 +128,7 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",))
         "are taken out; one must remain.",
     )  # fmt: skip
     slowing: Flags = field(
-        "task_kind", default=None, fill=False, always=True,
+        "kind", default=None, fill=False, always=True,
         doc="Whether progress slows down. As ``speed * sqrt(1.2 - progress)``; otherwise it is the "
         "speed in every slot.",
     )  # fmt: skip
@@ -156,7 +157,7 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",))
         unit="s", above=0, default=10.0, always=True, doc="Length of a slot."
     )
     names: Names | None = field("cluster", default=None, doc="Name of a cluster.")
-    kinds: Names | None = field("task_kind", default=None, doc="Name of a kind of task.")
+    kinds: Names | None = field("kind", default=None, doc="Name of a kind of task.")
     origin: str = field(
         default="", always=True,
         doc="Where the data come from. In sentences that a study shows.",
@@ -168,8 +169,11 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",))
         ends = (self._solo > 0) | (self.speed == 0)
         require("speed", ends, self.speed, "must complete a task within a million slots")
 
+    def _seconds(self, axis: str, lengths: Mapping[str, int]) -> float | None:
+        return number_in(self.slot_seconds) if axis == "slot" else None
+
     clusters = Size("cluster", "Number of clusters N.")
-    task_kinds = Size("task_kind", "Number of kinds of tasks K.")
+    task_kinds = Size("kind", "Number of kinds of tasks K.")
     tasks = Size("task", "Number of tasks J.")
 
     @property

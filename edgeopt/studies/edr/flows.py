@@ -53,9 +53,10 @@ def _title(case: Case) -> str:
     busiest = int(served.argmax())
     most = int(np.argsort(-served, kind="stable")[: max(1, instance.sites // 5)].size)
     share = float(np.sort(served)[::-1][:most].sum()) / total
+    where = called(instance.called("site"), "site", busiest)
     return (
         f"{case.entries[lead(case)].title} serves {percent(float(np.trace(flows)) / total, 0)} of "
-        f"the requests where they arise; {called(instance.names, 'site', busiest)} serves most, "
+        f"the requests where they arise; {where} serves most, "
         f"{percent(float(served[busiest]) / total, 0)}, and the busiest fifth of all sites "
         f"{percent(share, 0)}"
     )

@@ -257,8 +257,8 @@ def _network_draw(case: Case) -> Figure:
     if in_layers:
         axes.set_xlim(0, 1)
         _name_layers(axes, instance, rows.tolist(), place)
-    elif instance.names is not None:
-        _name_nodes(axes, instance.names, place - [0, tall / 2])
+    elif (names := instance.called("node")) is not None:
+        _name_nodes(axes, names, place - [0, tall / 2])
     figure.colorbar(
         scale, ax=axes, orientation="horizontal", label="accuracy of the hosted model (%)",
         shrink=0.5, aspect=40, pad=0.02,

@@ -178,7 +178,8 @@ def _bands(
             )  # fmt: skip
         middles.append((first + stop) / 2)
     named = [
-        "no site" if site[s] < 0 else called(instance.names, "site", int(site[s])) for s in starts
+        "no site" if site[s] < 0 else called(instance.called("site"), "site", int(site[s]))
+        for s in starts
     ]
     axes.set_yticks(middles, named, fontsize=8)
 

@@ -253,7 +253,7 @@ def _load_draw(case: Case) -> Figure:
         _strip(axes, trajectory, site)
     slots = trajectory.reserved.shape[1]
     axes.set_xlim(0, slots)
-    canvas.in_strips(axes, [called(instance.names, "site", j) for j in range(shown)])
+    canvas.in_strips(axes, [called(instance.called("site"), "site", j) for j in range(shown)])
     if slots > instance.slots:
         axes.axvline(instance.slots, color=INK, linewidth=1, linestyle=(0, (3, 2)))
     axes.set_xlabel(f"time (s){canvas.of_all(shown, instance.sites, 'site')}")

@@ -52,6 +52,11 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 
+def _template(seed: int) -> RescueInstance:
+    """Draw a small instance with a few reserved tasks."""
+    return generate(servers=2, devices=4, profiles=2, horizon=24, reserved=3, rng=seed)
+
+
 def _random_small(seed: int) -> RescueInstance:
     """Draw a random small instance: in the paper's setting, or of whole numbers."""
     draw = np.random.default_rng((seed, 1))
@@ -160,6 +165,7 @@ SYSTEM = System(
         load=RescueInstance.load,
         generate=generate,
         random_small=_random_small,
+        template=_template,
         from_raw=from_raw,
         describe=_describe,
     ),

@@ -188,13 +188,14 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "task": np.arange(instance.tasks),
-            "kind": [called(instance.kinds, "kind", k) for k in instance.kind.tolist()],
+            "kind": [called(instance.called("kind"), "kind", k) for k in instance.kind.tolist()],
             "weight": instance.weight,
             "eligible clusters": instance.eligible.sum(axis=1),
             "arrival (slot)": instance.arrival,
             "waiting (slots)": np.where(placed, runs.start[0] - instance.arrival, np.inf),
             "cluster": [
-                called(instance.names, "cluster", n) if n >= 0 else "none" for n in cluster
+                called(instance.called("cluster"), "cluster", n) if n >= 0 else "none"
+                for n in cluster
             ],
             "completion (slot)": runs.completion[0],
             "flow time (slots)": runs.flow_time[0],
@@ -219,7 +220,9 @@ def _clusters(case: Case, policy: str) -> pd.DataFrame:
     held = runs.used[0] > 0
     return pd.DataFrame(
         {
-            "cluster": [called(instance.names, "cluster", n) for n in range(instance.clusters)],
+            "cluster": [
+                called(instance.called("cluster"), "cluster", n) for n in range(instance.clusters)
+            ],
             "CPU cores": instance.capacity[:, 0],
             "GPUs": instance.capacity[:, 1],
             "tasks": count,

@@ -97,7 +97,7 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         self._shared, self._scored = reward == "shared", scored
         instance = self.session.instance
         numbered = (f"cluster_{n}" for n in range(instance.clusters))
-        self.possible_agents = list(instance.names or numbered)
+        self.possible_agents = list(instance.called("cluster") or numbered)
         self.agents: list[str] = []
         self._rng = np.random.default_rng()
         # The same object at every call: its generator is seeded once.

@@ -1,0 +1,57 @@
+"""``edgeopt template``: write the tables of an instance, to be filled with other data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from edgeopt.cli import show
+from edgeopt.cli.choose import (
+    ForceOption,
+    SeedOption,
+    SystemArgument,
+    chosen_instance,
+    chosen_system,
+)
+from edgeopt.errors import OptionError
+
+
+def template(
+    system: SystemArgument,
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Instance whose tables are written: a named source of the system, or a file; by "
+            "default a small one.",
+        ),
+    ] = None,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+) -> None:
+    """Write an instance as a folder of tables, one CSV file per field, for data of your own."""
+    record = chosen_system(system)
+    if source is not None:
+        instance = chosen_instance(record, source, None, seed).instance
+    else:
+        make = record.instances.template or record.instances.random_small
+        if make is None:
+            raise OptionError(f"{record.name} has no small instance; name one with --from")
+        instance = with_example_labels(make(seed))
+    if not callable(getattr(instance, "to_folder", None)):
+        raise OptionError(f"{type(instance).__name__} cannot be written as tables")
+    instance.to_folder(out, force=force)
+    show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
+    show.note(f"Change the tables, then: edgeopt study {record.name} --instance {out}")
+
+
+def with_example_labels(instance: Any) -> Any:
+    """Return the instance with a label such as ``server-1`` for each entry that has no name."""
+    if not hasattr(instance, "with_labels"):
+        return instance
+    counts = {axis: instance._of_named(axis)[1] for axis in instance._named_axes()}
+    missing = {axis: n for axis, n in counts.items() if axis not in instance.labels}
+    return instance.with_labels(
+        {axis: [f"{axis}-{place}" for place in range(1, n + 1)] for axis, n in missing.items()}
+    )

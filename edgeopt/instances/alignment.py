@@ -1,0 +1,413 @@
+"""One order for all fields of a record: labelled arrays are put into it, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.labels import (
+    COUNTED,
+    KNOWN,
+    Given,
+    Labels,
+    as_labels,
+    carried,
+    counted,
+    in_units,
+    is_time,
+    known,
+    listed,
+    named,
+    order_of,
+    straight,
+    timed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.fields import Field
+    from edgeopt.instances.records import Record
+
+_PLAIN: Final = frozenset({np.ndarray, float, int, bool, str, list, tuple, type(None)})
+_ALREADY: Final = "the instance"
+
+
+def align(record: Record) -> None:
+    """Replace labelled fields by arrays in one order, before any field is checked."""
+    if all(type(getattr(record, one.name)) in _PLAIN for one in record._fields):
+        return
+    Alignment(record).carry_out()
+
+
+class Alignment:
+    """The orders of named axes of a record, found field by field."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.orders: dict[str, Labels] = dict(record._orders)  # by the first axis of its letter
+        self.whose = dict.fromkeys(self.orders, _ALREADY)
+        self.tabled: set[str] = set()  # axes along which a table or part has labels
+        self.codes: dict[str, Labels] = {}  # of axes that only entries refer to
+        self.began: dict[str, tuple[str, Any]] = {}  # first time of counted axes, and whose it is
+        self.notes = list(record._notes)
+        self.tables: dict[str, Given] = {}
+        self.parts: dict[str, Record] = {}
+
+    def carry_out(self) -> None:
+        """Find the orders, put all fields into them, and keep them with the record."""
+        self._read()
+        if self.tables or self.parts:
+            self._from_names()
+            for one in self.record._fields:
+                if one.name in self.tables and self.tables[one.name].values.size:
+                    self.tables[one.name] = self._placed(one, self.tables[one.name])
+                elif one.name in self.parts:
+                    self._learn(one, self.parts[one.name])
+            for one in self.record._fields:
+                if one.name in self.tables and not self.tables[one.name].values.size:
+                    self.tables[one.name] = self._empty(self.tables[one.name])
+            for one in self.record._fields:
+                self._require_labels(one)
+            for one in self.record._fields:
+                if one.name in self.tables:
+                    self._set(one.name, self._numbers(one, self.tables[one.name]))
+                elif one.name in self.parts:
+                    self._set(one.name, self._joined(one, self.parts[one.name]))
+                elif one.of and getattr(self.record, one.name) is not None:
+                    self._set(one.name, self._by_label(one, getattr(self.record, one.name)))
+        kept = {axis: one for axis, one in self.orders.items() if not _by_position(one)}
+        object.__setattr__(self.record, "_orders", kept | self.codes)
+        object.__setattr__(self.record, "_notes", tuple(self.notes))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self.record, name, value)
+
+    def _name(self, one: Field) -> str:
+        return self.record._prefix + one.name
+
+    def _read(self) -> None:
+        for one in self.record._fields:
+            value = getattr(self.record, one.name)
+            if type(value) in _PLAIN:
+                continue
+            if hasattr(value, "_orders") and hasattr(value, "_fields"):
+                if value._orders:
+                    self.parts[one.name] = value
+                self.notes += [note for note in value._notes if note not in self.notes]
+                continue
+            given = carried(self._name(one), value)
+            if given is not None:
+                spare = one.spare
+                self.tables[one.name] = straight(self._name(one), given, one.axes, spare)
+
+    def _from_names(self) -> None:
+        """Take texts that name the entries of an axis as its labels."""
+        for one in self.record._fields:
+            value = getattr(self.record, one.name)
+            if not one.texts or not isinstance(value, list | tuple):
+                continue
+            axis = self.record._first_alike(one.axes[0])
+            if axis not in self.orders and len(set(map(str, value))) == len(value):
+                self.orders[axis], self.whose[axis] = tuple(map(str, value)), one.name
+
+    # --- one field --------------------------------------------------------------------------
+
+    def _placed(self, one: Field, given: Given) -> Given:
+        """Put a labelled array into the orders that are known, and note those that it brings."""
+        name = self._name(one)
+        for place, axis in enumerate(given.axes):
+            labels = given.labels[place]
+            if axis is None or labels is None:
+                continue
+            axis = str(axis)
+            if axis in COUNTED:
+                if is_time(labels):
+                    given = self._timed(one, given, place, axis)
+                given = counted(name, given, place, axis)
+            elif axis in KNOWN:
+                given = known(name, given, place, axis)
+            else:
+                first, found = self.record._first_alike(axis), as_labels(name, axis, labels)
+                self.tabled |= {first} if self.whose.get(first) != _ALREADY else set()
+                if first not in self.orders:
+                    self.orders[first], self.whose[first] = found, name
+                wanted = self.orders[first]
+                if found != wanted:
+                    order = order_of(name, axis, found, wanted, self.whose[first])
+                    given = given.along(place, order, len(wanted))
+        return given
+
+    def _empty(self, given: Given) -> Given:
+        """Return an array without entries, as long as others along the axes that it has."""
+        shape = [
+            len(KNOWN.get(str(axis)) or self.orders.get(self.record._first_alike(str(axis)), ()))
+            if labels is not None and not labels
+            else length
+            for axis, length, labels in zip(given.axes, given.shape, given.labels, strict=True)
+        ]
+        if all(shape):  # then entries are missing: some axis must remain empty
+            return given
+        return replace(given, values=np.zeros(shape), missing=None)
+
+    def _timed(self, one: Field, given: Given, place: int, axis: str) -> Given:
+        labels = given.labels[place]
+        assert labels is not None
+        name, seconds = self._name(one), self.record._seconds(axis, self._lengths())
+        numbers = tuple(timed(name, labels, axis, seconds))
+        start = labels[numbers.index(0)]
+        whose, begun = self.began.setdefault(axis, (name, start))
+        zones = [getattr(time, "tzinfo", None) for time in (begun, start)]
+        if str(zones[0]) != str(zones[1]):
+            rule = f"times along '{axis}' are in zone {zones[1]}, those of {whose} in {zones[0]}"
+            raise InstanceError(name, f"{rule}; use one zone")
+        if begun != start:
+            rule = f"begins along '{axis}' at {start}, {whose} at {begun}"
+            raise InstanceError(name, f"{rule}; hand over the same span of time")
+        first = COUNTED[axis]
+        shifted = tuple(number + first for number in numbers)
+        return replace(given, labels=(*given.labels[:place], shifted, *given.labels[place + 1 :]))
+
+    def _lengths(self) -> dict[str, int]:
+        """Return the lengths of axes, as far as fields show them before they are checked."""
+        found: dict[str, int] = {}
+        for one in self.record._fields:
+            given = self.tables.get(one.name)
+            shape = _lengths(getattr(self.record, one.name)) if given is None else given.shape
+            axes = _last(one.axes, len(shape)) if given is None else map(str, given.axes)
+            found.update(zip(axes, shape, strict=False))
+        return found
+
+    def _learn(self, one: Field, part: Record) -> None:
+        """Note the orders that a part of the record brings."""
+        for axis, labels in part._orders.items():
+            first = self.record._first_alike(axis)
+            if axis in part._along():
+                if first not in self.orders:
+                    self.orders[first], self.whose[first] = labels, self._name(one)
+                self.tabled |= {first} if self.whose[first] != _ALREADY else set()
+
+    def _require_labels(self, one: Field) -> None:
+        """Refuse a field that goes by position along an axis on which another one has labels."""
+        value = getattr(self.record, one.name)
+        if value is None or one.name in self.parts or one.texts:
+            return
+        if one.name in self.tables:
+            given = self.tables[one.name]
+            loose = [
+                (axis, length)
+                for axis, length, labels in zip(
+                    given.axes or one.axes, given.shape, given.labels, strict=True
+                )
+                if labels is None
+            ]
+            if None in given.axes:
+                loose = list(zip(_last(one.axes, len(given.shape)), given.shape, strict=False))
+        elif one.freeze is not None or one.spare:
+            shape = _lengths(value)
+            loose = list(zip(_last(one.axes, len(shape)), shape, strict=False))
+        elif hasattr(value, "_along"):
+            loose = [(axis, 2) for axis in value._along()]
+        else:
+            return
+        for axis, length in loose:
+            first = self.record._first_alike(str(axis)) if axis is not None else ""
+            if length > 1 and self._binds(first):
+                rule = (
+                    f"is labelled along '{axis}' ({listed(self.orders[first])}) but "
+                    f"{self._name(one)} is not labelled along it; label both, or hand over "
+                    ".to_numpy() of both"
+                )
+                raise InstanceError(self.whose[first], rule)
+
+    def _binds(self, axis: str) -> bool:
+        """Return whether entries along an axis go by labels, and by nothing else."""
+        return axis in self.tabled and not _by_position(self.orders[axis])
+
+    def _numbers(self, one: Field, given: Given) -> Any:
+        """Return the array of a table, once it has no hole, is in its unit, and holds numbers."""
+        name = self._name(one)
+        if one.texts:
+            return tuple(map(str, given.values.tolist()))
+        if given.missing is not None and given.missing.any() and one.hole is None:
+            raise InstanceError(name, self._of_hole(given))
+        if one.of:
+            given = self._coded(one, given)
+        values, note = in_units(name, given, one)
+        self.notes += [note] * bool(note)
+        if one.hole is not None and not np.isnan(one.hole) and values.dtype.kind == "f":
+            values = np.where(np.isnan(values), one.hole, values)
+        return values
+
+    def _of_hole(self, given: Given) -> str:
+        assert given.missing is not None
+        for place, axis in enumerate(given.axes):
+            whole = given.missing.all(axis=tuple(set(range(given.missing.ndim)) - {place}))
+            if whole.any() and str(axis) in COUNTED:
+                first = COUNTED[str(axis)]
+                missing = int(np.argmax(whole)) + first
+                there = np.flatnonzero(~whole) + first
+                said = f"{axis} {missing} has no entry; {axis}s count from {first} "
+                said += f"(found {there[0]}..{there[-1]})"
+                shifted = there[0] == 1 and first == 0
+                what = "pass origin=1 to from_labelled" if shifted else "give every one of them"
+                return f"{said}: {what}"
+        index = np.argwhere(given.missing)[0].tolist()
+        where = ", ".join(
+            f"{axis} {self.shown(str(axis), n)}" for axis, n in zip(given.axes, index, strict=True)
+        )
+        return f"has no entry for {where}"
+
+    def shown(self, axis: str, n: int) -> str:
+        """Return what an entry of an axis is called."""
+        labels = self.orders.get(self.record._first_alike(axis)) or KNOWN.get(axis)
+        return repr(labels[n]) if labels else str(n + COUNTED.get(axis, 0))
+
+    def _coded(self, one: Field, given: Given) -> Given:
+        """Replace the labels that entries are by places."""
+        first = self.record._first_alike(one.of)
+        texts = given.values.dtype.kind in "OUS"
+        if not (texts or self._binds(first)):
+            return given
+        flat = [None if value != value else value for value in given.values.ravel().tolist()]
+        if first not in self.orders and first not in self.record._along():
+            used = as_labels(self._name(one), one.of, list(dict.fromkeys(flat)))
+            if not all(label.lstrip("-").isdigit() for label in used):
+                self.codes[first] = used
+        numbers = [np.nan if value is None else self._place(one, value) for value in flat]
+        values: NDArray[Any] = np.reshape(np.array(numbers, dtype=np.float64), given.shape)
+        return replace(given, values=values)
+
+    def _by_label(self, one: Field, value: Any) -> Any:
+        """Replace labels by places in what is no table: an array, or lists of lists."""
+        first = self.record._first_alike(one.of)
+        if first not in self.orders or _by_position(self.orders[first]):
+            return value
+        listing = value.tolist() if isinstance(value, np.ndarray) else value
+        if isinstance(listing, list | tuple):
+            return [self._by_label(one, entry) for entry in listing]
+        if not isinstance(listing, str) and not self._binds(first):
+            return value
+        return self._place(one, listing)
+
+    def _place(self, one: Field, value: Any) -> float:
+        """Return the place of the entry that a label names."""
+        first = self.record._first_alike(one.of)
+        labels = self.orders.get(first) or self.codes.get(first, ())
+        [label] = as_labels(self._name(one), one.of, [value])
+        if label in labels:
+            return labels.index(label)
+        if one.hole is not None and label == f"{one.hole:g}":
+            return float(one.hole)
+        if not labels and label.lstrip("-").isdigit():
+            return int(label)
+        what = f"none of the {one.of}s ({listed(labels)})" if labels else "no number"
+        raise InstanceError(self._name(one), f"{label!r} is {what}")
+
+    def _joined(self, one: Field, part: Record) -> Record:
+        """Put a part of the record into its orders."""
+        name, orders = self._name(one), {}
+        for axis, labels in part._orders.items():
+            first = self.record._first_alike(axis)
+            if first not in self.orders:
+                rule = f"names {axis}s ({listed(labels)}), but no field is labelled along '{axis}'"
+                raise InstanceError(name, rule)
+            wanted = self.orders[first]
+            if axis in part._along():
+                order_of(name, axis, labels, wanted, self.whose[first])
+            else:
+                for label in set(labels) - set(wanted):
+                    rule = f"{label!r} is none of the {axis}s ({listed(wanted)})"
+                    raise InstanceError(name, rule)
+            orders[axis] = wanted
+        joined: Record = _unlabelled(reordered(part, orders))
+        return joined
+
+
+def _by_position(labels: Labels) -> bool:
+    return labels == tuple(map(str, range(len(labels))))
+
+
+def _lengths(value: Any) -> tuple[int, ...]:
+    """Return the lengths of the axes of something array-like, of the first one if it is ragged."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return shape
+    try:
+        return np.shape(value)
+    except (ValueError, TypeError):
+        return (len(value),) if hasattr(value, "__len__") else ()
+
+
+def _last(axes: Sequence[str], count: int) -> Sequence[str]:
+    """Return the axes that an array of so many has: it may leave out the first."""
+    return axes[max(0, len(axes) - count) :]
+
+
+def reordered(record: Any, orders: Mapping[str, Labels]) -> Any:
+    """Return a record with the entries of named axes in other orders, validated anew."""
+    places: dict[str, list[int]] = {}
+    for axis, wanted in orders.items():
+        have = record._orders.get(axis) or tuple(map(str, range(record._length(axis) or 0)))
+        places[axis] = [have.index(label) for label in wanted if label in have]
+    fields = {}
+    for one in record._fields:
+        value = getattr(record, one.name)
+        if isinstance(value, tuple) and one.texts:
+            axis = record._first_alike(one.axes[0])
+            value = tuple(value[n] for n in places[axis]) if axis in places else value
+        elif hasattr(value, "_fields") and hasattr(value, "_orders"):
+            inner = {
+                axis: orders[record._first_alike(axis)]
+                for axis in dict.fromkeys([*value._along(), *value._referred()])
+                if record._first_alike(axis) in orders
+            }
+            # Its entries go by the numbers of this record, whatever they were called.
+            if inner:
+                value = _unlabelled(reordered(_called(value, record), inner))
+        elif isinstance(value, np.ndarray):
+            value = _moved(record, one, value, orders, places)
+        fields[one.name] = value
+    return type(record)._with(fields, {**record._orders, **orders}, record._notes)
+
+
+def _unlabelled(part: Any) -> Any:
+    """Return a part of a record without labels: they are the record's."""
+    return type(part)(*(getattr(part, one.name) for one in part._fields))
+
+
+def _called(part: Any, record: Any) -> Any:
+    """Return a part of a record with the labels of the record."""
+    labels = {}
+    for axis in dict.fromkeys([*part._along(), *part._referred()]):
+        first = record._first_alike(axis)
+        length = record._length(first)
+        if named(first) and length is not None:
+            whole = tuple(map(str, range(length)))
+            labels[axis] = record._orders.get(first, whole)
+    fields = {one.name: getattr(part, one.name) for one in part._fields}
+    return type(part)._with(fields, labels, part._notes)
+
+
+def _moved(
+    record: Any,
+    one: Field,
+    value: NDArray[Any],
+    orders: Mapping[str, Labels],
+    places: Mapping[str, list[int]],
+) -> NDArray[Any]:
+    for n, axis in enumerate(_last(one.axes, value.ndim)):
+        order = places.get(record._first_alike(axis))
+        if order is not None and value.shape[n] > 1:
+            value = np.take(value, order, axis=n)
+    axis = record._first_alike(one.of) if one.of else ""
+    if axis in orders:
+        have = record._orders.get(axis) or tuple(map(str, range(record._length(axis) or 0)))
+        to = np.array([orders[axis].index(label) for label in have], dtype=np.int64)
+        value = np.where(value >= 0, to[np.maximum(value, 0)], value) if to.size else value
+    return value

@@ -1,0 +1,359 @@
+"""Arrays with labels: every entry goes to the place that its labels name, or is refused.
+
+An axis is *counted* where its label is the number itself (slots, CPU cores, durations), *known*
+where its labels are given by the system (``"cpu"`` and ``"gpu"`` of resources), and *named*
+otherwise: the first labelled field of an instance, in the order of its documentation, fixes the
+order of the names, and all others follow. Labels come from ``xarray.DataArray``, from
+``pandas.Series`` and ``DataFrame``, and from tables in files; whatever else is given is an array
+by position.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.units import factor
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.fields import Field
+    from edgeopt.instances.records import Record
+
+COUNTED: Final[Mapping[str, int]] = {
+    "slot": 0, "frame": 0, "round": 0, "hour": 0, "cpu": 0, "gpu": 0, "position": 0, "duration": 1,
+}  # fmt: skip
+"""Axes whose labels are numbers, and the first of them."""
+
+KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "resource": ("cpu", "gpu"), "coordinate": ("east", "north"), "end": ("from", "to"),
+}  # fmt: skip
+"""Axes whose labels are fixed."""
+
+_FROM_ORIGIN: Final = ("slot", "frame", "round")
+"""Counted axes that others may number from 1."""
+
+_ENTRIES: Final = 10**8
+_SHOWN: Final = 6
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """An array as it was handed over: the name of each axis, its labels, and the unit."""
+
+    values: NDArray[Any]
+    axes: tuple[Hashable, ...]
+    labels: tuple[tuple[Any, ...] | None, ...]  # None where an axis has no labels
+    unit: str | None = None
+    missing: NDArray[np.bool_] | None = None  # entries that were left out
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return tuple(self.values.shape)
+
+    def counted_from(self, origin: int) -> Given:
+        """Return the array with slots and frames counted from 0, if they were from `origin`."""
+        labels = tuple(
+            tuple(label - origin if _is_whole(label) else label for label in one)
+            if axis in _FROM_ORIGIN and one is not None
+            else one
+            for axis, one in zip(self.axes, self.labels, strict=True)
+        )
+        return replace(self, labels=labels)
+
+    def along(self, axis: int, order: NDArray[np.int64] | list[int], count: int) -> Given:
+        """Return the array with its entries along an axis put into other places."""
+        shape = (*self.shape[:axis], count, *self.shape[axis + 1 :])
+        kind = self.values.dtype if self.values.dtype.kind in "fO" else np.float64
+        values = np.full(shape, np.nan, dtype=kind)
+        missing = np.ones(shape, dtype=np.bool_)
+        place = (slice(None),) * axis + (np.asarray(order, dtype=np.int64),)
+        values[place] = self.values
+        missing[place] = False if self.missing is None else self.missing
+        if not missing.any():
+            values = values.astype(self.values.dtype)
+        return replace(self, values=values, missing=missing)
+
+
+def _is_whole(label: object) -> bool:
+    return isinstance(label, int | np.integer) and not isinstance(label, bool)
+
+
+# --- what comes with labels ----------------------------------------------------------------
+
+
+def carried(field: str, value: Any) -> Given | None:
+    """Return what a table of pandas or xarray carries, or None if it is neither."""
+    if isinstance(value, Given):
+        return value
+    pandas, xarray = sys.modules.get("pandas"), sys.modules.get("xarray")
+    if xarray is not None and isinstance(value, xarray.DataArray):
+        labels = tuple(
+            tuple(value.coords[axis].to_index()) if axis in value.coords else None
+            for axis in value.dims
+        )
+        return Given(value.to_numpy(), value.dims, labels, _unit_of(value.attrs))
+    if pandas is None or not isinstance(value, pandas.Series | pandas.DataFrame):
+        return None
+    if isinstance(value, pandas.DataFrame) and value.columns.nlevels > 1:
+        value = value.stack(list(range(value.columns.nlevels)), future_stack=True)
+    elif isinstance(value, pandas.DataFrame) and value.index.nlevels > 1:
+        value = value.stack(future_stack=True)
+    unit = _unit_of(value.attrs)
+    if value.index.nlevels > 1:
+        columns = [list(value.index.get_level_values(n)) for n in range(value.index.nlevels)]
+        return long_form(field, tuple(value.index.names), columns, list(value), unit)
+    axes = [value.index, value.columns] if isinstance(value, pandas.DataFrame) else [value.index]
+    if all(axis.name is None and axis.equals(pandas.RangeIndex(len(axis))) for axis in axes):
+        return Given(value.to_numpy(), (None,) * len(axes), (None,) * len(axes), unit)
+    return Given(
+        value.to_numpy(),
+        tuple(axis.name for axis in axes),
+        tuple(tuple(axis) for axis in axes),
+        unit,
+    )
+
+
+def _unit_of(attributes: Mapping[Any, Any]) -> str | None:
+    unit = attributes.get("units")
+    return None if unit is None else str(unit)
+
+
+def long_form(
+    field: str,
+    axes: tuple[Hashable, ...],
+    columns: Sequence[Sequence[Any]],
+    values: Sequence[Any],
+    unit: str | None = None,
+    default: Any = None,
+) -> Given:
+    """Gather a table with one entry per line into an array, labels in order of appearance."""
+    labels = [tuple(dict.fromkeys(column)) for column in columns]
+    shape = tuple(map(len, labels))
+    if np.prod(shape, dtype=float) > _ENTRIES:
+        rule = f"has labels for more than {_ENTRIES} entries"
+        raise InstanceError(field, rule, value=f"shape {shape}")
+    place = [{label: n for n, label in enumerate(one)} for one in labels]
+    where = tuple(
+        np.array([known[label] for label in column], dtype=np.int64)
+        for known, column in zip(place, columns, strict=True)
+    )
+    flat = np.ravel_multi_index(where, shape) if where else np.zeros(len(values), dtype=np.int64)
+    _, first = np.unique(flat, return_index=True)
+    for n in sorted(set(range(len(values))) - set(first.tolist()))[:1]:
+        entry = _entry(axes, [column[n] for column in columns])
+        raise InstanceError(field, f"{entry} has two entries; keep one")
+    texts = any(isinstance(value, str) for value in values)
+    array = np.full(shape, np.nan, dtype=object if texts else np.float64)
+    missing = np.full(shape, default is None)
+    if default is not None:
+        array[...] = default
+    empty = [value is None or value != value for value in values]
+    array[where] = [np.nan if hole else value for value, hole in zip(values, empty, strict=True)]
+    missing[where] = empty
+    return Given(array, axes, tuple(labels), unit, missing)
+
+
+# --- where it goes -------------------------------------------------------------------------
+
+
+def kind_of(record: type[Record], axis: str) -> str:
+    """Return the letter of an axis: axes of one letter have the same labels."""
+    letter = record._axes.get(axis, axis)
+    return letter if isinstance(letter, str) else axis
+
+
+def named(axis: str) -> bool:
+    """Return whether the labels of an axis are names."""
+    return axis not in COUNTED and axis not in KNOWN
+
+
+def as_labels(field: str, axis: str, labels: Sequence[Any]) -> Labels:
+    """Return names as texts, each of them once."""
+    texts = []
+    for label in labels:
+        whole = isinstance(label, float | np.floating) and float(label).is_integer()
+        texts.append(str(int(label)) if whole else str(label))
+    for n, text in enumerate(texts):
+        if not text or not text.isprintable():
+            rule = f"label {text!r} along '{axis}' must be a text of one line, not empty"
+            raise InstanceError(field, rule)
+        if text in texts[:n]:
+            raise InstanceError(field, f"label {text!r} along '{axis}' occurs twice; keep one")
+    return tuple(texts)
+
+
+def straight(field: str, given: Given, axes: Sequence[str], spare: Sequence[str]) -> Given:
+    """Return an array with its axes in the declared order; those in `spare` may be left out."""
+    if all(axis is None for axis in given.axes):
+        return given
+    whole = [
+        n
+        for n, axis in enumerate(given.axes)
+        if not (str(axis).startswith("any_") and given.shape[n] == 1)
+    ]
+    given = replace(
+        given,
+        values=given.values.reshape([given.shape[n] for n in whole]),
+        axes=tuple(given.axes[n] for n in whole),
+        labels=tuple(given.labels[n] for n in whole),
+    )
+    if None in given.axes:
+        named = [f"'{axis}'" for axis in axes if axis not in given.axes]
+        places = ", ".join(
+            f"{place}={name}" for place, name in zip(("index", "columns"), named, strict=False)
+        )
+        rule = f"a table with unnamed axes; name them, e.g. frame.rename_axis({places})"
+        raise InstanceError(field, rule)
+    wanted = [axis for axis in axes if axis in given.axes or axis not in spare]
+    if sorted(map(str, given.axes)) != sorted(wanted):
+        found = ", ".join(map(str, given.axes))
+        must = [axis for axis in axes if axis not in spare] or axes
+        rule = f"axes are ({found}); expected a permutation of ({', '.join(must)})"
+        if spare and must is not axes:
+            rule += f", with or without {', '.join(spare)}"
+        raise InstanceError(field, rule)
+    order = [given.axes.index(axis) for axis in wanted]
+    values, labels = given.values.transpose(order), [given.labels[n] for n in order]
+    missing = None if given.missing is None else given.missing.transpose(order)
+    if len(spare) == len(axes):  # a table that spreads keeps all axes, with one entry
+        shape = [values.shape[wanted.index(axis)] if axis in wanted else 1 for axis in axes]
+        values = values.reshape(shape)
+        missing = None if missing is None else missing.reshape(shape)
+        labels = [labels[wanted.index(axis)] if axis in wanted else None for axis in axes]
+        wanted = list(axes)
+    return replace(given, values=values, axes=tuple(wanted), labels=tuple(labels), missing=missing)
+
+
+def counted(field: str, given: Given, place: int, axis: str) -> Given:
+    """Put entries where their numbers say, with holes where a number is missing."""
+    labels, first = given.labels[place], COUNTED[axis]
+    assert labels is not None
+    numbers = []
+    for label in labels:
+        text = isinstance(label, str) and label.strip().lstrip("-").isdigit()
+        real = isinstance(label, float | np.floating) and float(label).is_integer()
+        if not (_is_whole(label) or text or real):
+            rule = f"label {label!r} along '{axis}' must be a whole number"
+            raise InstanceError(field, rule)
+        numbers.append(int(label))
+    low, high = min(numbers), max(numbers)
+    if len(set(numbers)) < len(numbers):
+        twice = next(n for i, n in enumerate(numbers) if n in numbers[:i])
+        raise InstanceError(field, f"{axis} {twice} has two entries; keep one")
+    if low < first:
+        rule = f"{axis} {low} does not exist; {axis}s count from {first} (found {low}..{high})"
+        raise InstanceError(field, rule)
+    if high - first >= 4 * len(numbers) + 1000:
+        rule = f"{axis} {high} is far beyond the {len(numbers)} entries along '{axis}'"
+        raise InstanceError(field, f"{rule}; check its labels")
+    return given.along(place, [n - first for n in numbers], high - first + 1)
+
+
+def known(field: str, given: Given, place: int, axis: str) -> Given:
+    """Put entries of a known axis in its order."""
+    labels, wanted = given.labels[place], KNOWN[axis]
+    assert labels is not None
+    found = as_labels(field, axis, labels)
+    if found == tuple(map(str, range(len(wanted)))):
+        return given
+    return given.along(place, order_of(field, axis, found, wanted, "it"), len(wanted))
+
+
+def order_of(field: str, axis: str, found: Labels, wanted: Labels, whose: str) -> NDArray[np.int64]:
+    """Return the place of each label that was found; both must be the same set."""
+    if set(found) != set(wanted):
+        for label in wanted:
+            if label not in found:
+                rule = f"label {label!r} along '{axis}' is missing ({whose} has {listed(wanted)})"
+                raise InstanceError(field, rule)
+        extra = next(label for label in found if label not in wanted)
+        near = difflib.get_close_matches(extra, wanted, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        rule = f"label {extra!r} along '{axis}' is unknown ({whose} has {listed(wanted)}){hint}"
+        raise InstanceError(field, rule)
+    place = {label: n for n, label in enumerate(wanted)}
+    return np.array([place[label] for label in found], dtype=np.int64)
+
+
+def listed(labels: Sequence[Any]) -> str:
+    """Write a few labels."""
+    more = f", ... {len(labels)} in all" if len(labels) > _SHOWN else ""
+    return ", ".join(map(str, labels[:_SHOWN])) + more
+
+
+def _entry(axes: Sequence[Hashable], labels: Sequence[Any]) -> str:
+    return ", ".join(
+        f"{axis} {label!r}" if isinstance(label, str) else f"{axis} {label}"
+        for axis, label in zip(axes, labels, strict=True)
+    )
+
+
+def timed(field: str, labels: tuple[Any, ...], axis: str, seconds: float | None) -> list[int]:
+    """Return which slot or frame each timestamp is, if they are evenly spaced."""
+    import pandas
+
+    stamps = pandas.DatetimeIndex(labels)
+    ordered = stamps.sort_values()
+    if not ordered.is_unique:
+        raise InstanceError(field, f"two entries along '{axis}' are of one time; keep one")
+    steps = np.diff(ordered.asi8) / pandas.Timedelta(1, "s").as_unit(ordered.unit).value
+    wanted = float(steps[0]) if seconds is None and steps.size else float(seconds or 0)
+    if steps.size and np.abs(steps - wanted).max() > 1e-6 * wanted:
+        n = int(np.argmax(np.abs(steps - wanted) > 1e-6 * wanted))
+        rule = f"{axis}s are {wanted:g} s long, but {ordered[n + 1]} follows {ordered[n]} after "
+        raise InstanceError(field, f"{rule}{steps[n]:g} s; resample the table")
+    place = {stamp: n for n, stamp in enumerate(ordered)}
+    return [place[stamp] for stamp in stamps]
+
+
+def number_in(value: Any) -> float | None:
+    """Return a single number, of a table or plain; None if there is none."""
+    try:
+        return float(np.asarray(getattr(value, "values", value)))
+    except (ValueError, TypeError):
+        return None
+
+
+def is_time(labels: tuple[Any, ...] | None) -> bool:
+    """Return whether labels are timestamps."""
+    if not labels:
+        return False
+    pandas = sys.modules.get("pandas")
+    kinds = (np.datetime64,) if pandas is None else (np.datetime64, pandas.Timestamp)
+    return isinstance(labels[0], kinds)
+
+
+def without_labels(field: str, value: Any) -> Any:
+    """Return the numbers of a table that has no labels; refuse one that has."""
+    given = carried(field, value)
+    if given is None:
+        return value
+    for axis, labels in zip(given.axes, given.labels, strict=True):
+        if axis is not None or labels is not None:
+            where = f"along '{axis}' " if axis is not None else ""
+            rule = f"is labelled {where}where entries go by position; hand over .to_numpy()"
+            raise InstanceError(field, rule)
+    return given.values
+
+
+def in_units(field: str, given: Given, one: Field) -> tuple[NDArray[Any], str]:
+    """Return the numbers in the declared unit, and a note if they were converted."""
+    if given.unit is None or given.unit == one.unit:
+        return given.values, ""
+    by = factor(field, given.unit, one.unit)
+    if by == 1.0:
+        return given.values, ""
+    note = f"{field}: converted from {given.unit} to {one.unit} (times {by:g})"
+    return np.asarray(given.values, dtype=np.float64) * by, note

@@ -1,0 +1,262 @@
+"""By label or refused: no order of rows, columns or axes makes another instance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.instances.fields import Names
+from edgeopt.instances.records import Record
+from tests import strategies
+from tests.draws import draws as share
+
+FIRST = {"duration": 1}
+COUNTED = {"slot", "frame", "round", "hour", "cpu", "gpu", "position", "duration"}
+KNOWN = {"resource": ("cpu", "gpu"), "coordinate": ("east", "north"), "end": ("from", "to")}
+IN_ORDER = {"rescue": {"profile"}, "oinc": {"job"}, "tapfinger": {"task"}}
+"""Axes whose entries a system wants in one order: another one may be refused."""
+
+
+@st.composite
+def with_log_profit(draw):
+    seed = draw(st.integers(0, 10**6))
+    sizes = {"servers": 2, "devices": 3, "profiles": 2, "horizon": 20, "reserved": 2}
+    return rescue.generate(**sizes, rng=seed)
+
+
+@st.composite
+def full_edr(draw):
+    """Draw an instance in which every optional field is given."""
+    day = draw(strategies.edr_instances())
+    sites = day.sites
+    past = edr.EdrHistory(np.arange(24.0), np.ones(24), np.full((24, sites, sites), 2.0))
+    return day.replace(
+        task_kind=np.arange(day.tasks) % 2,
+        position=np.arange(2.0 * sites).reshape(sites, 2),
+        accuracy=np.linspace(0.5, 1, sites * day.types).reshape(sites, day.types),
+        history=past,
+        law=edr.EdrLaw(),
+        names=[f"city {j}" for j in range(sites)],
+    )
+
+
+@st.composite
+def full_idn(draw):
+    network = draw(strategies.idn_instances(cost=True))
+    return network.replace(
+        tier=np.arange(network.nodes), names=[f"town {v}" for v in range(network.nodes)]
+    )
+
+
+@st.composite
+def full_tapfinger(draw):
+    instance = draw(strategies.tapfinger_instances())
+    return instance.replace(
+        names=[f"rack {n}" for n in range(instance.clusters)],
+        kinds=[f"net {k}" for k in range(instance.task_kinds)],
+    )
+
+
+SYSTEMS = {
+    "rescue": (strategies.rescue_instances(), rescue.RescueInstance),
+    "rescue, by formula": (with_log_profit(), rescue.RescueInstance),
+    "idn": (full_idn(), idn.IdnInstance),
+    "oinc": (strategies.oinc_instances(empty=False), oinc.OincInstance),
+    "edr": (full_edr(), edr.EdrInstance),
+    "tapfinger": (full_tapfinger(), tapfinger.TapFingerInstance),
+}
+
+
+def declared(record, prefix=""):
+    """Go through the fields of a record and of its parts, in the documented order."""
+    for one in type(record)._fields:
+        value = getattr(record, one.name)
+        if isinstance(value, Record):
+            yield from declared(value, f"{prefix}{one.name}_")
+        elif value is not None:
+            yield prefix + one.name, one, value
+
+
+def alike(instance, axis):
+    """Return the name under which the labels of an axis stand."""
+    return {"origin": "site", "target": "site"}.get(axis, axis)
+
+
+def labelled(instance):
+    """Write every field as a table with labels, by hand; entries that name others as labels."""
+    labels, tables, texts = {}, {}, {}
+    for _, one, value in declared(instance):
+        if one.type == Names:
+            labels[alike(instance, one.axes[0])] = list(value)
+    for name, one, value in declared(instance):
+        if one.type == Names:
+            axis = one.axes[0]
+            tables[name] = xarray.DataArray(
+                np.array(value, dtype=object), dims=[axis], coords={axis: list(value)}
+            )
+        elif isinstance(value, str):
+            texts[name] = value
+        elif not one.axes:
+            tables[name] = value
+        else:
+            tables[name] = table(instance, one, np.asarray(value), labels)
+    if "profit_weight" in tables:
+        texts["profit_model"] = "LogProfit"
+    return tables, texts, labels
+
+
+def table(instance, one, array, labels):
+    axes = one.axes[len(one.axes) - array.ndim :]
+    whole = {"slot": "horizon", "device": "devices", "server": "servers"}
+    whole |= {"profile": "profiles", "duration": "max_duration"}
+    for place in reversed(range(array.ndim)):
+        spreads = one.name == "profit" and array.shape[place] < getattr(
+            instance, whole[axes[place]]
+        )
+        if spreads or (one.once and place == 0 and array.shape[0] == 1):
+            array, axes = array[(slice(None),) * place + (0,)], axes[:place] + axes[place + 1 :]
+    if one.of and one.of not in COUNTED:
+        size = {"server": "servers", "site": "sites", "node": "nodes"}.get(one.of)
+        count = getattr(instance, size) if size else 1 + int(array.max(initial=0))
+        known = labels.setdefault(one.of, [])
+        known += [f"{one.of} {n}" for n in range(len(known), count)]
+        array = np.vectorize(lambda n: known[n] if n >= 0 else np.nan, otypes=[object])(array)
+    coordinates = {}
+    for axis, length in zip(axes, array.shape, strict=True):
+        if axis in COUNTED:
+            coordinates[axis] = np.arange(length) + FIRST.get(axis, 0)
+        elif axis in KNOWN:
+            coordinates[axis] = list(KNOWN[axis])
+        else:
+            known = labels.setdefault(alike(instance, axis), [])
+            known += [f"{alike(instance, axis)} {n}" for n in range(len(known), length)]
+            coordinates[axis] = known[:length]
+    return xarray.DataArray(array, dims=axes, coords=coordinates)
+
+
+def shuffled(array, order, reverse):
+    for axis in array.dims:
+        places = order(array.sizes[axis])
+        array = array.isel({axis: places})
+    return array.transpose(*array.dims[::-1]) if reverse else array
+
+
+def examples(most):
+    return settings(max_examples=share(most))
+
+
+def arrays_of(kind, prefix=""):
+    for one in kind._fields:
+        if isinstance(one.type, type) and issubclass(one.type, Record):
+            yield from arrays_of(one.type, f"{prefix}{one.name}_")
+        elif one.axes:
+            yield prefix + one.name
+
+
+FIELDS = [
+    *((system, name) for system, (_, kind) in SYSTEMS.items() for name in arrays_of(kind)),
+    *(("rescue, by formula", name) for name in arrays_of(rescue.LogProfit, "profit_")),
+]
+FIELDS = [one for one in FIELDS if one != ("rescue, by formula", "profit")]
+
+
+@pytest.mark.parametrize(("system", "name"), FIELDS)
+def test_permuting_a_field_never_makes_another_instance(system, name):
+    draws, kind = SYSTEMS[system]
+    met = []
+
+    @given(draws, st.integers(0, 2**32 - 1), st.booleans())
+    @examples(8)
+    def check(instance, seed, reverse):
+        tables, texts, _ = labelled(instance)
+        if name not in tables:
+            return
+        met.append(name)
+        straight = kind.from_labelled({**tables, **texts})
+        assert straight == instance
+        order = np.random.default_rng(seed).permutation
+        moved = {**tables, name: shuffled(tables[name], order, reverse)}
+        try:
+            made = kind.from_labelled({**moved, **texts})
+        except InstanceError:
+            if set(tables[name].dims) & IN_ORDER.get(system.partition(",")[0], set()):
+                return
+            raise
+        again = made.reordered(
+            {axis: labels for axis, labels in straight.labels.items() if axis in made.labels}
+        )
+        assert again == instance
+        leaders = {}
+        for other, _, _ in declared(instance):
+            array = tables.get(other)
+            for axis in array.dims if isinstance(array, xarray.DataArray) and array.size else ():
+                leaders.setdefault(alike(instance, axis), other)
+        if name not in leaders.values():
+            assert made == instance
+
+    check()
+    assert met
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_permuting_all_fields_at_once_is_undone_by_reordering(system):
+    draws, kind = SYSTEMS[system]
+
+    @given(draws, st.integers(0, 2**32 - 1))
+    @examples(15)
+    def check(instance, seed):
+        tables, texts, _ = labelled(instance)
+        generator = np.random.default_rng(seed)
+        fixed = IN_ORDER.get(system.partition(",")[0], set())
+        moved = {}
+        for name, array in tables.items():
+            if isinstance(array, xarray.DataArray):
+                for axis in set(array.dims) - fixed:
+                    array = array.isel({axis: generator.permutation(array.sizes[axis])})
+                moved[name] = array.transpose(*generator.permutation(array.dims))
+            else:
+                moved[name] = array
+        made = kind.from_labelled({**moved, **texts})
+        straight = kind.from_labelled({**tables, **texts})
+        assert set(made.labels) == set(straight.labels)
+        assert made.reordered(straight.labels) == instance
+
+    check()
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_labels_survive_files_copies_and_changes(system, tmp_path):
+    import copy
+    import pickle
+
+    draws, kind = SYSTEMS[system]
+
+    @given(draws)
+    @examples(5)
+    def check(instance):
+        tables, texts, _ = labelled(instance)
+        made = kind.from_labelled({**tables, **texts})
+        assert made.labels
+        made.to_folder(tmp_path / "tables", force=True)
+        for path in (tmp_path / "one.nc", tmp_path / "one.zip"):
+            made.save(path)
+            assert kind.load(path) == made
+            assert dict(kind.load(path).labels) == dict(made.labels)
+        for other in (
+            kind.from_folder(tmp_path / "tables"),
+            kind.load(tmp_path / "tables"),
+            copy.deepcopy(made),
+            pickle.loads(pickle.dumps(made)),
+            made.replace(),
+        ):
+            assert other == made
+            assert dict(other.labels) == dict(made.labels)
+        for old in (tmp_path / "tables").iterdir():
+            old.unlink()
+
+    check()

@@ -196,7 +196,7 @@ def as_labels(field: str, axis: str, labels: Sequence[Any]) -> Labels:
 
 def straight(field: str, given: Given, axes: Sequence[str], spare: Sequence[str]) -> Given:
     """Return an array with its axes in the declared order; those in `spare` may be left out."""
-    if all(axis is None for axis in given.axes):
+    if all(axis is None for axis in given.axes) and not any(given.labels):
         return given
     whole = [
         n
@@ -308,7 +308,7 @@ def timed(field: str, labels: tuple[Any, ...], axis: str, seconds: float | None)
     ordered = stamps.sort_values()
     if not ordered.is_unique:
         raise InstanceError(field, f"two entries along '{axis}' are of one time; keep one")
-    steps = np.diff(ordered.asi8) / pandas.Timedelta(1, "s").as_unit(ordered.unit).value
+    steps = (ordered[1:] - ordered[:-1]).total_seconds().to_numpy()
     wanted = float(steps[0]) if seconds is None and steps.size else float(seconds or 0)
     if steps.size and np.abs(steps - wanted).max() > 1e-6 * wanted:
         n = int(np.argmax(np.abs(steps - wanted) > 1e-6 * wanted))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
-import os
 import re
 import sys
 import textwrap
@@ -21,10 +20,18 @@ from edgeopt.instances.alignment import align, reordered
 from edgeopt.instances.fields import ARRAYS, WIDTH, Field, Names, field
 from edgeopt.instances.labelled import Labelled, Layout, Variable, read, write
 from edgeopt.instances.labels import COUNTED, KNOWN, as_labels, named, order_of
-from edgeopt.instances.sheets import gathered, is_zip, read_folder, write_folder, write_zip
+from edgeopt.instances.sheets import (
+    gathered,
+    holds_tables,
+    is_zip,
+    read_folder,
+    write_folder,
+    write_zip,
+)
 from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import Self
 
@@ -535,7 +542,7 @@ class Instance(Record):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` or `to_folder` has written."""
-        if is_zip(path) or os.path.isdir(path):
+        if holds_tables(path):
             return cls.from_folder(path)
         data = read(path, cls._kind, cls._version)
         return cls._with(cls._all_of(data), data.labels, data.notes)

@@ -67,6 +67,11 @@ def is_zip(path: object) -> bool:
     return isinstance(path, str | os.PathLike) and os.fspath(path)[-4:] in (".zip", ".ZIP")
 
 
+def holds_tables(path: object) -> bool:
+    """Return whether a path is that of a folder or of a zip file."""
+    return is_zip(path) or (isinstance(path, str | os.PathLike) and os.path.isdir(path))
+
+
 # --- reading -------------------------------------------------------------------------------
 
 

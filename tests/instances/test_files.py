@@ -345,8 +345,8 @@ def test_fingerprints_are_the_same_everywhere():
 
 def test_missing_files_and_folders_are_named(system, tmp_path):
     _, load, _ = system
-    for missing in (tmp_path / "missing.nc", tmp_path):
-        with pytest.raises(InstanceError, match="no such file") as caught:
+    for missing, said in ((tmp_path / "missing.nc", "no such file"), (tmp_path, "no tables")):
+        with pytest.raises(InstanceError, match=said) as caught:
             load(missing)
         assert caught.value.field == str(missing)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray
 from hypothesis import given, settings
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
-from edgeopt.instances.fields import Names
-from edgeopt.instances.records import Record
+from edgeopt.instances.fields import Floats, Names, field
+from edgeopt.instances.records import Instance, Record
 from tests import strategies
 from tests.draws import draws as share
 
@@ -260,3 +261,23 @@ def test_labels_survive_files_copies_and_changes(system, tmp_path):
             old.unlink()
 
     check()
+
+
+def test_an_instance_of_ones_own_reads_labels_without_a_line_of_code(tmp_path):
+    class Bakery(Instance, kind="bakery", axes={"slot": "T", "oven": "K"}):
+        """Ovens over time."""
+
+        heat: Floats = field("oven", "slot", unit="kWh", above=0, doc="Heat of an oven.")
+        price: Floats = field("slot", unit="$/kWh", default=None, fill=1.0, doc="Price of heat.")
+
+    heat = pd.DataFrame(
+        [[2.0, 1.0], [4.0, 3.0]],
+        index=pd.Index([1, 0], name="slot"),
+        columns=pd.Index(["old", "new"], name="oven"),
+    )
+    heat.attrs["units"] = "Wh"
+    bakery = Bakery.from_labelled({"heat": heat})
+    np.testing.assert_allclose(bakery.heat, [[0.004, 0.002], [0.003, 0.001]])
+    bakery.to_folder(tmp_path)
+    assert Bakery.load(tmp_path) == bakery
+    assert Bakery.load(tmp_path).labels == {"oven": ("old", "new")}

@@ -14,6 +14,7 @@ from edgeopt.instances.idn.catalogue import (
     zipf_shares,
 )
 from edgeopt.instances.idn.generate import generate
+from edgeopt.instances.idn.graphs import from_graph
 from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.measurements import from_bundled, from_raw
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model, small
@@ -29,6 +30,7 @@ __all__ = [
     "catalogue",
     "crowded_out",
     "from_bundled",
+    "from_graph",
     "from_raw",
     "from_topology",
     "generate",

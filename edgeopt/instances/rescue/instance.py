@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -23,10 +22,11 @@ from edgeopt.instances.rescue.profit import (
     slot_range,
 )
 from edgeopt.instances.rescue.reserved import ReservedTasks
-from edgeopt.instances.sheets import is_zip
+from edgeopt.instances.sheets import holds_tables
 from edgeopt.instances.validate import check_probabilities, frozen, frozen_array, require
 
 if TYPE_CHECKING:
+    import os
     from typing import Self
 
     from numpy.typing import NDArray
@@ -244,7 +244,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         cls, path: str | os.PathLike[str], *, profit_models: tuple[type[ProfitModel], ...] = ()
     ) -> Self:
         """Read a saved instance, which may name profit models of the user's own."""
-        if is_zip(path) or os.path.isdir(path):
+        if holds_tables(path):
             return cls.from_folder(path)
         data = read(path, cls._kind, cls._version)
         return cls._with(cls._all_of(data, profit_models), data.labels, data.notes)

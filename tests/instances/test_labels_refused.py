@@ -1,0 +1,674 @@
+"""What is wrong with a labelled table is named, with what to do about it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.instances.rescue import RescueInstance, ReservedTasks
+from edgeopt.instances.tapfinger import from_durations
+
+SERVERS, DEVICES, SLOTS = ["s0", "s1"], ["cam", "car"], range(3)
+
+
+def frame(values, rows, columns, names=("server", "slot")):
+    return pd.DataFrame(
+        values, index=pd.Index(rows, name=names[0]), columns=pd.Index(columns, name=names[1])
+    )
+
+
+CAPACITY = frame([[1.0, 2, 3], [4, 5, 6]], SERVERS, SLOTS)
+ARRIVAL = frame(np.full((3, 2), 0.25), SLOTS, DEVICES, ("slot", "device"))
+DURATION = xarray.DataArray(
+    [[1.0, 0.0], [0.5, 0.5]],
+    dims=("profile", "duration"),
+    coords={"profile": ["fast", "slow"], "duration": [1, 2]},
+)
+PROFIT = xarray.DataArray([1.0, 2.0], dims="device", coords={"device": DEVICES})
+
+
+def small(**changes):
+    fields = {"arrival": ARRIVAL, "duration": DURATION, "capacity": CAPACITY, "profit": PROFIT}
+    fields |= {"reserved": ReservedTasks.none()}
+    return RescueInstance.from_labelled(fields | changes)
+
+
+def durations(table=None, **changes):
+    given = {"minimum": [[1, 0]], "capacity": [[4, 0]], "arrival": [0], "kind": ["vgg"]}
+    return from_durations(TABLE if table is None else table, **(given | changes))
+
+
+TABLE = xarray.DataArray(
+    [[[8.0], [4.0], [3.0], [2.0]]],
+    dims=("kind", "cpu", "gpu"),
+    coords={"kind": ["vgg"], "cpu": [1, 2, 3, 4], "gpu": [0]},
+)
+
+
+# --- three wrong answers that the first edition gave -----------------------------------------
+
+
+def test_durations_at_one_two_and_three_cores_are_those_of_one_two_and_three_cores():
+    assert durations().duration[0, 0, :, 0].tolist() == [0, 8, 4, 3, 2]
+
+
+def test_a_table_in_another_order_of_axes_is_the_same():
+    for order in (("gpu", "cpu", "kind"), ("cpu", "kind", "gpu")):
+        assert durations(TABLE.transpose(*order)) == durations()
+
+
+def test_a_frame_upside_down_is_the_same():
+    straight, reversed_rows = small(), small(capacity=CAPACITY.iloc[::-1])
+    assert reversed_rows.labels["server"] == ("s1", "s0")
+    assert reversed_rows.reordered({"server": SERVERS}) == straight
+    # Where another field says the order, nothing remains to be undone.
+    assert small(arrival=ARRIVAL.iloc[::-1], profit=PROFIT[::-1]) == straight
+    assert small(capacity=CAPACITY.iloc[:, ::-1].T) == straight
+
+
+# --- what else labels do ---------------------------------------------------------------------
+
+
+def test_units_are_converted_and_the_conversion_is_noted():
+    table = CAPACITY * 1000
+    table.attrs["units"] = "GMAC/slot"
+    found = small(capacity=table)
+    np.testing.assert_allclose(found.capacity, small().capacity)
+    assert found.notes == ("capacity: converted from GMAC/slot to TMAC/slot (times 0.001)",)
+
+
+def test_timestamps_are_slots_in_their_order():
+    times = pd.date_range("2026-01-01", periods=3, freq="5min")[[2, 0, 1]]
+    stamped = {
+        "capacity": frame(CAPACITY.to_numpy()[:, [2, 0, 1]], SERVERS, times),
+        "arrival": frame(ARRIVAL.to_numpy(), times, DEVICES, ("slot", "device")),
+    }
+    assert small(**stamped) == small()
+
+
+def test_slots_may_count_from_one():
+    fields = {
+        "arrival": ARRIVAL.rename(index=lambda slot: slot + 1),
+        "capacity": CAPACITY.rename(columns=lambda slot: slot + 1),
+        "duration": DURATION, "profit": PROFIT, "reserved": ReservedTasks.none(),
+    }  # fmt: skip
+    assert RescueInstance.from_labelled(fields, origin=1) == small()
+
+
+def test_long_tables_of_pandas_are_read_like_wide_ones():
+    assert small(capacity=CAPACITY.stack()) == small()
+    wide = CAPACITY.stack().sample(frac=1, random_state=3)
+    assert small(capacity=wide).reordered({"server": SERVERS}) == small()
+
+
+def test_tables_without_labels_go_by_position():
+    plain = pd.DataFrame(CAPACITY.to_numpy())
+    found = small(capacity=plain, arrival=ARRIVAL.to_numpy(), profit=np.ones((1, 2, 1, 1, 1)))
+    assert "server" not in found.labels
+    np.testing.assert_array_equal(found.capacity, CAPACITY.to_numpy())
+
+
+def test_errors_name_labels_beside_numbers():
+    bad = CAPACITY.copy()
+    bad.loc["s1", 2] = -1.0
+    with pytest.raises(InstanceError, match=r"capacity\[1, 2\] = -1.0.*\(server 's1', slot 2\)"):
+        small(capacity=bad)
+
+
+def test_reserved_tasks_name_their_servers():
+    tasks = {"server": "s1", "start": 0, "end": 1, "demand": 2.0}
+    table = pd.DataFrame([tasks], index=pd.Index(["backup"], name="task"))
+    given = {f"reserved_{name}": table[name] for name in tasks}
+    fields = {"arrival": ARRIVAL, "duration": DURATION, "capacity": CAPACITY, "profit": PROFIT}
+    found = RescueInstance.from_labelled(fields | given)
+    assert found.reserved.server.tolist() == [1]
+    assert found.labels["task"] == ("backup",)
+
+
+def test_labels_are_no_part_of_the_fingerprint():
+    named = rescue.small(1)
+    other = named.with_labels({"device": [f"camera {n}" for n in range(named.devices)]})
+    assert other == named
+    assert other.labels != named.labels
+    with pytest.raises(InstanceError, match="must have 2 labels"):
+        named.with_labels({"device": ["one"]})
+    with pytest.raises(InstanceError, match="no axis with names; these are: device"):
+        named.with_labels({"slot": ["one"]})
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+
+def task_of(server):
+    index = pd.Index([0], name="task")
+    return ReservedTasks(pd.Series([server], index=index), [0], [1], [1.0])
+
+
+def units(table, unit):
+    table = table.copy()
+    table.attrs["units"] = unit
+    return table
+
+
+def stamps(*minutes, zone=None):
+    return pd.DatetimeIndex(
+        [pd.Timestamp("2026-01-01", tz=zone) + pd.Timedelta(minutes=m) for m in minutes]
+    )
+
+
+def timed(index):
+    return {
+        "capacity": frame(CAPACITY.to_numpy(), SERVERS, index[0]),
+        "arrival": frame(ARRIVAL.to_numpy(), index[-1], DEVICES, ("slot", "device")),
+    }
+
+
+GRAPH = networkx.Graph()
+GRAPH.add_edge("paris", "lyon", latency=8.0)
+GRAPH.add_edge("lyon", "nice", latency=5.0)
+MODELS = pd.DataFrame(
+    {"task": "detect", "accuracy": [60.0, 40.0], "size": [1500, 200], "delay": [20, 3],
+     "capacity": [40, 300]},
+    index=["large", "tiny"],
+)  # fmt: skip
+
+
+def delivery(graph=GRAPH, **changes):
+    given = {"models": MODELS, "requests": {("detect", "nice"): [10, 20]}, "budget": 500}
+    given |= {"repositories": "paris"}
+    return idn.IdnInstance.from_graph(graph, **(given | changes))
+
+
+def changed(*edges, remove=(), kind=networkx.Graph):
+    graph = kind(GRAPH)
+    graph.add_edges_from((u, v, data) for u, v, data in edges)
+    graph.remove_edges_from(remove)
+    return graph
+
+
+def day(name, **changes):
+    """Return a table of a small instance of EDR with other labels."""
+    instance = edr.generate(sites=2, tasks=2, frames=3, slots=2, rng=1)
+    one = next(one for one in instance._fields if one.name == name)
+    names = {"site": ["a", "b"], "origin": ["a", "b"], "target": ["a", "b"], "task": ["x", "y"]}
+    array = np.asarray(getattr(instance, name))
+    axes = one.axes[len(one.axes) - array.ndim :]
+    table = xarray.DataArray(
+        array,
+        dims=axes,
+        coords={axis: names.get(axis, range(n)) for axis, n in zip(axes, array.shape, strict=True)},
+    )
+    return instance.with_labels({"site": ["a", "b"], "task": ["x", "y"]}), changes.pop("then")(
+        table
+    )
+
+
+def replaced(name, then):
+    instance, table = day(name, then=then)
+    return instance.replace(**{name: table})
+
+
+def seconds(name, then):
+    """Return an instance of OINC with one field as a table."""
+    instance = oinc.generate(sites=2, devices=2, slots=3, jobs=1, rng=1)
+    instance = instance.with_labels({"site": ["a", "b"], "device": ["m", "n"]})
+    axes = {"speed": ("site",), "slo": ("slot", "device")}[name]
+    names = {"site": ["a", "b"], "device": ["m", "n"], "slot": range(3)}
+    table = xarray.DataArray(
+        getattr(instance, name), dims=axes, coords={axis: names[axis] for axis in axes}
+    )
+    return instance.replace(**{name: then(table)})
+
+
+CASES = {
+    # axes
+    "an unnamed axis": (
+        lambda: small(capacity=CAPACITY.rename_axis(index=None)),
+        "capacity: a table with unnamed axes; name them, e.g. frame.rename_axis(index='server'",
+    ),
+    "both axes unnamed": (
+        lambda: small(capacity=pd.DataFrame(CAPACITY.to_numpy(), index=SERVERS)),
+        "frame.rename_axis(index='server', columns='slot')",
+    ),
+    "an unnamed series": (
+        lambda: seconds("speed", lambda t: pd.Series(t.to_numpy(), index=["a", "b"])),
+        "speed: a table with unnamed axes; name them, e.g. frame.rename_axis(index='site')",
+    ),
+    "a wrong axis": (
+        lambda: small(capacity=CAPACITY.rename_axis(index="machine")),
+        "capacity: axes are (machine, slot); expected a permutation of (server, slot)",
+    ),
+    "an axis of xarray without a name": (
+        lambda: small(capacity=xarray.DataArray(CAPACITY.to_numpy())),
+        "axes are (dim_0, dim_1); expected a permutation of (server, slot)",
+    ),
+    "an axis too few": (
+        lambda: small(capacity=CAPACITY.iloc[:, 0]),
+        "axes are (server); expected a permutation of (server, slot)",
+    ),
+    "an axis too many": (
+        lambda: small(duration=DURATION.expand_dims(device=DEVICES)),
+        "axes are (device, profile, duration); expected a permutation of (profile, duration)",
+    ),
+    "the same axis twice": (
+        lambda: small(capacity=frame(np.ones((2, 2)), SERVERS, SERVERS, ("server", "server"))),
+        "axes are (server, server)",
+    ),
+    "durations by cores": (
+        lambda: durations(TABLE.rename(cpu="cores")),
+        "duration: axes are (kind, cores, gpu); expected a permutation of (kind, cpu, gpu)",
+    ),
+    # names
+    "a label less": (
+        lambda: small(profit=xarray.DataArray([1.0], dims="device", coords={"device": ["cam"]})),
+        "profit: label 'car' along 'device' is missing (arrival has cam, car)",
+    ),
+    "another label": (
+        lambda: small(profit=PROFIT.assign_coords(device=["cam", "can"])),
+        "profit: label 'car' along 'device' is missing (arrival has cam, car)",
+    ),
+    "a label more": (
+        lambda: small(
+            profit=xarray.DataArray(
+                [1.0, 2, 3], dims="device", coords={"device": ["cam", "car", "cart"]}
+            )
+        ),
+        "label 'cart' along 'device' is unknown (arrival has cam, car); did you mean 'car'?",
+    ),
+    "a label twice": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index(["s0", "s0"], name="server"))),
+        "capacity: label 's0' along 'server' occurs twice; keep one",
+    ),
+    "labels that are the same as text": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index([1, "1"], name="server"))),
+        "capacity: label '1' along 'server' occurs twice",
+    ),
+    "an empty label": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index(["s0", ""], name="server"))),
+        "label '' along 'server' must be a text of one line, not empty",
+    ),
+    "a label of two lines": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index(["s0", "s\n1"], name="server"))),
+        "along 'server' must be a text of one line, not empty",
+    ),
+    "numbers of another order beside names": (
+        lambda: small(profit=PROFIT.assign_coords(device=[1, 0])),
+        "profit: label 'cam' along 'device' is missing (arrival has cam, car)",
+    ),
+    "one field without labels": (
+        lambda: small(arrival=ARRIVAL.to_numpy()),
+        "profit: is labelled along 'device' (cam, car) but arrival is not labelled along it; "
+        "label both, or hand over .to_numpy() of both",
+    ),
+    "a coordinate less": (
+        lambda: small(profit=PROFIT.drop_vars("device")),
+        "arrival: is labelled along 'device' (cam, car) but profit is not labelled along it",
+    ),
+    "a part without labels": (
+        lambda: RescueInstance.from_labelled(
+            {"arrival": ARRIVAL, "duration": DURATION, "capacity": CAPACITY,
+             "reserved": ReservedTasks.none(),
+             "profit": rescue.generate(servers=2, devices=2, horizon=30, rng=1).profit}
+        ),
+        "but profit is not labelled along it",
+    ),
+    "a table upside down beside plain arrays": (
+        lambda: rescue.RescueInstance(
+            np.full((3, 2), 0.25), [[1.0]], CAPACITY[::-1], ReservedTasks.none(),
+            np.ones((1, 1, 2, 1, 1)),
+        ),
+        "capacity: is labelled along 'server' (s1, s0) but profit is not labelled along it",
+    ),
+    "a server of reserved tasks that does not exist": (
+        lambda: RescueInstance.from_labelled(
+            {"arrival": ARRIVAL, "duration": DURATION, "capacity": CAPACITY, "profit": PROFIT,
+             "reserved": task_of("s9")}
+        ),
+        "reserved: 's9' is none of the servers (s0, s1)",
+    ),
+    "servers by name where none has one": (
+        lambda: rescue.small(1).replace(
+            reserved=task_of("s0")
+        ),
+        "reserved: names servers (s0), but no field is labelled along 'server'",
+    ),
+    # numbers
+    "slots from one": (
+        lambda: small(capacity=CAPACITY.rename(columns=lambda slot: slot + 1)),
+        "capacity: slot 0 has no entry; slots count from 0 (found 1..3): pass origin=1",
+    ),
+    "a slot left out": (
+        lambda: small(capacity=CAPACITY.drop(columns=1)),
+        "capacity: slot 1 has no entry; slots count from 0 (found 0..2): give every one of them",
+    ),
+    "a slot too few": (
+        lambda: small(capacity=CAPACITY.drop(columns=2)),
+        "must have 3 entries along its axis 'slot', has 2",
+    ),
+    "a slot twice": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index([0, 1, 1], name="slot"), axis=1)),
+        "capacity: slot 1 has two entries; keep one",
+    ),
+    "half a slot": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index([0, 0.5, 1], name="slot"), axis=1)),
+        "label 0.5 along 'slot' must be a whole number",
+    ),
+    "a slot in words": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index(["a", "b", "c"], name="slot"), axis=1)),
+        "label 'a' along 'slot' must be a whole number",
+    ),
+    "a slot that is true": (
+        lambda: small(capacity=CAPACITY.set_axis(pd.Index([False, True, 2], name="slot"), axis=1)),
+        "label False along 'slot' must be a whole number",
+    ),
+    "a negative slot": (
+        lambda: small(capacity=CAPACITY.rename(columns=lambda slot: slot - 1)),
+        "capacity: slot -1 does not exist; slots count from 0 (found -1..1)",
+    ),
+    "a slot far away": (
+        lambda: small(capacity=CAPACITY.rename(columns={2: 10**9})),
+        "capacity: slot 1000000000 is far beyond the 3 entries along 'slot'; check its labels",
+    ),
+    "a duration of no slots": (
+        lambda: small(duration=DURATION.assign_coords(duration=[0, 1])),
+        "duration: duration 0 does not exist; durations count from 1",
+    ),
+    "a bundle left out": (
+        lambda: durations(TABLE.sel(cpu=[1, 2, 4])),
+        "a hole in the table; give it, or give the cluster less capacity "
+        "(kind 'vgg', cpu 3, gpu 0)",
+    ),
+    "a negative number of cores": (
+        lambda: durations(TABLE.assign_coords(cpu=[-1, 2, 3, 4])),
+        "duration: cpu -1 does not exist; cpus count from 0",
+    ),
+    "an unknown resource": (
+        lambda: durations(
+            capacity=frame([[4, 0]], ["rack"], ["cpu", "tpu"], ("cluster", "resource"))
+        ),
+        "capacity: label 'gpu' along 'resource' is missing",
+    ),
+    "an unknown kind": (
+        lambda: durations(kind=["resnet"]),
+        "kind: 'resnet' is none of the kinds (vgg)",
+    ),
+    "a kind by number": (
+        lambda: durations(kind=[0]),
+        "kind: '0' is none of the kinds (vgg)",
+    ),
+    # times
+    "uneven times": (
+        lambda: small(**timed([stamps(0, 5, 11)])),
+        "slots are 300 s long, but 2026-01-01 00:11:00 follows 2026-01-01 00:05:00 after 360 s",
+    ),
+    "a time twice": (
+        lambda: small(**timed([stamps(0, 5, 5)])),
+        "two entries along 'slot' are of one time; keep one",
+    ),
+    "times that begin later": (
+        lambda: small(**timed([stamps(0, 5, 10), stamps(5, 10, 15)])),
+        "capacity: begins along 'slot' at 2026-01-01 00:00:00, arrival at 2026-01-01 00:05:00",
+    ),
+    "times of another zone": (
+        lambda: small(**timed([stamps(0, 5, 10, zone="UTC"), stamps(0, 5, 10, zone="Asia/Tokyo")])),
+        "times along 'slot' are in zone UTC, those of arrival in Asia/Tokyo; use one zone",
+    ),
+    "slots of another length": (
+        lambda: seconds("slo", lambda t: t.assign_coords(slot=stamps(0, 1, 2))),
+        "slo: slots are 1 s long, but 2026-01-01 00:01:00 follows 2026-01-01 00:00:00 after 60 s",
+    ),
+    "frames of another length": (
+        lambda: replaced("price", lambda t: t.assign_coords(frame=stamps(0, 50, 100))),
+        "price: frames are 3600 s long",
+    ),
+    # units
+    "a unit of something else": (
+        lambda: small(capacity=units(CAPACITY, "W")),
+        "capacity: unit 'W' is no 'TMAC/slot': it measures something else",
+    ),
+    "an unknown unit": (
+        lambda: small(capacity=units(CAPACITY, "bananas/slot")),
+        "capacity: unit 'bananas/slot' is unknown, expected 'TMAC/slot'; convert the numbers",
+    ),
+    "work per second": (
+        lambda: small(capacity=units(CAPACITY, "TMAC/s")),
+        "capacity: unit 'TMAC/s' is no 'TMAC/slot'",
+    ),
+    "seconds that are slots": (
+        lambda: durations(TABLE.assign_attrs(units="s")),
+        "duration: unit 's' is no 'slot'",
+    ),
+    # EDR, OINC
+    "an origin that is no site": (
+        lambda: replaced("rate", lambda t: t.assign_coords(origin=["a", "c"])),
+        "rate: label 'b' along 'origin' is missing (the instance has a, b)",
+    ),
+    "a site that is none": (
+        lambda: replaced("speed", lambda t: t.assign_coords(site=["a", "z"])),
+        "speed: label 'b' along 'site' is missing (the instance has a, b)",
+    ),
+    "a server that is no site": (
+        lambda: replaced("server", lambda t: xarray.DataArray(["a", "q"], t.coords, t.dims)),
+        "server: 'q' is none of the sites (a, b)",
+    ),
+    "east and north": (
+        lambda: edr.small(1).replace(
+            position=frame([[1.0, 2.0]], ["a"], ["east", "south"], ("site", "coordinate"))
+        ),
+        "position: label 'north' along 'coordinate' is missing",
+    ),
+    # mappings
+    "no mapping": (
+        lambda: RescueInstance.from_labelled([1, 2]), "data = a list: must be an xarray.Dataset",
+    ),
+    "a field that does not exist": (
+        lambda: small(capacities=CAPACITY),
+        "capacities: is no field that this RescueInstance knows: did you mean capacity?",
+    ),
+    "a field left out": (
+        lambda: RescueInstance.from_labelled({"arrival": ARRIVAL, "profit": PROFIT}),
+        "duration: is missing from the data",
+    ),
+    "a label where numbers are": (
+        lambda: small(capacity=CAPACITY.astype(object).replace(6.0, "much")),
+        "must be an array of real numbers",
+    ),
+    "a label along an axis by position": (
+        lambda: oinc.generate(jobs=1, slots=2).job_seconds(
+            pd.Series([0.5] * 6, index=list("abcdef"))
+        ),
+        "share: is labelled where entries go by position; hand over .to_numpy()",
+    ),
+    # graphs
+    "a directed graph": (
+        lambda: delivery(networkx.DiGraph(GRAPH)),
+        "graph: is directed; edges serve both ways with one latency: use graph.to_undirected()",
+    ),
+    "parallel edges": (
+        lambda: delivery(changed(("paris", "lyon", {"latency": 9.0}), kind=networkx.MultiGraph)),
+        "graph: edge 'paris' - 'lyon' occurs twice; keep one, such as the faster",
+    ),
+    "a loop with a latency": (
+        lambda: delivery(changed(("nice", "nice", {"latency": 1.0}))),
+        "graph: edge 'nice' - 'nice' joins a node with itself and has a latency; remove it",
+    ),
+    "an edge without a latency": (
+        lambda: delivery(changed(("paris", "nice", {"km": 600}))),
+        "latency: 'latency' of edge 'paris' - 'nice' is missing from its attributes (it has km)",
+    ),
+    "a latency in words": (
+        lambda: delivery(changed(("paris", "nice", {"latency": "slow"}))),
+        "latency = slow: of edge 'paris' - 'nice' must be a number, not negative",
+    ),
+    "a negative latency": (
+        lambda: delivery(latency={("paris", "lyon"): -1.0, ("lyon", "nice"): 1.0}),
+        "of edge 'paris' - 'lyon' must be a number, not negative",
+    ),
+    "a network in two parts": (
+        lambda: delivery(changed(remove=[("lyon", "nice")])),
+        "repositories: node 'nice' cannot reach a repository of task 'detect'",
+    ),
+    "a network in two parts, of tiers": (
+        lambda: idn.from_graph(changed(remove=[("lyon", "nice")])),
+        "graph: falls into 2 parts: there is no path from",
+    ),
+    "an unknown repository": (
+        lambda: delivery(repositories="rome"),
+        "repositories: 'rome' is no node of the graph (it has paris, lyon, nice)",
+    ),
+    "an unknown entry": (
+        lambda: delivery(requests={("detect", "rome"): 5}),
+        "requests: 'rome' is no node of the graph (it has paris, lyon, nice)",
+    ),
+    "a task without a model": (
+        lambda: delivery(requests={("speak", "nice"): 5}),
+        "requests: task 'speak' has no model (there are models of detect)",
+    ),
+    "an unknown model": (
+        lambda: delivery(repositories={"huge": "paris"}),
+        "repositories: 'huge' is no model (there are large, tiny)",
+    ),
+    "a budget left out": (
+        lambda: delivery(budget={"lyon": 500}),
+        "budget: of node 'nice' is missing",
+    ),
+    "a column left out": (
+        lambda: delivery(models=MODELS.drop(columns="size")),
+        "models: has no column 'size' (it has task, accuracy, delay, capacity)",
+    ),
+    "a path left out": (
+        lambda: delivery(paths={("detect", "lyon"): ["lyon", "paris"]}),
+        "paths: of task 'detect' from 'nice' is missing",
+    ),
+    "no graph": (lambda: delivery([("paris", "lyon")]), "graph = a list: must be a networkx.Graph"),
+}  # fmt: skip
+
+
+def test_there_are_sixty():
+    assert len(CASES) >= 60
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_malformed_table_is_refused_by_name(name):
+    build, said = CASES[name]
+    with pytest.raises(InstanceError) as caught:
+        build()
+    assert said in str(caught.value)
+
+
+# --- tables in files -------------------------------------------------------------------------
+
+DAMAGES = {
+    "no header": ("capacity.csv", "server,slot,value", "1,2,3", "first line must be the names"),
+    "a cell less": ("capacity.csv", "server-1,3,", "server-1,", "must have 3 cells"),
+    "an entry twice": ("capacity.csv", "server-1,3,", "server-1,2,", "slot '2' has two entries"),
+    "a word": ("duration.csv", "profile-1,1,", "profile-1,1,x", "array of real numbers"),
+    "a quote": ("capacity.csv", "server-1,3,", '"server-1,3,', "unexpected end of data"),
+    "a setting twice": ("settings.csv", "beyond,hold", "arrivals,hold", "stands twice; keep one"),
+    "a setting alone": ("settings.csv", "beyond,hold,", "beyond", "must be a name, a value"),
+    "an unknown choice": ("settings.csv", "beyond,hold", "beyond,keep", "must be one of 'hold'"),
+    "another unit": ("capacity.csv", "TMAC/slot", "kg", "unit 'kg' is unknown"),
+    "a server elsewhere": ("reserved_server.csv", "server-", "machine-", "none of the servers"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_table_is_refused_by_name(name, tmp_path):
+    file, old, new, said = DAMAGES[name]
+    instance = rescue.generate(servers=2, devices=2, profiles=2, horizon=12, reserved=2, rng=1)
+    labels = {axis: [f"{axis}-{n + 1}" for n in range(2)] for axis in ("server", "profile")}
+    instance.with_labels(labels).to_folder(tmp_path / "tables")
+    path = tmp_path / "tables" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, -1 if name == "a server elsewhere" else 1))
+    with pytest.raises(InstanceError) as caught:
+        RescueInstance.from_folder(tmp_path / "tables")
+    assert said in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    rescue.small(1).to_folder(tmp_path)
+    (tmp_path / "capacity.csv").write_bytes(b"server,slot,value\n\xff,0,1\n")
+    with pytest.raises(InstanceError, match=r"capacity.csv: must be in UTF-8: byte 18 is not"):
+        RescueInstance.from_folder(tmp_path)
+    (tmp_path / "x.zip").write_bytes(b"PK no")
+    with pytest.raises(InstanceError, match="no readable zip file"):
+        RescueInstance.load(tmp_path / "x.zip")
+
+
+def test_lines_and_columns_of_a_table_may_stand_in_any_order(tmp_path):
+    instance = tapfinger.small(1)
+    instance.to_folder(tmp_path)
+    path = tmp_path / "speed.csv"
+    table = pd.read_csv(path, comment=None)
+    table = table.sample(frac=1, random_state=1)[[*table.columns[:-1][::-1], table.columns[-1]]]
+    table.to_csv(path, index=False)
+    assert tapfinger.TapFingerInstance.from_folder(tmp_path) == instance
+
+
+# --- graphs ----------------------------------------------------------------------------------
+
+
+def test_a_graph_becomes_an_instance_and_comes_back():
+    found = delivery()
+    assert found.labels["node"] == ("paris", "lyon", "nice")
+    assert found.path.tolist() == [[2, 1, 0]]
+    names = dict(found.graph.nodes(data="name"))
+    again = networkx.relabel_nodes(found.graph, names)
+    assert set(map(frozenset, again.edges)) == set(map(frozenset, GRAPH.edges))
+    for u, v in GRAPH.edges:
+        assert again.edges[u, v]["latency"] == GRAPH.edges[u, v]["latency"]
+
+
+def test_requests_take_the_path_of_least_latency_to_the_nearest_repository():
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        graph = networkx.gnp_random_graph(7, 0.4, seed=int(rng.integers(10**6)))
+        graph = networkx.relabel_nodes(graph, {v: f"n{v}" for v in graph})
+        for u, v in graph.edges:
+            graph.edges[u, v]["latency"] = float(rng.integers(1, 9))
+        part = sorted(networkx.node_connected_component(graph, "n0"))
+        goals = sorted({"n0", part[-1]})
+        wanted = {("detect", v): 1 for v in part}
+        found = delivery(graph, requests=wanted, repositories=goals)
+        length = networkx.multi_source_dijkstra_path_length(graph, goals, weight="latency")
+        for row, (_, entry) in zip(found.path.tolist(), wanted, strict=True):
+            names = [found.labels["node"][v] for v in row if v >= 0]
+            assert names[0] == entry
+            total = sum(graph.edges[u, v]["latency"] for u, v in pairwise(names))
+            assert total == length[entry]
+            assert names[-1] in goals
+
+
+def test_tables_of_requests_and_models_by_label_agree_in_any_form():
+    frame_of = pd.DataFrame(
+        {"task": "detect", "node": ["nice", "nice"], "slot": [1, 0], "requests": [20, 10]}
+    )
+    assert delivery(requests=frame_of) == delivery()
+    assert delivery(models={name: MODELS[name][::-1] for name in MODELS}) != delivery()
+    by_node = pd.DataFrame(
+        [[1500, 200]] * 3,
+        index=pd.Index(["nice", "paris", "lyon"], name="node"),
+        columns=pd.Index(["large", "tiny"], name="model"),
+    )
+    assert delivery(models={**MODELS, "size": by_node}) == delivery()
+    assert delivery(budget={"lyon": 500, "nice": 500}) == delivery()
+
+
+def test_a_network_keeps_the_names_of_a_graph():
+    network = idn.from_graph(GRAPH, cloud="paris")
+    assert network.names[0] == "paris"
+    assert set(network.names) == set(GRAPH)
+    instance = idn.generate(topology=network, tasks=2, horizon=2, rng=1)
+    assert instance.labels["node"] == network.names
+    outside = idn.from_graph(GRAPH, unit="us")
+    assert outside.names[0] == "cloud"
+    np.testing.assert_allclose(sorted(outside.latency), [0.005, 0.008, 40.0])

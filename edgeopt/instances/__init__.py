@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.instances.fields import Field, Flags, Floats, Integers, Names, field
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.instances.records import Instance, Record, Size, fields_of, rule
+    from edgeopt.instances.instance import Instance
+    from edgeopt.instances.records import Record, Size, fields_of, rule
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
 _FIELDS, _RECORDS = "edgeopt.instances.fields", "edgeopt.instances.records"
 _HOME = {
     "EdrInstance": "edgeopt.instances.edr",
     "IdnInstance": "edgeopt.instances.idn",
+    "Instance": "edgeopt.instances.instance",
     "RescueInstance": "edgeopt.instances.rescue",
     "ReservedTasks": "edgeopt.instances.rescue",
     **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), _FIELDS),
-    **dict.fromkeys(("Instance", "Record", "Size", "fields_of", "rule"), _RECORDS),
+    **dict.fromkeys(("Record", "Size", "fields_of", "rule"), _RECORDS),
 }
 
 __all__ = [

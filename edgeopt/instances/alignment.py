@@ -19,16 +19,15 @@ from edgeopt.instances.labels import (
     in_units,
     is_time,
     known,
+    last,
     listed,
-    named,
     order_of,
     straight,
     timed,
 )
+from edgeopt.instances.reordering import reordered, unlabelled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from edgeopt.instances.fields import Field
@@ -179,7 +178,7 @@ class Alignment:
         for one in self.record._fields:
             given = self.tables.get(one.name)
             shape = _lengths(getattr(self.record, one.name)) if given is None else given.shape
-            axes = _last(one.axes, len(shape)) if given is None else map(str, given.axes)
+            axes = last(one.axes, len(shape)) if given is None else map(str, given.axes)
             found.update(zip(axes, shape, strict=False))
         return found
 
@@ -207,10 +206,10 @@ class Alignment:
                 if labels is None
             ]
             if None in given.axes:
-                loose = list(zip(_last(one.axes, len(given.shape)), given.shape, strict=False))
+                loose = list(zip(last(one.axes, len(given.shape)), given.shape, strict=False))
         elif one.freeze is not None or one.spare:
             shape = _lengths(value)
-            loose = list(zip(_last(one.axes, len(shape)), shape, strict=False))
+            loose = list(zip(last(one.axes, len(shape)), shape, strict=False))
         elif hasattr(value, "_along"):
             loose = [(axis, 2) for axis in value._along()]
         else:
@@ -325,7 +324,7 @@ class Alignment:
                     rule = f"{label!r} is none of the {axis}s ({listed(wanted)})"
                     raise InstanceError(name, rule)
             orders[axis] = wanted
-        joined: Record = _unlabelled(reordered(part, orders))
+        joined: Record = unlabelled(reordered(part, orders))
         return joined
 
 
@@ -342,72 +341,3 @@ def _lengths(value: Any) -> tuple[int, ...]:
         return np.shape(value)
     except (ValueError, TypeError):
         return (len(value),) if hasattr(value, "__len__") else ()
-
-
-def _last(axes: Sequence[str], count: int) -> Sequence[str]:
-    """Return the axes that an array of so many has: it may leave out the first."""
-    return axes[max(0, len(axes) - count) :]
-
-
-def reordered(record: Any, orders: Mapping[str, Labels]) -> Any:
-    """Return a record with the entries of named axes in other orders, validated anew."""
-    places: dict[str, list[int]] = {}
-    for axis, wanted in orders.items():
-        have = record._orders.get(axis) or tuple(map(str, range(record._length(axis) or 0)))
-        places[axis] = [have.index(label) for label in wanted if label in have]
-    fields = {}
-    for one in record._fields:
-        value = getattr(record, one.name)
-        if isinstance(value, tuple) and one.texts:
-            axis = record._first_alike(one.axes[0])
-            value = tuple(value[n] for n in places[axis]) if axis in places else value
-        elif hasattr(value, "_fields") and hasattr(value, "_orders"):
-            inner = {
-                axis: orders[record._first_alike(axis)]
-                for axis in dict.fromkeys([*value._along(), *value._referred()])
-                if record._first_alike(axis) in orders
-            }
-            # Its entries go by the numbers of this record, whatever they were called.
-            if inner:
-                value = _unlabelled(reordered(_called(value, record), inner))
-        elif isinstance(value, np.ndarray):
-            value = _moved(record, one, value, orders, places)
-        fields[one.name] = value
-    return type(record)._with(fields, {**record._orders, **orders}, record._notes)
-
-
-def _unlabelled(part: Any) -> Any:
-    """Return a part of a record without labels: they are the record's."""
-    return type(part)(*(getattr(part, one.name) for one in part._fields))
-
-
-def _called(part: Any, record: Any) -> Any:
-    """Return a part of a record with the labels of the record."""
-    labels = {}
-    for axis in dict.fromkeys([*part._along(), *part._referred()]):
-        first = record._first_alike(axis)
-        length = record._length(first)
-        if named(first) and length is not None:
-            whole = tuple(map(str, range(length)))
-            labels[axis] = record._orders.get(first, whole)
-    fields = {one.name: getattr(part, one.name) for one in part._fields}
-    return type(part)._with(fields, labels, part._notes)
-
-
-def _moved(
-    record: Any,
-    one: Field,
-    value: NDArray[Any],
-    orders: Mapping[str, Labels],
-    places: Mapping[str, list[int]],
-) -> NDArray[Any]:
-    for n, axis in enumerate(_last(one.axes, value.ndim)):
-        order = places.get(record._first_alike(axis))
-        if order is not None and value.shape[n] > 1:
-            value = np.take(value, order, axis=n)
-    axis = record._first_alike(one.of) if one.of else ""
-    if axis in orders:
-        have = record._orders.get(axis) or tuple(map(str, range(record._length(axis) or 0)))
-        to = np.array([orders[axis].index(label) for label in have], dtype=np.int64)
-        value = np.where(value >= 0, to[np.maximum(value, 0)], value) if to.size else value
-    return value

@@ -326,6 +326,11 @@ def number_in(value: Any) -> float | None:
         return None
 
 
+def last(axes: Sequence[str], count: int) -> Sequence[str]:
+    """Return the axes that an array of so many has: it may leave out the first."""
+    return axes[max(0, len(axes) - count) :]
+
+
 def is_time(labels: tuple[Any, ...] | None) -> bool:
     """Return whether labels are timestamps."""
     if not labels:

@@ -45,11 +45,6 @@ def factor(field: str, found: str, expected: str) -> float:
     Units are products and quotients of bits and bytes (of 1,000, or 1,024 as KiB, MiB, GiB),
     seconds, minutes and hours, watts, watt-hours and joules, operations (MAC, FLOP, cycle), hertz,
     metres, dollars and slots, with prefixes from n to P.
-
-    Raises
-    ------
-    InstanceError
-        If the unit is unknown, or measures something else.
     """
     given, wanted = _measure(found), _measure(expected)
     if found == expected:

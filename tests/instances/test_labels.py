@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.fields import Floats, Names, field
-from edgeopt.instances.records import Instance, Record
+from edgeopt.instances.instance import Instance
+from edgeopt.instances.records import Record
 from tests import strategies
 from tests.draws import draws as share
 

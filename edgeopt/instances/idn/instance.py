@@ -10,7 +10,8 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.idn.ranking import PADDING, Ranking, edge_between, network_latency, pad_paths
-from edgeopt.instances.records import Instance, Size, rule
+from edgeopt.instances.instance import Instance
+from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, real_numbers, require
 
 if TYPE_CHECKING:
@@ -254,20 +255,17 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         Raises
         ------
         InstanceError
-            If the graph has parallel edges, a self-loop with a latency, or an edge without one;
-            a node, model or task is unknown; a repository cannot be reached; or a rule of the
-            instance is broken.
+            If the graph has parallel edges, a self-loop with a latency, or an edge without one; a
+            node, model or task is unknown; a repository cannot be reached; or a rule is broken.
 
         Examples
         --------
         >>> import networkx, pandas
         >>> cables = networkx.path_graph(["paris", "lyon", "nice"])
         >>> networkx.set_edge_attributes(cables, 8.0, "latency")
-        >>> models = pandas.DataFrame(
-        ...     {"task": "detect", "accuracy": [65.7, 38.7], "size": [1577, 187],
-        ...      "delay": [24, 3], "capacity": [42, 300]},
-        ...     index=["large", "tiny"],
-        ... )
+        >>> columns = {"task": "detect", "accuracy": [65.7, 38.7], "size": [1577, 187]}
+        >>> columns |= {"delay": [24, 3], "capacity": [42, 300]}
+        >>> models = pandas.DataFrame(columns, index=["large", "tiny"])
         >>> instance = IdnInstance.from_graph(
         ...     cables, models=models, requests={("detect", "nice"): [100, 80]},
         ...     budget=500, repositories="paris",
@@ -275,7 +273,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         >>> instance.labels["type"], instance.path.tolist()
         (('detect at nice',), [[2, 1, 0]])
         """
-        from edgeopt.instances.idn.graphs import instance_from_graph
+        from edgeopt.instances.idn.graph_instance import instance_from_graph
 
         made = instance_from_graph(
             cls, graph, models=models, requests=requests, budget=budget,

@@ -9,7 +9,8 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
-from edgeopt.instances.records import Instance, Size, rule
+from edgeopt.instances.instance import Instance
+from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,

@@ -9,9 +9,10 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Floats, field
+from edgeopt.instances.instance import Instance
 from edgeopt.instances.labelled import Labelled, Variable, read
 from edgeopt.instances.labels import Given
-from edgeopt.instances.records import Instance, Record, Size, rule
+from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.rescue.profit import (
     LogProfit,
     ProfitModel,

@@ -210,10 +210,14 @@ def straight(field: str, given: Given, axes: Sequence[str], spare: Sequence[str]
         labels=tuple(given.labels[n] for n in whole),
     )
     if None in given.axes:
-        named = [f"'{axis}'" for axis in axes if axis not in given.axes]
-        places = ", ".join(
-            f"{place}={name}" for place, name in zip(("index", "columns"), named, strict=False)
-        )
+        unnamed = [
+            place
+            for place, axis in zip(("index", "columns"), given.axes, strict=False)
+            if axis is None
+        ]
+        left = [axis for axis in axes if axis not in given.axes]
+        pairs = zip(unnamed, left, strict=False)
+        places = ", ".join(f"{place}='{axis}'" for place, axis in pairs)
         rule = f"a table with unnamed axes; name them, e.g. frame.rename_axis({places})"
         raise InstanceError(field, rule)
     wanted = [axis for axis in axes if axis in given.axes or axis not in spare]

@@ -87,8 +87,8 @@ def _experts(point: Mapping[str, Any]) -> IdnInstance:
 EXPERTS = ParameterSpace(
     "experts",
     (
-        Parameter("horizon", 1, 40, whole=True),
-        Parameter("tasks", 2, 4, whole=True),
+        Parameter("horizon", 1, 40, whole=True, count=True),
+        Parameter("tasks", 2, 4, whole=True, count=True),
         Parameter("period", 1, 4, whole=True),
     ),
     _experts,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["Parameter", "ParameterSpace", "Point", "of_seeds"]
+__all__ = ["Parameter", "ParameterSpace", "of_seeds"]
 
 
 def row(name: str, count: int, low: float, high: float, **options: Any) -> tuple[Parameter, ...]:
@@ -59,12 +59,15 @@ class Parameter:
         end by default.
     log
         Whether it ranges over orders of magnitude: it is drawn and moved by its logarithm.
+    count
+        Whether it counts entities, such as servers, tasks or slots; a whole number. The fewer, the
+        smaller a counterexample.
 
     Raises
     ------
     OptionError
-        If the range is empty or holds no whole number, the simple value lies outside it, or it is
-        to range over orders of magnitude and reaches down to 0.
+        If the range is empty or holds no whole number, the simple value lies outside it, it is to
+        range over orders of magnitude and reaches down to 0, or counts and is not whole.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Parameter:
     whole: bool = False
     simple: float | None = None
     log: bool = False
+    count: bool = False
 
     def __post_init__(self) -> None:
         said = f"parameter {self.name}:"
@@ -85,6 +89,8 @@ class Parameter:
             raise OptionError(f"{said} a logarithmic range {ends} must be positive and not whole")
         if self.simple is not None and not self.low <= self.simple <= self.high:
             raise OptionError(f"{said} the simple value lies outside the range")
+        if self.count and not self.whole:
+            raise OptionError(f"{said} a number of entities must be whole")
 
     @property
     def target(self) -> float:

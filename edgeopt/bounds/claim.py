@@ -12,6 +12,7 @@ import numpy as np
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_fields, check_kind, check_real, refused
+from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import rounding_floor
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class NotApplicableError(EdgeOptError):
     """
 
 
+@brief
 @dataclass(frozen=True)
 class Assumption:
     """A named predicate that an instance must satisfy for a claim to apply to it.
@@ -47,6 +49,7 @@ class Assumption:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Measurement:
     """The two numbers that a claim compares, and what proves them.
@@ -101,6 +104,7 @@ Measured = Measurement | Iterable[Measurement]
 """What the measure of a claim returns."""
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     r"""A checkable statement of a paper, or its correction.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, check_fields, check_kind, check_real, check_whole
+from edgeopt.representation import brief
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.writing import Folder
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
 
 
+@brief
 @dataclass(frozen=True)
 class LearnerEntry:
     """A learner of a system, and how it is trained by default.
@@ -72,6 +74,7 @@ LEARNED: Final = "learned"
 """Name of the learned policy that a record recommends, and of others after a colon."""
 
 
+@brief
 @dataclass(frozen=True)
 class Learned:
     """The learned policies of a system: ``learned``, ``learned:NAME`` and ``learned:PATH``.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_kind, check_whole
+from edgeopt.representation import brief
 from edgeopt.studies.entries import BenchmarkEntry, Named, PolicyEntry
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.writing import checked_name
@@ -49,6 +50,7 @@ class Paper:
         return f"{self.authors}: {self.title}."
 
 
+@brief
 @dataclass(frozen=True)
 class Instances:
     """Where instances come from.
@@ -92,6 +94,7 @@ class Instances:
             raise OptionError("Instances.sources: must not be empty")
 
 
+@brief
 @dataclass(frozen=True)
 class Offline:
     """Bounds on the best value that any policy can have.
@@ -139,6 +142,7 @@ class Offline:
         ]
 
 
+@brief
 @dataclass(frozen=True)
 class Policies:
     """The policies to compare, and how they are simulated.
@@ -182,6 +186,7 @@ class Policies:
             raise OptionError(f"Policies.entries: policy names {twice} occur twice")
 
 
+@brief
 @dataclass(frozen=True)
 class Claims:
     """The claims to check on an instance.
@@ -202,6 +207,7 @@ class Claims:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Reporting:
     """What a page shows in addition to the values of the policies.
@@ -241,6 +247,7 @@ class Reporting:
             checked_name(one.name)
 
 
+@brief
 @dataclass(frozen=True)
 class System:
     """A system.

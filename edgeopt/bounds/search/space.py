@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -123,6 +124,7 @@ class Parameter:
         return (value - self.low) / (self.high - self.low)
 
 
+@brief
 @dataclass(frozen=True)
 class ParameterSpace:
     """Instances that depend on a few numbers.

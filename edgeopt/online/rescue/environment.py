@@ -21,6 +21,7 @@ from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import steps_per_slot
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_kind, check_room, refused
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Episode
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """A retraining task that has just arrived and wants a decision now.
@@ -82,6 +84,7 @@ class FinishedRun(NamedTuple):
     profit: float
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RescueTrajectory(Trajectory):
     """Runs of one policy on one RESCUE instance.

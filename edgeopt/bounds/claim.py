@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -173,6 +174,15 @@ class Claim:
             object.__setattr__(self, "counterexample", next(iter(self.test_instances)))
         if self.counterexample is not None and self.counterexample not in self.test_instances:
             raise OptionError(f"claim {self.id}: counterexample {self.counterexample} is unknown")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Its functions cannot be pickled where they have no name; the claim has one.
+        from edgeopt.bounds.search.registry import known_claim
+
+        with contextlib.suppress(OptionError):
+            if known_claim(self.id) is self:
+                return known_claim, (self.id,)
+        return super().__reduce_ex__(protocol)
 
     def check(self, instance: Any = None, **options: Any) -> Verdict:
         """Check the claim.

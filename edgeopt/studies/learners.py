@@ -136,7 +136,7 @@ def learned_entry(system: System, name: str) -> PolicyEntry:
     # A whole path would leave no room for a picture.
     short = wanted if wanted in learned.shipped else "/".join(_named(path).parts[-2:])
     return PolicyEntry(
-        name, "Learned", partial(_given, policy), variant=short, bound=entry.bound,
+        name, "Learned", partial(given, policy), variant=short, bound=entry.bound,
         default=False, learned=True, edition=entry.edition,
     )  # fmt: skip
 
@@ -148,7 +148,8 @@ def _named(path: Path) -> Path:
     return path.resolve().parent if path.name == POLICY else path
 
 
-def _given(policy: Any, _instance: Any, _benchmarks: Any) -> Any:
+def given(policy: Any, _instance: Any, _benchmarks: Any) -> Any:
+    """Make a policy that is an object already; bound to it, as a lambda cannot be pickled."""
     return policy
 
 

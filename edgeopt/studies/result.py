@@ -12,6 +12,7 @@ from edgeopt.representation import brief
 from edgeopt.studies.files import plain
 from edgeopt.studies.learners import origins
 from edgeopt.studies.over_instances import OVER_INSTANCES
+from edgeopt.studies.registry import taken_apart
 from edgeopt.studies.table import tidy
 from edgeopt.studies.wording import sizes
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.objective import Constraint, Objective
     from edgeopt.studies.settings import Settings
     from edgeopt.studies.system import System
-
 
 ValueT = TypeVar("ValueT")
 
@@ -73,6 +73,8 @@ class Case:
     references: Mapping[str, str]
     verdicts: tuple[Verdict, ...]
     settings: Settings
+
+    __reduce__ = taken_apart
 
     def _brief(self) -> list[str]:
         return [self.name, *sizes([self])]

@@ -6,6 +6,7 @@ A system is added by writing such a record and naming it, inside the package in
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -314,6 +315,15 @@ class System:
                         f"system {self.name!r}: policy {entry.name!r} names the benchmark "
                         f"{entry.bound!r}; it has {', '.join(self.offline.bounds)}"
                     )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Its functions cannot be pickled where they have no name; the record has one.
+        from edgeopt.studies.registry import find_system
+
+        with contextlib.suppress(OptionError):
+            if find_system(self.name) is self:
+                return find_system, (self.name,)
+        return super().__reduce_ex__(protocol)
 
 
 _PARTS: dict[str, type] = {

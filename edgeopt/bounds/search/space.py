@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -215,8 +216,9 @@ def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpac
     kind
         Class of the instances.
     """
+    parameters = (Parameter("seed", 0, _SEEDS, whole=True),)
+    return ParameterSpace(name, parameters, partial(_drawn, draw), kind)
 
-    def build(point: Mapping[str, Any]) -> Any:
-        return draw(point["seed"])
 
-    return ParameterSpace(name, (Parameter("seed", 0, _SEEDS, whole=True),), build, kind)
+def _drawn(draw: Callable[[int], Any], point: Mapping[str, Any]) -> Any:
+    return draw(point["seed"])

@@ -8,7 +8,7 @@ and one that does serves none; a reserved task that is not finished at its deadl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -287,13 +287,7 @@ class RescueEnvironment:
     @cached_property
     def profit(self) -> SlotTable:
         """What a run earns, by blocks of slots; views of shape [n, J, K, L, D]."""
-        instance = self.instance
-
-        def block(slots: slice) -> NDArray[np.float64]:
-            shape = (slots.stop - slots.start, *instance.shape[1:])
-            return np.broadcast_to(instance.profit_block(slots), shape)
-
-        return SlotTable(block, slot_blocks(instance))
+        return SlotTable(partial(_profit_block, self.instance), slot_blocks(self.instance))
 
     @cached_property
     def guard(self) -> Guard:
@@ -326,3 +320,8 @@ class RescueEnvironment:
             compiled=False,
             **stacked(logs, (*_FIELDS, *recorded)),
         )
+
+
+def _profit_block(instance: RescueInstance, slots: slice) -> NDArray[np.float64]:
+    shape = (slots.stop - slots.start, *instance.shape[1:])
+    return np.broadcast_to(instance.profit_block(slots), shape)

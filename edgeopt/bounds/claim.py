@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+def _itself(instance: Any) -> Any:
+    return instance
+
+
 class NotApplicableError(EdgeOptError):
     """Raised inside a measurement that cannot be made: the claim is empty or too large here.
 
@@ -152,7 +156,7 @@ class Claim:
     instance_type: type | tuple[type, ...]
     test_instances: Mapping[str, Callable[[], Any]]
     assumptions: tuple[Assumption, ...] = ()
-    view: Callable[..., Any] = lambda instance: instance
+    view: Callable[..., Any] = _itself
     tolerance: float = 1e-6
     counterexample: str | None = None
     corrected_by: tuple[str, ...] = ()

@@ -100,6 +100,10 @@ class Objective:
         return total
 
 
+def _none(_instance: Any) -> int:
+    return 0
+
+
 @brief
 @dataclass(frozen=True)
 class Constraint:
@@ -119,7 +123,7 @@ class Constraint:
     """
 
     name: str = "service constraint"
-    count: Callable[[Any], int] = lambda _: 0
+    count: Callable[[Any], int] = _none
     verb: tuple[str, str] = ("violates", "violated")
     soft: bool = False
 

@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from edgeopt.studies.tuning import Tuning
 
 
+def _no_entries(_given: Any) -> Mapping[str, Any]:
+    return {}
+
+
+def _no_notes(_case: Case) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Paper:
     """Where a system was published.
@@ -84,7 +92,7 @@ class Instances:
     generate: Callable[..., Any] | None = None
     random_small: Callable[[int], Any] | None = None
     from_raw: Callable[..., Any] | None = None
-    describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
+    describe: Callable[[Any], Mapping[str, float | int | str]] = _no_entries
     draws: int = 1
 
     def __post_init__(self) -> None:
@@ -202,7 +210,7 @@ class Claims:
     """
 
     pattern: str
-    given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = lambda _: {}
+    given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = _no_entries
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -237,7 +245,7 @@ class Reporting:
     pictures: Sequence[Picture] = ()
     logs: Sequence[Log] = ()
     comparisons: Sequence[Comparison] = ()
-    notes: Callable[[Case], Sequence[str]] = lambda _: ()
+    notes: Callable[[Case], Sequence[str]] = _no_notes
     detailed: int | None = None
 
     def __post_init__(self) -> None:

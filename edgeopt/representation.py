@@ -41,6 +41,15 @@ def short_repr(thing: Any) -> str:
     return f"{name}({', '.join(kept)})"
 
 
+def shown(value: Any) -> str:
+    """Return the text of a value that is refused, such as a decision."""
+    try:
+        text = " ".join((repr if hasattr(value, "_fields") else _shown)(value).split())
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a number of more digits than can be shown"
+    return text if len(text) <= _EACH else type(value).__name__
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number of things, ``1 policy`` or ``7 policies``."""
     if number == 1:
@@ -73,7 +82,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple | list | Set) and not hasattr(value, "_fields"):
         plain = all(isinstance(one, str | int | float | None) for one in value)
         if plain and len(value) <= _FEW:
-            return f"({', '.join(map(_shown, value))})"
+            return f"({', '.join(map(_shown, value))}{',' * (len(value) == 1)})"
         return counted(len(value), "value")
     if callable(value) and hasattr(value, "__name__"):
         return str(value.__name__)

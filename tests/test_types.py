@@ -1,16 +1,17 @@
-"""What type checkers reveal to a user of the shortest names."""
+"""What type checkers reveal to a user: of a script with the shortest names, and of every name."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 import edgeopt
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).parents[1]
 SCRIPT = """\
 import edgeopt
 from edgeopt.instances.rescue import generate
@@ -24,19 +25,82 @@ edgeopt.studdy(result)
 """
 REVEALED = ["Study", "DataFrame", "Verdict", "Solution"]
 
+NAMES = [
+    *(f"edgeopt.{name}" for name in edgeopt.__all__),
+    *(ROOT / "docs" / "api" / "names.txt").read_text(encoding="utf-8").split(),
+]
+NOTHING = {"Any", "Unknown", "None", "Unbound"}
+"""What is revealed of a name that a checker does not see."""
 
-def test_a_script_sees_types(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", str(script)]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
-    types = [line.split('"')[1] for line in said.splitlines() if "note: Revealed" in line]
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the script, and with one that reveals every public name, a line each."""
+    folder = tmp_path_factory.mktemp("types")
+    (folder / "script.py").write_text(SCRIPT)
+    modules = sorted({name.rpartition(".")[0] for name in NAMES})
+    place = {module: f"m{number}" for number, module in enumerate(modules)}
+    lines = [f"import {module} as {place[module]}" for module in modules]
+    for name in NAMES:
+        module, _, last = name.rpartition(".")
+        lines.append(f"reveal_type({place[module]}.{last})")
+    (folder / "names.py").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def _said_by_mypy(folder: Path) -> list[str]:
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "."]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
+
+
+def test_mypy_sees_the_types_of_all_public_names(folder: Path) -> None:
+    said = _said_by_mypy(folder)
+    script = [line for line in said if line.startswith("script.py")]
+    types = [line.split('"')[1] for line in script if "note: Revealed" in line]
     assert [one.rpartition(".")[2] for one in types] == REVEALED, said
-    wrong = [line.split("error: ")[1] for line in said.splitlines() if "error:" in line]
+    ours = [line for line in said if line.startswith(("script.py", "names.py"))]
+    wrong = [line.split(": error: ")[1] for line in ours if ": error: " in line]
     assert wrong == ['Module has no attribute "studdy"; maybe "study"?  [attr-defined]']
+    # One line each, in the order of the names.
+    types = [
+        line.split('"')[1]
+        for line in ours
+        if line.startswith("names.py") and "note: Revealed" in line
+    ]
+    assert len(types) == len(NAMES)
+    assert [name for name, one in zip(NAMES, types, strict=True) if one in NOTHING] == []
+
+
+def test_pyright_sees_the_types_of_all_public_names(folder: Path) -> None:
+    pytest.importorskip("basedpyright", reason="pip install basedpyright, of the extra dev")
+    (folder / "pyrightconfig.json").write_text(
+        json.dumps(
+            {"include": ["names.py"], "extraPaths": [str(Path(edgeopt.__file__).parents[1])]}
+        )
+    )
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    said = [
+        one["message"]
+        for one in json.loads(done.stdout)["generalDiagnostics"]
+        if one["message"].startswith("Type of ")
+    ]
+    types = [one.partition('" is "')[2].removesuffix('"') for one in said]
+    assert len(types) == len(NAMES)
+    assert [name for name, one in zip(NAMES, types, strict=True) if one in NOTHING] == []
+    # Only of a generic class itself are parameters unknown.
+    partly = [one for one in types if "Unknown" in one and not one.startswith("type[")]
+    assert partly == []
 
 
 def test_names_for_checkers_are_those_at_run_time() -> None:
     assert {getattr(edgeopt, name).__name__.rpartition(".")[2] for name in edgeopt.__all__[1:]} == {
         *edgeopt.__all__[1:]
     }
+
+
+def test_importing_loads_no_subpackage() -> None:
+    code = "import sys, edgeopt; print(*sorted(m for m in sys.modules if m.startswith('edgeopt')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["edgeopt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,15 @@ import numpy as np
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_fields, check_kind, check_real, refused
+from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import rounding_floor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+def _itself(instance: Any) -> Any:
+    return instance
 
 
 class NotApplicableError(EdgeOptError):
@@ -25,6 +31,7 @@ class NotApplicableError(EdgeOptError):
     """
 
 
+@brief
 @dataclass(frozen=True)
 class Assumption:
     """A named predicate that an instance must satisfy for a claim to apply to it.
@@ -47,6 +54,7 @@ class Assumption:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Measurement:
     """The two numbers that a claim compares, and what proves them.
@@ -101,6 +109,7 @@ Measured = Measurement | Iterable[Measurement]
 """What the measure of a claim returns."""
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     r"""A checkable statement of a paper, or its correction.
@@ -147,7 +156,7 @@ class Claim:
     instance_type: type | tuple[type, ...]
     test_instances: Mapping[str, Callable[[], Any]]
     assumptions: tuple[Assumption, ...] = ()
-    view: Callable[..., Any] = lambda instance: instance
+    view: Callable[..., Any] = _itself
     tolerance: float = 1e-6
     counterexample: str | None = None
     corrected_by: tuple[str, ...] = ()
@@ -169,6 +178,15 @@ class Claim:
             object.__setattr__(self, "counterexample", next(iter(self.test_instances)))
         if self.counterexample is not None and self.counterexample not in self.test_instances:
             raise OptionError(f"claim {self.id}: counterexample {self.counterexample} is unknown")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Its functions cannot be pickled where they have no name; the claim has one.
+        from edgeopt.bounds.search.registry import known_claim
+
+        with contextlib.suppress(OptionError):
+            if known_claim(self.id) is self:
+                return known_claim, (self.id,)
+        return super().__reduce_ex__(protocol)
 
     def check(self, instance: Any = None, **options: Any) -> Verdict:
         """Check the claim.

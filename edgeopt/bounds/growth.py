@@ -16,11 +16,13 @@ import numpy as np
 from edgeopt.bounds.intervals import finite_numbers, student, t_quantile
 from edgeopt.errors import OptionError
 from edgeopt.options import check_flag, check_real
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class Growth:
     """Fitted growth of a quantity with the horizon.

@@ -19,6 +19,7 @@ from edgeopt.bounds.claim import instance_label
 from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding, Verdict, in_json
 from edgeopt.digests import digest
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ _ALONE: Final = frozenset({"edgeopt.registry"})
 _NUMBERS: Final = ("measured", "guaranteed", "slack")
 
 
+@brief
 @dataclass(frozen=True)
 class StoredVerdicts:
     """What was found of the claims of a system, each on its own named instances.

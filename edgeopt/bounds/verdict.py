@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.representation import brief
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -67,6 +69,7 @@ class Source:
         return f"{self.paper}, {self.number}"
 
 
+@brief
 @dataclass(frozen=True)
 class Verdict:
     """Outcome of one check.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edgeopt.cli import show
+from edgeopt.cli import complete, show
 from edgeopt.cli.choose import ForceOption, JsonOption, SeedOption
 from edgeopt.writing import Folder
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def check(
     claim: Annotated[
         list[str] | None,
-        typer.Argument(help="Claims, patterns or systems; all by default.", show_default=False),
+        typer.Argument(
+            help="Claims, patterns or systems; all by default.",
+            show_default=False,
+            autocompletion=complete.claims,
+        ),
     ] = None,
     instances: Annotated[
         int,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from edgeopt.cli import complete
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 SystemArgument = Annotated[
     str,
     typer.Argument(
-        help="System: rescue, idn, oinc, edr, tapfinger, or one from an installed package."
+        help="System: rescue, idn, oinc, edr, tapfinger, or one from an installed package.",
+        autocompletion=complete.systems,
     ),
 ]
 InstanceOption = Annotated[
@@ -30,7 +32,8 @@ InstanceOption = Annotated[
         help="Named source of the system (rescue: tables, paper; idn: topology_1_common, "
         "topology_1, ...; oinc: drawn, calibrated, swinging, physical, tables; edr: drawn, "
         "quiet, tables; tapfinger: several, single, mixed, pointer, tables), an instance file, or "
-        "a folder or .zip of tables as edgeopt template writes them."
+        "a folder or .zip of tables as edgeopt template writes them.",
+        autocompletion=complete.sources,
     ),
 ]
 DataOption = Annotated[

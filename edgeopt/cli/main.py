@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import edgeopt
+from edgeopt.cli import complete
 from edgeopt.cli.check import check
 from edgeopt.cli.generate import generate
 from edgeopt.cli.reproduce import reproduce
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _BAD_INPUT, _BUG, _INTERRUPTED = 2, 70, 130
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -76,6 +76,8 @@ def run(arguments: "Sequence[str]") -> int:
         code = _INTERRUPTED
     # Anything else is a bug, here or in an installed plugin, which may even try to exit.
     except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and complete.asked_for(arguments):
+            return error.code if isinstance(error.code, int) else 0
         where = "; ".join(getattr(error, "__notes__", ()))
         what = f"{type(error).__name__}: {error}" + f" ({where})" * bool(where)
         _complain(f"{what}; this is a bug, please report it with what EDGEOPT_DEBUG=1 shows")

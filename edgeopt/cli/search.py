@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edgeopt.cli import show
+from edgeopt.cli import complete, show
 from edgeopt.cli.choose import ForceOption, JsonOption
 from edgeopt.writing import placed, target_of
 
@@ -14,10 +14,18 @@ if TYPE_CHECKING:
 
 
 def search(
-    claim: Annotated[str, typer.Argument(help="Identifier of the claim.", show_default=False)],
+    claim: Annotated[
+        str,
+        typer.Argument(
+            help="Identifier of the claim.", show_default=False, autocompletion=complete.claims
+        ),
+    ],
     space: Annotated[
         str | None,
-        typer.Option(help="Parameter space to search; by default all that fit the claim."),
+        typer.Option(
+            help="Parameter space to search; by default all that fit the claim.",
+            autocompletion=complete.spaces,
+        ),
     ] = None,
     budget: Annotated[int, typer.Option(min=1, help="Instances to check in each space.")] = 800,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgeopt.cli import show
+from edgeopt.cli import complete, show
 from edgeopt.cli.choose import (
     DataOption,
     DrawsOption,
@@ -43,11 +43,13 @@ def study(
         list[str] | None,
         typer.Option(
             help="Policies to compare: names or patterns, comma-separated or repeated; learned, "
-            "learned:NAME or learned:PATH for what was trained."
+            "learned:NAME or learned:PATH for what was trained.",
+            autocompletion=complete.policies,
         ),
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="Policy to which differences are taken.")
+        str | None,
+        typer.Option(help="Policy to which differences are taken.", autocompletion=complete.policy),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the page, its tables and pictures.")

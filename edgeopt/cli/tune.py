@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edgeopt.cli import show
+from edgeopt.cli import complete, show
 from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument
 from edgeopt.writing import target_of
 
@@ -17,7 +17,10 @@ def tune(
     system: SystemArgument,
     policies: Annotated[
         list[str] | None,
-        typer.Option(help="Policies to tune: names, comma-separated or repeated."),
+        typer.Option(
+            help="Policies to tune: names, comma-separated or repeated.",
+            autocompletion=complete.policies,
+        ),
     ] = None,
     modes: Annotated[
         list[str] | None,

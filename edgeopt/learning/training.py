@@ -11,6 +11,7 @@ from edgeopt.errors import InputError, OptionError, OutputError
 from edgeopt.learning.checkpoint import FORMAT, Checkpoint, versions
 from edgeopt.learning.tensors import finite, flattened, nested, read_arrays, write_arrays
 from edgeopt.options import check_real, check_whole
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     import os
@@ -65,6 +66,7 @@ class Learner(Protocol):
         """Take up such a state."""
 
 
+@brief
 @dataclass(frozen=True)
 class Training:
     """What came out of a training.

@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from edgeopt.representation import brief, counted
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,6 +45,7 @@ StateT = TypeVar("StateT")
 TrajectoryT_co = TypeVar("TrajectoryT_co", covariant=True, bound="Trajectory")
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """What happened to one policy in a number of scenarios, slot by slot.
@@ -76,6 +79,12 @@ class Trajectory:
     def runs(self) -> int:
         """Number of scenarios simulated."""
         return int(self.reward.shape[0])
+
+    def _brief(self) -> Iterator[str]:
+        yield self.name
+        yield counted(self.runs, "scenario")
+        yield counted(self.horizon, "slot")
+        yield f"mean reward {self.total.mean():.6g}"
 
     @property
     def horizon(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from edgeopt.errors import EdgeOptError, PolicyError
 from edgeopt.online.protocols import CompilablePolicy
 from edgeopt.options import check_flag, check_whole, generator
+from edgeopt.representation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -187,7 +188,7 @@ def run_policy(
         try:
             feedback = episode.act(decision)
         except EdgeOptError as error:
-            raise _refused(policy, observation, error) from error
+            raise _refused(policy, observation, decision, error) from error
         answered = time.perf_counter()
         try:
             state = policy.learn(state, observation, decision, feedback)
@@ -243,10 +244,12 @@ def _wrong_answer(policy: Any, answer: Any, episode: Any) -> PolicyError:
     )
 
 
-def _refused(policy: Any, observation: Any, error: EdgeOptError) -> PolicyError:
-    """Say whose decision it is that an episode refuses."""
-    where = ", ".join([f"{type(policy).__name__}.decide", *_when(observation)])
-    return PolicyError(f"{where}: {error}")
+def _refused(policy: Any, observation: Any, decision: Any, error: EdgeOptError) -> PolicyError:
+    """Say whose decision it is that an episode refuses, and why; each once."""
+    when, what = list(_when(observation)), shown(decision)
+    why = str(error).removeprefix(f"{', '.join(when)}: ").removeprefix(f"{what}: ")
+    where = ", ".join([f"{type(policy).__name__}.decide", *when])
+    return PolicyError(f"{where}: {what}: {why}")
 
 
 def _when(observation: Any) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import ProblemTypeError
+from edgeopt.representation import brief
 from edgeopt.solvers.conflict import Bound, cheapest_point, find_conflict, is_infeasible
 from edgeopt.solvers.request import Kind, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
@@ -45,6 +46,7 @@ class Side:
         return f"{self.label}:  {left}({value}){right}{broken}"
 
 
+@brief
 @dataclass(frozen=True)
 class Explanation:
     """Why a problem is infeasible.

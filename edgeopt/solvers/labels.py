@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InputError, InstanceError
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ _PAIR: Final = re.compile(r"([^=,\[\]]+)=(0|-?[1-9][0-9]{0,17})")
 _SEARCHED: Final = 10_000  # names that an error looks through for similar ones
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class LabelBlock:
     """Consecutive rows or columns that share a name and differ in their indices.

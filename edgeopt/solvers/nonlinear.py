@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.representation import brief
 from edgeopt.solvers.labels import Labels
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.solvers.program import Sense
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class CasadiNlp:
     r"""A smooth nonlinear program.

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.representation import brief
 from edgeopt.solvers.labels import LabelBlock, Labels, labels_of
 from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix, units_of_quadratic
 from edgeopt.solvers.units import Units, units_of
@@ -59,6 +60,7 @@ def _require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[An
         raise InstanceError(field, rule, index=(first,), value=values[first])
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
     r"""A linear program, some columns of which may have to be whole numbers.

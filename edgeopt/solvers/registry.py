@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt import plugins
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
+from edgeopt.representation import brief
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.request import Kind, Request
 
@@ -34,6 +35,7 @@ BackendSolve = Callable[[Any, Request], "Solution"]
 """Solves one problem as requested; never raises because of how the solve ended."""
 
 
+@brief
 @dataclass(frozen=True)
 class Backend:
     """A solver that `solve` can reach.

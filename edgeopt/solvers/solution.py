@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from edgeopt.errors import InputError, ProblemTypeError, SolverError
+from edgeopt.representation import brief
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Kind, kind_of
 from edgeopt.solvers.tolerance import DEFAULT, Sum, gap_closed, relative_gap
@@ -68,6 +69,7 @@ class Seconds(NamedTuple):
         return self.build + self.solve
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found, with everything needed to check it.

@@ -29,6 +29,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, SolverError
 from edgeopt.options import real_array
+from edgeopt.representation import brief
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.solvers.transport_start import astray, greedy, value
@@ -49,6 +50,7 @@ DUST = 1e-14  # flows below this share of the largest supply are what rounding l
 PIVOTS_PER_ARC = 50  # pivots are given up after this many times the number of arcs; never seen
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TransportFlow:
     """A basic solution.
@@ -222,6 +224,7 @@ def _largest(values: NDArray[Any]) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TransportPlan:
     """What is sent from each source to each sink, with the prices that prove it optimal.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from edgeopt import registry
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,6 +44,7 @@ class Named(Sequence[ItemT]):
         return len(self._loaded)
 
 
+@brief
 @dataclass(frozen=True)
 class Source:
     """A named origin of instances.
@@ -82,6 +84,7 @@ def origin(instance: Any) -> str:
     return f"Data: {said}" if said else "The origin of the data is not recorded."
 
 
+@brief
 @dataclass(frozen=True)
 class Benchmark:
     """An offline optimum with its certificate.
@@ -157,6 +160,7 @@ def _words(name: str) -> str:
     return name.lower().replace("_", " ")
 
 
+@brief
 @dataclass(frozen=True)
 class BenchmarkEntry:
     """How to compute one benchmark of a system, and for whom it is a bound.
@@ -187,6 +191,7 @@ class BenchmarkEntry:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class PolicyEntry:
     """A policy under the name that tables and ``--policies`` use.
@@ -277,6 +282,7 @@ def _on(module: str, name: str, instance: Any) -> Any:
     return getattr(import_module(module), name)(instance)
 
 
+@brief
 @dataclass(frozen=True)
 class Metric:
     """A further quantity of a run, one number per run.
@@ -302,6 +308,7 @@ class Metric:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Picture:
     """A drawing of one case of a study.
@@ -327,6 +334,7 @@ class Picture:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Log:
     """A complete table of a run: one row per slot, task or whatever a policy decides about.
@@ -355,6 +363,7 @@ class Log:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Comparison:
     """A table of all policies over all instances of a study, such as one that a paper prints.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, check_fields, check_kind, check_real, check_whole
+from edgeopt.representation import brief
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.writing import Folder
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
 
 
+@brief
 @dataclass(frozen=True)
 class LearnerEntry:
     """A learner of a system, and how it is trained by default.
@@ -72,6 +74,7 @@ LEARNED: Final = "learned"
 """Name of the learned policy that a record recommends, and of others after a colon."""
 
 
+@brief
 @dataclass(frozen=True)
 class Learned:
     """The learned policies of a system: ``learned``, ``learned:NAME`` and ``learned:PATH``.
@@ -133,7 +136,7 @@ def learned_entry(system: System, name: str) -> PolicyEntry:
     # A whole path would leave no room for a picture.
     short = wanted if wanted in learned.shipped else "/".join(_named(path).parts[-2:])
     return PolicyEntry(
-        name, "Learned", partial(_given, policy), variant=short, bound=entry.bound,
+        name, "Learned", partial(given, policy), variant=short, bound=entry.bound,
         default=False, learned=True, edition=entry.edition,
     )  # fmt: skip
 
@@ -145,7 +148,8 @@ def _named(path: Path) -> Path:
     return path.resolve().parent if path.name == POLICY else path
 
 
-def _given(policy: Any, _instance: Any, _benchmarks: Any) -> Any:
+def given(policy: Any, _instance: Any, _benchmarks: Any) -> Any:
+    """Make a policy that is an object already; bound to it, as a lambda cannot be pickled."""
     return policy
 
 

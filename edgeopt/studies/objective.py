@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.options import check_choice, check_fields
+from edgeopt.representation import brief
 from edgeopt.studies.wording import interval, number, percent
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ DIMENSIONLESS = "dimensionless"
 """The unit that is not written after a number."""
 
 
+@brief
 @dataclass(frozen=True)
 class Objective:
     """The value that policies maximise or minimise.
@@ -98,6 +100,11 @@ class Objective:
         return total
 
 
+def _none(_instance: Any) -> int:
+    return 0
+
+
+@brief
 @dataclass(frozen=True)
 class Constraint:
     """The service constraint, which a run can violate; ``Trajectory.violations`` counts how often.
@@ -116,7 +123,7 @@ class Constraint:
     """
 
     name: str = "service constraint"
-    count: Callable[[Any], int] = lambda _: 0
+    count: Callable[[Any], int] = _none
     verb: tuple[str, str] = ("violates", "violated")
     soft: bool = False
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
 from edgeopt.options import listed
 from edgeopt.studies.entries import PolicyEntry
-from edgeopt.studies.learners import is_learned, learned_entry
+from edgeopt.studies.learners import given, is_learned, learned_entry
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from importlib.metadata import EntryPoint
+
+    from edgeopt.studies.result import Case
 
 _PARTS = ("start", "decide", "learn")
 """Methods of every policy."""
@@ -184,10 +188,26 @@ def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
     return PolicyEntry(
         name,
         name,
-        lambda _instance, _benchmarks: policy,
+        partial(given, policy),
         bound=bound,
         kind="hindsight" if knows else "causal",
     )
+
+
+def taken_apart(case: Case) -> tuple[Any, ...]:
+    """Return what `pickle` keeps of a case: what it was made of, entries of its system by name."""
+    own = {entry.name: entry for entry in case.system.policies.entries}
+    values = {one.name: getattr(case, one.name) for one in fields(case)}
+    values["entries"] = {
+        name: None if own.get(name) == entry else entry for name, entry in case.entries.items()
+    }
+    return _put_together, (type(case), values)
+
+
+def _put_together(kind: type[Case], values: dict[str, Any]) -> Case:
+    own = {entry.name: entry for entry in values["system"].policies.entries}
+    entries = {name: entry or own[name] for name, entry in values["entries"].items()}
+    return kind(**{**values, "entries": entries})
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

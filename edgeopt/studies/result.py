@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 from edgeopt.studies.files import plain
 from edgeopt.studies.learners import origins
 from edgeopt.studies.over_instances import OVER_INSTANCES
+from edgeopt.studies.registry import taken_apart
 from edgeopt.studies.table import tidy
+from edgeopt.studies.wording import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,10 +32,10 @@ if TYPE_CHECKING:
     from edgeopt.studies.settings import Settings
     from edgeopt.studies.system import System
 
-
 ValueT = TypeVar("ValueT")
 
 
+@brief
 @dataclass(frozen=True)
 class Case:
     """One instance of a study.
@@ -70,6 +73,11 @@ class Case:
     references: Mapping[str, str]
     verdicts: tuple[Verdict, ...]
     settings: Settings
+
+    __reduce__ = taken_apart
+
+    def _brief(self) -> list[str]:
+        return [self.name, *sizes([self])]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -239,6 +247,7 @@ class Case:
         }
 
 
+@brief
 @dataclass(frozen=True)
 class Study:
     """Policies compared on instances.
@@ -256,6 +265,9 @@ class Study:
     system: System
     cases: tuple[Case, ...]
     settings: Settings
+
+    def _brief(self) -> list[str]:
+        return [*sizes(self.cases)]
 
     @cached_property
     def table(self) -> pd.DataFrame:

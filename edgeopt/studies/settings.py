@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from edgeopt.representation import brief
 
+
+@brief
 @dataclass(frozen=True)
 class Settings:
     """Settings from which a study can be repeated, with its instances.

@@ -6,11 +6,13 @@ A system is added by writing such a record and naming it, inside the package in
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_kind, check_whole
+from edgeopt.representation import brief
 from edgeopt.studies.entries import BenchmarkEntry, Named, PolicyEntry
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.writing import checked_name
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
     from edgeopt.studies.released import Release
     from edgeopt.studies.result import Case
     from edgeopt.studies.tuning import Tuning
+
+
+def _no_entries(_given: Any) -> Mapping[str, Any]:
+    return {}
+
+
+def _no_notes(_case: Case) -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class Paper:
         return f"{self.authors}: {self.title}."
 
 
+@brief
 @dataclass(frozen=True)
 class Instances:
     """Where instances come from.
@@ -85,7 +96,7 @@ class Instances:
     random_small: Callable[[int], Any] | None = None
     from_raw: Callable[..., Any] | None = None
     template: Callable[[int], Any] | None = None
-    describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
+    describe: Callable[[Any], Mapping[str, float | int | str]] = _no_entries
     draws: int = 1
 
     def __post_init__(self) -> None:
@@ -96,6 +107,7 @@ class Instances:
             raise OptionError("Instances.sources: must not be empty")
 
 
+@brief
 @dataclass(frozen=True)
 class Offline:
     """Bounds on the best value that any policy can have.
@@ -143,6 +155,7 @@ class Offline:
         ]
 
 
+@brief
 @dataclass(frozen=True)
 class Policies:
     """The policies to compare, and how they are simulated.
@@ -186,6 +199,7 @@ class Policies:
             raise OptionError(f"Policies.entries: policy names {twice} occur twice")
 
 
+@brief
 @dataclass(frozen=True)
 class Claims:
     """The claims to check on an instance.
@@ -200,12 +214,13 @@ class Claims:
     """
 
     pattern: str
-    given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = lambda _: {}
+    given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = _no_entries
 
     def __post_init__(self) -> None:
         check_fields(self)
 
 
+@brief
 @dataclass(frozen=True)
 class Reporting:
     """What a page shows in addition to the values of the policies.
@@ -234,7 +249,7 @@ class Reporting:
     pictures: Sequence[Picture] = ()
     logs: Sequence[Log] = ()
     comparisons: Sequence[Comparison] = ()
-    notes: Callable[[Case], Sequence[str]] = lambda _: ()
+    notes: Callable[[Case], Sequence[str]] = _no_notes
     detailed: int | None = None
 
     def __post_init__(self) -> None:
@@ -245,6 +260,7 @@ class Reporting:
             checked_name(one.name)
 
 
+@brief
 @dataclass(frozen=True)
 class System:
     """A system.
@@ -311,6 +327,15 @@ class System:
                         f"system {self.name!r}: policy {entry.name!r} names the benchmark "
                         f"{entry.bound!r}; it has {', '.join(self.offline.bounds)}"
                     )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Its functions cannot be pickled where they have no name; the record has one.
+        from edgeopt.studies.registry import find_system
+
+        with contextlib.suppress(OptionError):
+            if find_system(self.name) is self:
+                return find_system, (self.name,)
+        return super().__reduce_ex__(protocol)
 
 
 _PARTS: dict[str, type] = {

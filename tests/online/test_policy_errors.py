@@ -133,6 +133,73 @@ def test_what_cannot_be_carried_out_is_refused_in_its_step(system, decision):
     assert said.startswith("Mine.decide, frame 0: " if system == "edr" else "Mine.decide, slot ")
 
 
+PLACES = np.zeros((36, 20), dtype=bool)
+SAID = [
+    ("rescue", Placement(9, 0), "slot 1: Placement(server=9, profile=0): there are 2 servers"),
+    ("rescue", Placement(0, -1), "slot 1: Placement(server=0, profile=-1): there are 2 profiles"),
+    (
+        "rescue", (0,),
+        "slot 1: (0,): must be Placement(server, profile), two whole numbers, or None to decline",
+    ),
+    ("idn", None, "slot 0: None: a decision must be a bool array [node, model]"),
+    (
+        "idn", PLACES[:2, :2],
+        "slot 0: bool[2, 2]: a decision must have shape (36, 20), not (2, 2)",
+    ),
+    ("oinc", None, "slot 0: None: the decision of a slot must be a Decision"),
+    (
+        "oinc", Decision(None, 0, np.ones(2), None),
+        "slot 0: Decision: site 0 keeps 1.0 of its CPU for jobs: must lie in [0, 1)",
+    ),
+    ("edr", None, "frame 0: None: the decision of a frame must be rounds, shape (2,)"),
+    (
+        "edr", np.full(2, -1),
+        "frame 0: int64[2]: task 0 cannot train -1 rounds in frame 0: 133 are left",
+    ),
+    ("tapfinger", 3, "slot 0, round 0: 3: the decision of a round must be a Decision"),
+    (
+        "tapfinger", Orders(np.array([10**9, -1]), [[1, 1]] * 2),
+        "slot 0, round 0: Decision: names task 1000000000 on cluster 0, where it is not pending",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("system", "decision", "text"), SAID)
+def test_a_refusal_says_where_what_and_why_once(system, decision, text):
+    said = told(ENVIRONMENTS[system], decide=lambda self, state, seen, rng: (decision, state))
+    assert said == f"Mine.decide, {text}"
+
+
+@pytest.mark.parametrize("system", ENVIRONMENTS)
+def test_signatures_and_answers_are_checked_at_the_first_call(system):
+    environment, calls = ENVIRONMENTS[system], []
+
+    def decide(self, state, observation, rng):
+        calls.append(observation)
+
+    assert told(environment, decide=decide).startswith("Mine.decide returned None; it must return ")
+    assert len(calls) == 1
+    assert told(environment, decide=lambda self, state, observation: (None, state)) == (
+        "Mine.decide takes (state, observation) but is called with (state, observation, rng)"
+    )
+    assert told(environment, start=lambda self: 0) == (
+        "Mine.start takes () but is called with (instance)"
+    )
+
+
+@pytest.mark.parametrize("system", ENVIRONMENTS)
+def test_notes_name_slot_seed_and_policy_in_every_system(system):
+    def decide(self, state, observation, rng):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError) as own:
+        simulate(ENVIRONMENTS[system], mine(decide=decide), runs=2, rng=5)
+    first, second = own.value.__notes__
+    when = {"edr": "frame 0", "tapfinger": "slot 0, round 0"}.get(system, "slot 0")
+    assert first == f"in Mine.decide, {when}, of the policy 'mine'"
+    assert second == "in run 0, of the seed 5"
+
+
 @pytest.mark.parametrize(
     "flows",
     [

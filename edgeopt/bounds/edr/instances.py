@@ -275,8 +275,8 @@ _UNCAPPED = 5.0
 _FRAMES = 3
 
 _GIVEN = (
-    Parameter("frames", 1, _FRAMES, whole=True),
-    Parameter("slots", 1, 2, whole=True),
+    Parameter("frames", 1, _FRAMES, whole=True, count=True),
+    Parameter("slots", 1, 2, whole=True, count=True),
     Parameter("rounds", 0, 10, whole=True, simple=1),
     Parameter("arrival", 0, _FRAMES - 1, whole=True),
     Parameter("deadline", 0, _FRAMES - 1, whole=True, simple=_FRAMES - 1),
@@ -360,7 +360,7 @@ def _alike(point: Mapping[str, Any]) -> EdrInstance:
 ALIKE = ParameterSpace(
     "alike",
     (
-        Parameter("frames", 1, 20, whole=True),
+        Parameter("frames", 1, 20, whole=True, count=True),
         Parameter("cap", 0.0, _UNCAPPED, simple=_UNCAPPED),
         *row("price", 2, 0.0, 5.0, simple=1.0),
         Parameter("rounds", 0, 20, whole=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def _edge_nodes(count: int, point: Mapping[str, Any]) -> Adversary:
+    size, share = np.array(values(point, "size")), np.array(values(point, "share"))
+    apart = point["apart"] == 1
+    kept = np.array([True, True]) if apart else _PERMANENT[point["permanent"]]
+    types = 2 if apart else 1
+    cost = np.empty((types, count + 1, 2))
+    cost[:, :count] = values(point, "near")
+    cost[:, count] = values(point, "far")
+    instance = edge_row(
+        size=size,
+        task=np.arange(2) if apart else np.zeros(2, dtype=int),
+        repository=kept,
+        request_task=np.arange(types),
+        cost=cost,
+        budget=size @ share + point["spare"],
+        requests=np.full((1, types), point["requests"]),
+        capacity=point["capacity"],
+        nodes=count,
+        cloud=size @ kept if point["narrow"] else np.inf,
+    )
+    return _adversary(instance, share, np.array(values(point, "served")))
+
+
 def edge_nodes(count: int) -> ParameterSpace:
     """Return the networks of edge nodes in a row before the cloud, and two models.
 
@@ -25,29 +49,6 @@ def edge_nodes(count: int) -> ParameterSpace:
     serves a task of its own and is permanent. The adversary fixes the capacities of one slot and an
     allocation that is the same at all edge nodes; their budget is its size and some spare.
     """
-
-    def build(point: Mapping[str, Any]) -> Adversary:
-        size, share = np.array(values(point, "size")), np.array(values(point, "share"))
-        apart = point["apart"] == 1
-        kept = np.array([True, True]) if apart else _PERMANENT[point["permanent"]]
-        types = 2 if apart else 1
-        cost = np.empty((types, count + 1, 2))
-        cost[:, :count] = values(point, "near")
-        cost[:, count] = values(point, "far")
-        instance = edge_row(
-            size=size,
-            task=np.arange(2) if apart else np.zeros(2, dtype=int),
-            repository=kept,
-            request_task=np.arange(types),
-            cost=cost,
-            budget=size @ share + point["spare"],
-            requests=np.full((1, types), point["requests"]),
-            capacity=point["capacity"],
-            nodes=count,
-            cloud=size @ kept if point["narrow"] else np.inf,
-        )
-        return _adversary(instance, share, np.array(values(point, "served")))
-
     parameters = (
         Parameter("apart", 0, 1, whole=True),
         Parameter("permanent", 0, 2, whole=True),
@@ -61,7 +62,7 @@ def edge_nodes(count: int) -> ParameterSpace:
         *row("share", 2, 0.0, 1.0, simple=1.0),
         Parameter("spare", 0.0, 1.0),
     )
-    return ParameterSpace(f"edge_nodes_{count}", parameters, build, Adversary)
+    return ParameterSpace(f"edge_nodes_{count}", parameters, partial(_edge_nodes, count), Adversary)
 
 
 _PERMANENT = np.array([[True, False], [False, True], [True, True]])
@@ -87,8 +88,8 @@ def _experts(point: Mapping[str, Any]) -> IdnInstance:
 EXPERTS = ParameterSpace(
     "experts",
     (
-        Parameter("horizon", 1, 40, whole=True),
-        Parameter("tasks", 2, 4, whole=True),
+        Parameter("horizon", 1, 40, whole=True, count=True),
+        Parameter("tasks", 2, 4, whole=True, count=True),
         Parameter("period", 1, 4, whole=True),
     ),
     _experts,

@@ -17,6 +17,7 @@ from edgeopt.models.oinc.retraining import (
     certify,
     flow_bound,
 )
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -66,6 +67,7 @@ def competitive_factor(epsilon: float) -> float:
     return (1.0 + epsilon) / (epsilon * safe_scale(epsilon))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
     r"""A point of the dual program, built from a run of Algorithm 4.

@@ -75,8 +75,8 @@ def _sorted_jobs(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _GIVEN = (
-    Parameter("jobs", 1, _MOST, whole=True),
-    Parameter("sites", 1, 2, whole=True),
+    Parameter("jobs", 1, _MOST, whole=True, count=True),
+    Parameter("sites", 1, 2, whole=True, count=True),
     *row("arrival", _MOST, 0, 2, whole=True),
     *row("duration", 2 * _MOST, 0.01, 20.0, simple=1.0, log=True),
     *row("weight", _MOST, 0.1, 20.0, simple=1.0, log=True),
@@ -166,7 +166,7 @@ def _requests(point: Mapping[str, Any]) -> SlotProblem:
 REQUESTS = ParameterSpace(
     "requests",
     (
-        Parameter("sites", 1, 2, whole=True),
+        Parameter("sites", 1, 2, whole=True, count=True),
         *row("sending", 4, 0.0, 0.5, simple=0.1),
         *row("computing", 4, 0.0, 0.5, simple=0.1),
         *row("slo", 2, 0.1, 1.0, simple=1.0),
@@ -209,7 +209,9 @@ def _cut(point: Mapping[str, Any]) -> Cut:
     return Cut(_jobs(point), point["slots"])
 
 
-CUTS = ParameterSpace("cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True)), _cut, Cut)
+CUTS = ParameterSpace(
+    "cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True, count=True)), _cut, Cut
+)
 """The same jobs, of which the run ends after some slots."""
 
 PARAMETER_SPACES = (

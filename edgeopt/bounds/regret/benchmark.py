@@ -19,6 +19,7 @@ import numpy as np
 from edgeopt.bounds.intervals import finite_numbers, student
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,7 @@ ROUNDING = 1e-9
 """Share of its terms by which a value may exceed its own bound before it counts as a mistake."""
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class Regret:
     """Regret of a policy over a horizon.
@@ -74,6 +76,7 @@ class Regret:
         return None if self.guarantee is None else self.high <= self.guarantee
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class PsiRegret(Regret):
     r"""Regret against a share of the best static decision.

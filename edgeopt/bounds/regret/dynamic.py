@@ -18,11 +18,13 @@ from edgeopt.bounds.intervals import finite_numbers, student
 from edgeopt.bounds.regret.benchmark import Regret, regret
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class DynamicRegret(Regret):
     """Regret against the best decision of each slot.
@@ -37,6 +39,7 @@ class DynamicRegret(Regret):
     path: NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class DynamicFit:
     """By how much long-term constraints are missed in sum.

@@ -88,7 +88,7 @@ def _steady(point: Mapping[str, Any]) -> RescueInstance:
 STEADY = ParameterSpace(
     "steady",
     (
-        Parameter("slots", 2, 8, whole=True),
+        Parameter("slots", 2, 8, whole=True, count=True),
         Parameter("long", 0.0, 1.0, simple=0.5),
         Parameter("arrival", 0.0, 1.0, simple=1.0),
     ),
@@ -105,11 +105,11 @@ def _drawn(point: Mapping[str, Any]) -> RescueInstance:
 SETTING = ParameterSpace(
     "drawn",
     (
-        Parameter("servers", 1, 2, whole=True),
-        Parameter("devices", 1, 2, whole=True),
-        Parameter("profiles", 1, 2, whole=True),
-        Parameter("horizon", 6, 12, whole=True),
-        Parameter("reserved", 0, 2, whole=True),
+        Parameter("servers", 1, 2, whole=True, count=True),
+        Parameter("devices", 1, 2, whole=True, count=True),
+        Parameter("profiles", 1, 2, whole=True, count=True),
+        Parameter("horizon", 6, 12, whole=True, count=True),
+        Parameter("reserved", 0, 2, whole=True, count=True),
         Parameter("seed", 0, 9999, whole=True),
     ),
     _drawn,
@@ -149,7 +149,7 @@ def _risky(point: Mapping[str, Any]) -> RescueInstance:
 RISKY = ParameterSpace(
     "risky_runs",
     (
-        Parameter("slots", 1, 8, whole=True),
+        Parameter("slots", 1, 8, whole=True, count=True),
         Parameter("delta", 1e-4, 1.0, simple=0.01, log=True),
     ),
     _risky,
@@ -165,7 +165,7 @@ def _tempting(point: Mapping[str, Any]) -> RescueInstance:
 TEMPTING = ParameterSpace(
     "tempting_runs",
     (
-        Parameter("slots", 2, 6, whole=True),
+        Parameter("slots", 2, 6, whole=True, count=True),
         Parameter("delta", 1e-4, 0.5, simple=0.001, log=True),
         Parameter("epsilon", 0.0, 0.9, simple=0.05),
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.search.registry import spaces
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.representation import brief
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = ["Found", "rebuild"]
 _KIND = "edgeopt.found"
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Found:
     """The instance that leaves a claim the least slack, of those checked.

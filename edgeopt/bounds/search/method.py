@@ -10,8 +10,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.search.found import Found
-from edgeopt.bounds.search.moves import Evaluations, shrunk, walk
+from edgeopt.bounds.search.moves import Evaluations, walk
 from edgeopt.bounds.search.registry import fitting, known_claim
+from edgeopt.bounds.search.smallest import UNLIMITED, shrunk
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.options import check_text, check_whole, generator
 
@@ -31,6 +32,9 @@ _FAR: Final = 1e6
 
 _MOST: Final = 10**8
 """Largest budget: more checks take years."""
+
+_LOSS: Final = 1e-4
+"""Relative slack that a tight find may lose altogether for the sake of plain numbers."""
 
 _STARTS: Final = 3
 """Points from which walks start before they go on from the best one."""
@@ -54,8 +58,8 @@ def search(
         The parameter space, or its name; by default all spaces of the claim's system with instances
         to which it applies.
     budget
-        Most instances of each space to check before the result is shrunk; shrinking checks at most
-        half as many.
+        Most instances of each space to check before the result is shrunk. A tight find is shrunk by
+        at most half as many checks; a violation by `smallest`, which ends by itself.
     rng
         Seed, or a generator.
     step
@@ -65,7 +69,7 @@ def search(
     -------
     Found
         The least slack, relative to the larger of the two numbers compared; or, as soon as one is
-        found, a violation, made simple.
+        found, a violation, the `smallest` that single moves lead to.
 
     Raises
     ------
@@ -96,10 +100,13 @@ def search(
         if best.violation is None and math.isinf(best.least):
             names = ", ".join(evaluations.space.name for evaluations in searched)
             raise OptionError(f"claim {claim.id} says nothing of {names} where it was checked")
-        best.left = budget // 2
-        point = shrunk(best, best.best()[0] if best.violation is None else best.violation)
-        if best.violation is not None and not best.violates(point):  # met while shrinking
-            point = shrunk(best, best.violation)
+        point = best.best()[0]
+        if best.violation is None:
+            best.left, most = budget // 2, best.slack(point) + _LOSS
+            point = shrunk(best, point, lambda there: best.slack(there) <= most)
+        if best.violation is not None:  # or met while a tight find was shrunk
+            best.left = UNLIMITED
+            point = shrunk(best, best.violation, best.violates)
         return Found.at(best, point, sum(evaluations.checked for evaluations in searched))
 
 

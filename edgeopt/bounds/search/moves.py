@@ -9,57 +9,12 @@ from edgeopt.bounds.verdict import Finding, Verdict
 from edgeopt.errors import EdgeOptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import numpy as np
 
     from edgeopt.bounds.claim import Claim
-    from edgeopt.bounds.search.space import Parameter, ParameterSpace, Point
-
-_LOSS: Final = 1e-4
-"""Relative slack that a tight find may lose altogether for the sake of plain numbers."""
-
-_KEPT: Final = 0.5
-"""Part of a violation that must be left: a tiny one shows nothing."""
-
-
-def shrunk(evaluations: Evaluations, found: Point) -> Point:
-    """Bring numbers to their simple values, half the way there, or at least to few digits."""
-    violated = evaluations.violates(found)
-    most = _KEPT * evaluations.slack(found) if violated else evaluations.slack(found) + _LOSS
-    here, changed, been = found, True, {found}
-    while changed and not evaluations.over:
-        changed = False
-        for place, parameter in enumerate(evaluations.space.parameters):
-            for value in _plainer(parameter, here[place]):
-                there = (*here[:place], value, *here[place + 1 :])
-                fine = evaluations.slack(there) <= most and evaluations.violates(there) == violated
-                if fine and there not in been:
-                    been.add(there)
-                    here, changed = there, True
-                    break
-    return here
-
-
-def _plainer(parameter: Parameter, value: float) -> Iterator[float]:
-    """Yield simpler values: the simplest one, then half the way there, then fewer digits."""
-    target = parameter.target
-    half = (value + target) / 2
-    wanted = [target, _short(half, 1), _short(half, 2)]
-    wanted += [_short(value, digits) for digits in (1, 2, 3)]
-    for plain in map(parameter.nearest, wanted):
-        nearer = abs(plain - target) < abs(value - target)
-        if plain != value and (nearer or _length(plain) < _length(value)):
-            yield plain
-
-
-def _short(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
-
-
-def _length(value: float) -> int:
-    return len(f"{value:.12g}".strip("-0.").replace(".", ""))
-
+    from edgeopt.bounds.search.space import ParameterSpace, Point
 
 _GOLDEN: Final = (1 + math.sqrt(5)) / 2
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["Parameter", "ParameterSpace", "Point", "of_seeds"]
+__all__ = ["Parameter", "ParameterSpace", "of_seeds"]
 
 
 def row(name: str, count: int, low: float, high: float, **options: Any) -> tuple[Parameter, ...]:
@@ -59,12 +61,15 @@ class Parameter:
         end by default.
     log
         Whether it ranges over orders of magnitude: it is drawn and moved by its logarithm.
+    count
+        Whether it counts entities, such as servers, tasks or slots; a whole number. The fewer, the
+        smaller a counterexample.
 
     Raises
     ------
     OptionError
-        If the range is empty or holds no whole number, the simple value lies outside it, or it is
-        to range over orders of magnitude and reaches down to 0.
+        If the range is empty or holds no whole number, the simple value lies outside it, it is to
+        range over orders of magnitude and reaches down to 0, or counts and is not whole.
     """
 
     name: str
@@ -73,6 +78,7 @@ class Parameter:
     whole: bool = False
     simple: float | None = None
     log: bool = False
+    count: bool = False
 
     def __post_init__(self) -> None:
         said = f"parameter {self.name}:"
@@ -85,6 +91,8 @@ class Parameter:
             raise OptionError(f"{said} a logarithmic range {ends} must be positive and not whole")
         if self.simple is not None and not self.low <= self.simple <= self.high:
             raise OptionError(f"{said} the simple value lies outside the range")
+        if self.count and not self.whole:
+            raise OptionError(f"{said} a number of entities must be whole")
 
     @property
     def target(self) -> float:
@@ -117,6 +125,7 @@ class Parameter:
         return (value - self.low) / (self.high - self.low)
 
 
+@brief
 @dataclass(frozen=True)
 class ParameterSpace:
     """Instances that depend on a few numbers.
@@ -207,8 +216,9 @@ def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpac
     kind
         Class of the instances.
     """
+    parameters = (Parameter("seed", 0, _SEEDS, whole=True),)
+    return ParameterSpace(name, parameters, partial(_drawn, draw), kind)
 
-    def build(point: Mapping[str, Any]) -> Any:
-        return draw(point["seed"])
 
-    return ParameterSpace(name, (Parameter("seed", 0, _SEEDS, whole=True),), build, kind)
+def _drawn(draw: Callable[[int], Any], point: Mapping[str, Any]) -> Any:
+    return draw(point["seed"])

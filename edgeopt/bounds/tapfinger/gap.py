@@ -20,6 +20,7 @@ from edgeopt.models.tapfinger import (
     trivial_bound,
     volume_bound,
 )
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +39,7 @@ NO_BOUND: Final = "no bound"
 """How a note begins where nothing is proven."""
 
 
+@brief
 @dataclass(frozen=True)
 class Gap:
     """A weighted sum of flow times, and a lower bound that is valid for it.

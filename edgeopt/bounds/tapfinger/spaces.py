@@ -39,9 +39,9 @@ _MOST = 3
 """GPUs of a cluster, and tasks, at most."""
 
 _GIVEN = (
-    Parameter("gpus", 1, _GPUS, whole=True),
-    Parameter("tasks", 1, _MOST, whole=True),
-    Parameter("clusters", 1, 2, whole=True),
+    Parameter("gpus", 1, _GPUS, whole=True, count=True),
+    Parameter("tasks", 1, _MOST, whole=True, count=True),
+    Parameter("clusters", 1, 2, whole=True, count=True),
     *row("slots", _GPUS, 1, 6, whole=True),
     *row("arrival", _MOST, 0, 3, whole=True),
 )
@@ -168,7 +168,7 @@ def _changes(point: Mapping[str, Any]) -> Changes:
 CHANGES = ParameterSpace(
     "changes",
     (
-        Parameter("slots", 1, 5, whole=True, simple=3),
+        Parameter("slots", 1, 5, whole=True, simple=3, count=True),
         *row("held", 5, 1, 7, whole=True),
         Parameter("switching", 0.0, 1.0, simple=1.0),
     ),

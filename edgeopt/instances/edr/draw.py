@@ -11,6 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.radio import dbm_to_watt
 from edgeopt.instances.validate import real_numbers
 from edgeopt.options import check_choice, check_real, check_room, check_whole
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -292,6 +293,7 @@ POINTS: Final = 1000.0
 REQUEST_SECONDS: Final = 0.15  # delay of a request that calibrated weights reckon with, s
 
 
+@brief
 class Reference(NamedTuple):
     """Energy and delay of the reference.
 

@@ -9,6 +9,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen_array
 from edgeopt.options import check_real, check_room, check_whole, refused
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ _TABLE: Final = (
 )
 
 
+@brief
 class Catalogue(NamedTuple):
     """The models that serve one task.
 

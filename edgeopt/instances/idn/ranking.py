@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.instances.validate import frozen_integers
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +83,7 @@ def network_latency(
     return total
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Ranking:
     r"""All options of all request types, one type after another, cheapest first.

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_room, check_whole, refused
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,7 @@ _POINTER: Final = (3, 3)
 _POINTER_SLOTS: Final = (1, 10)
 
 
+@brief
 class Workload(NamedTuple):
     """Kinds of tasks.
 

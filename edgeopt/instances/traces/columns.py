@@ -11,6 +11,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.validate import path_of
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ Rule: TypeAlias = "tuple[Callable[[float], bool], str]"
 """A test that a number must pass, and the rule in words."""
 
 
+@brief
 class Fields(NamedTuple):
     """Some columns of a file, as texts.
 
@@ -183,6 +185,7 @@ def read_points(
     return np.column_stack((columns[latitude], columns[longitude]))
 
 
+@brief
 class IterationTimes(NamedTuple):
     """Measured iterations of one data-parallel training job.
 
@@ -223,6 +226,7 @@ def read_iteration_times(path: str | os.PathLike[str]) -> IterationTimes:
     return IterationTimes(columns["worker"], columns["time"], columns["batch_time_norm"])
 
 
+@brief
 class Accuracy(NamedTuple):
     """Accuracy of classifiers under drift.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.traces.columns import read_fields, read_number
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ KILO: Final = 1e3  # Wh in a kWh
 _HOUR: Final = timedelta(hours=1)
 
 
+@brief
 class HourlySeries(NamedTuple):
     """One number per hour, without gaps.
 
@@ -223,6 +225,7 @@ FIRST_QUARTER: Final = 20
 _CODE: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be the number of a station")
 
 
+@brief
 class Passengers(NamedTuple):
     """Passengers who enter each station on a weekday.
 

@@ -16,6 +16,7 @@ from edgeopt.errors import InputError
 from edgeopt.instances.validate import require
 from edgeopt.models.edr.penalties import check_cap
 from edgeopt.models.edr.recourse import FrameRecourse, Served
+from edgeopt.representation import brief
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.solvers.tolerance import gap_closed
 
@@ -32,6 +33,7 @@ GAP = 1e-9  # share of the terms of a cost by which it may lie above its bound
 MOST = 500  # cuts of one frame; a handful is usual
 
 
+@brief
 class FrameComparator(NamedTuple):
     """The cheapest training and routing of one frame by itself.
 

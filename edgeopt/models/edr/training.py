@@ -22,6 +22,7 @@ from edgeopt.errors import InputError
 from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -140,6 +141,7 @@ def _outside(target: Floats, need: Floats, limit: Floats, pull: float) -> tuple[
     return over, under
 
 
+@brief
 class Step(NamedTuple):
     """A step of the training rounds.
 

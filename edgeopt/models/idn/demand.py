@@ -12,6 +12,7 @@ from edgeopt.errors import InputError
 from edgeopt.kernels import compiled
 from edgeopt.models.idn import kernels
 from edgeopt.models.idn.gain import checked_allocation, checked_amounts
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Demand:
     """Distinct slots with weights.

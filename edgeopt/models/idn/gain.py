@@ -17,6 +17,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.validate import require
 from edgeopt.models.idn import kernels
 from edgeopt.models.idn.kernels import supergradient_kernel
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -191,6 +192,7 @@ def supergradient(
     return gradient
 
 
+@brief
 class Messages(NamedTuple):
     """A supergradient computed by the nodes, and how many messages that took.
 

@@ -25,6 +25,7 @@ from scipy import sparse
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touching, unsafe_cells
 from edgeopt.options import check_fields
+from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import Sum
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ Allocation: TypeAlias = Any
 """y as an array of shape [T, J, K, L], or as a `scipy.sparse.csr_array` of shape [T*J, K*L]."""
 
 
+@brief
 @dataclass(frozen=True)
 class P1Duals:
     r"""Derivatives of OPT(LP) by the right-hand sides.
@@ -61,6 +63,7 @@ class P1Duals:
     reserved: NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class P1Solution:
     r"""A feasible point of P1-LP with a proven upper bound on OPT(LP).
@@ -99,6 +102,7 @@ class P1Solution:
 BLOCK_ENTRIES = 8_000_000
 
 
+@brief
 @dataclass(frozen=True)
 class PricedBound:
     """A proven upper bound on OPT(LP) and the dual feasible point behind it.

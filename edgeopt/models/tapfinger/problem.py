@@ -14,6 +14,7 @@ from edgeopt.instances.fields import Flags, Floats, Integers, field
 from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.tapfinger.instance import MANY
 from edgeopt.instances.validate import frozen, require
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,6 +143,7 @@ def scheduling_problem(
     )
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Where, when and with what every task runs.

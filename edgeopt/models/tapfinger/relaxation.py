@@ -26,6 +26,7 @@ from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.programs import assembled, start_cost
 from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
+from edgeopt.representation import brief
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SlotPrices:
     """Prices of what is scarce: any such prices, not negative, prove a bound.
@@ -56,6 +58,7 @@ class SlotPrices:
     start: Floats
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Relaxation:
     """A lower bound on the weighted sum of flow times of every plan, with its proof.

@@ -19,6 +19,7 @@ from edgeopt.models.tapfinger.pricing import Menus
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
 from edgeopt.models.tapfinger.scenario_volume import least_work, more_is_better
 from edgeopt.models.tapfinger.volume import fluid_bound
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,7 @@ def scenario_problem(
     )
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ScenarioBound:
     """What no policy that changes no bundle falls below in given scenarios of an instance.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 import numpy as np
 
 from edgeopt.online.protocols import Trajectory
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+@brief
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:
     """A frame begins, and asks how many rounds each task trains in it.
@@ -96,6 +98,7 @@ class Frame:
     forecast: Floats | None = None
 
 
+@brief
 @dataclass(frozen=True, eq=False, slots=True)
 class Slot:
     """A slot begins, its requests have arrived, and it asks which site serves which of them.
@@ -125,6 +128,7 @@ class Slot:
     spent: float
 
 
+@brief
 class Flows(NamedTuple):
     """Who serves how many requests of whom, as a list; what is not listed stays unserved.
 
@@ -142,6 +146,7 @@ class Flows(NamedTuple):
     amount: Floats
 
 
+@brief
 class Accepted(NamedTuple):
     """The rounds of a frame have been taken on.
 
@@ -160,6 +165,7 @@ class Accepted(NamedTuple):
     energy: float
 
 
+@brief
 class Served(NamedTuple):
     """What became of the requests of a slot.
 
@@ -181,6 +187,7 @@ class Served(NamedTuple):
     unserved: Floats
 
 
+@brief
 class ClosedFrame(NamedTuple):
     """The frame is over, and its price is known.
 
@@ -228,6 +235,7 @@ QUALITY_BINS = 20
 """Bins of the histogram of delays, evenly from 0 to the objective."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class EdrTrajectory(Trajectory):
     """A trajectory of EDR; its slots are frames, and less is better.

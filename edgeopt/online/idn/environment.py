@@ -15,6 +15,7 @@ from edgeopt.online.idn.serving import ORDERS, SLACK, Order, serve
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_choice, check_kind, check_room
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ class Slot:
     index: int
 
 
+@brief
 class Outcome(NamedTuple):
     """What a slot revealed under the allocation that was deployed.
 
@@ -58,6 +60,7 @@ class Outcome(NamedTuple):
     cost: float
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class IdnTrajectory(Trajectory):
     """A trajectory of IDN.

@@ -13,6 +13,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.models.idn.cells import useful_models
 from edgeopt.options import check_choice
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
 
 
+@brief
 class NodeConstants(NamedTuple):
     r"""What the regret of a node depends on.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -188,6 +189,7 @@ Order: TypeAlias = Literal["sequential", "random", "fluid"]
 ORDERS: tuple[Order, ...] = ("sequential", "random", "fluid")
 
 
+@brief
 class Served(NamedTuple):
     """What became of the requests of a slot.
 

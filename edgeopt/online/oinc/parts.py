@@ -22,6 +22,7 @@ from edgeopt.kernels import compiled
 from edgeopt.online.oinc.events import Runs
 from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+@brief
 class Queues(NamedTuple):
     """Jobs and the sites that serve them, as a slot begins.
 

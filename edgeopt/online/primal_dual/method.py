@@ -22,6 +22,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.options import check_able, finite_vector, real_array
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -76,6 +77,7 @@ class LinearSlot:
         return np.asarray(multipliers @ self.matrix)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Box:
     """Points between a lower and an upper bound.
@@ -148,6 +150,7 @@ class StepRule(Protocol):
         ...
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SaddleState:
     """What the method remembers.
@@ -167,6 +170,7 @@ class SaddleState:
     slot: int = 0
 
 
+@brief
 @dataclass(frozen=True)
 class PrimalDual:
     """Dual ascent and proximal descent with their step sizes.

@@ -8,7 +8,7 @@ and one that does serves none; a reserved task that is not finished at its deadl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -20,7 +20,8 @@ from edgeopt.online.protocols import Trajectory
 from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import steps_per_slot
 from edgeopt.online.simulate import stacked
-from edgeopt.options import check_kind, check_room, refused
+from edgeopt.options import check_kind, check_room
+from edgeopt.representation import brief, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Episode
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """A retraining task that has just arrived and wants a decision now.
@@ -82,6 +84,7 @@ class FinishedRun(NamedTuple):
     profit: float
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RescueTrajectory(Trajectory):
     """Runs of one policy on one RESCUE instance.
@@ -176,8 +179,8 @@ class RescueEpisode:
                 self._duration_coin = duration_coin
                 idle = self._free_at <= slot
                 remaining = self._remaining.copy()
-                for shown in (idle, remaining):
-                    shown.flags.writeable = False
+                for array in (idle, remaining):
+                    array.flags.writeable = False
                 yield Arrival(slot, device, idle, remaining, coin)
             self._serve(slot)
         self._finish(scenario.shape[0])
@@ -192,12 +195,14 @@ class RescueEpisode:
 
     def _begin(self, arrival: Arrival, server: int, profile: int) -> None:
         instance, slot, device = self._instance, arrival.slot, arrival.device
-        if not (0 <= server < instance.servers and 0 <= profile < instance.profiles):
-            there = f"{instance.servers} servers and {instance.profiles} profiles"
-            raise refused("decision", (server, profile), f"there are {there}, counted from 0")
+        for one, most, what in (
+            (server, instance.servers, "server"), (profile, instance.profiles, "profile"),
+        ):  # fmt: skip
+            if not 0 <= one < most:
+                there = f"there {'is' if most == 1 else 'are'} {counted(most, what)}"
+                raise _impossible(Placement(server, profile), there)
         if not arrival.idle[server]:
-            rule = f"server {server} is busy in slot {slot}"
-            raise refused("decision", (server, profile), rule)
+            raise _impossible(Placement(server, profile), f"server {server} is busy")
         law = self._environment.duration_cumulative[profile]
         duration = 1 + int(np.searchsorted(law, self._duration_coin, side="right"))
         profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])
@@ -235,7 +240,11 @@ def _placement(decision: Any) -> tuple[int, int]:
     # Whatever a policy of a stranger returns may raise while it is taken apart.
     except Exception:
         rule = "must be Placement(server, profile), two whole numbers, or None to decline"
-        raise refused("decision", decision, rule) from None
+        raise _impossible(decision, rule) from None
+
+
+def _impossible(decision: Any, why: str) -> OptionError:
+    return OptionError(f"{shown(decision)}: {why}")
 
 
 _FIELDS = (
@@ -284,13 +293,7 @@ class RescueEnvironment:
     @cached_property
     def profit(self) -> SlotTable:
         """What a run earns, by blocks of slots; views of shape [n, J, K, L, D]."""
-        instance = self.instance
-
-        def block(slots: slice) -> NDArray[np.float64]:
-            shape = (slots.stop - slots.start, *instance.shape[1:])
-            return np.broadcast_to(instance.profit_block(slots), shape)
-
-        return SlotTable(block, slot_blocks(instance))
+        return SlotTable(partial(_profit_block, self.instance), slot_blocks(self.instance))
 
     @cached_property
     def guard(self) -> Guard:
@@ -323,3 +326,8 @@ class RescueEnvironment:
             compiled=False,
             **stacked(logs, (*_FIELDS, *recorded)),
         )
+
+
+def _profit_block(instance: RescueInstance, slots: slice) -> NDArray[np.float64]:
+    shape = (slots.stop - slots.start, *instance.shape[1:])
+    return np.broadcast_to(instance.profit_block(slots), shape)

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_order, edf_serve
 from edgeopt.kernels import compiled
+from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def _accumulate(
     return cumulative, excess
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Guard:
     """Service of reserved work, and the test which runs are safe.

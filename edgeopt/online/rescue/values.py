@@ -27,6 +27,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.rescue.tables import Routes
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
 
+@brief
 class ValueFunctions(NamedTuple):
     """Activation and baseline values.
 
@@ -52,6 +54,7 @@ class ValueFunctions(NamedTuple):
     baseline: NDArray[np.float64]
 
 
+@brief
 class AuxiliaryValues(NamedTuple):
     """Value functions of the instance in which the devices are merged into one.
 

@@ -15,6 +15,7 @@ from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TapFingerTrajectory(Trajectory):
     """A trajectory of TapFinger; less is better.

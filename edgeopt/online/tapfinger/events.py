@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeopt.representation import brief
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 
+@brief
 class Tasks(NamedTuple):
     """All tasks that have arrived so far, those included that are complete; read-only.
 
@@ -52,6 +55,7 @@ class Tasks(NamedTuple):
         return cls(instance.arrival, instance.kind, instance.eligible, instance.weight, waits)
 
 
+@brief
 class Running(NamedTuple):
     """Tasks that have been placed and are not complete, in the order in which they were placed.
 
@@ -79,6 +83,7 @@ class Running(NamedTuple):
     attained: Ints
 
 
+@brief
 class Round(NamedTuple):
     """A decision round that begins.
 
@@ -117,6 +122,7 @@ class Round(NamedTuple):
     tasks: Tasks
 
 
+@brief
 class Decision(NamedTuple):
     """What every cluster does in a round.
 
@@ -155,6 +161,7 @@ class Decision(NamedTuple):
         return cls(np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64))
 
 
+@brief
 class Outcome(NamedTuple):
     """What a round came to.
 
@@ -173,6 +180,7 @@ class Outcome(NamedTuple):
     completed: Ints
 
 
+@brief
 class Held(NamedTuple):
     """Uninterrupted stretches of a task with one bundle, by task, then by time.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import Finding, Relation, in_json, worst_verdict
+from edgeopt.representation import brief
 from edgeopt.studies.claims.written_out import refutation
 from edgeopt.studies.files import plain
 from edgeopt.studies.wording import plural
@@ -28,6 +29,7 @@ ROUNDING: Final = 1e-12
 """Slack below this share of the numbers is not shown."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class CheckedClaim:
     """A claim with its verdicts.
@@ -144,6 +146,7 @@ class CheckedClaim:
         return record
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Checked:
     """Results of a check of claims.

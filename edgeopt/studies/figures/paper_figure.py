@@ -8,6 +8,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 from edgeopt.studies.over_instances import UNRESOLVED
 from edgeopt.studies.wording import percent
 
@@ -47,6 +48,7 @@ class Estimate(NamedTuple):
     finding: str = ""
 
 
+@brief
 @dataclass(frozen=True)
 class Published:
     """A value or statement of the paper, and how its counterpart is computed.
@@ -122,6 +124,7 @@ class Published:
         return inside or abs(estimate.value - value) <= tolerance * abs(value)
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class PaperFigure:
     """A figure or table of a paper's evaluation.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import edgeopt
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 from edgeopt.studies.figures.paper_figure import Estimate
 from edgeopt.studies.figures.verdicts import in_a_sentence
 from edgeopt.studies.progress import progress_bar
@@ -37,6 +38,7 @@ _LINE = (
 )  # fmt: skip
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A figure with its results.
@@ -99,6 +101,7 @@ class Outcome:
         return lines
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """Figures of a system, reproduced.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt import digests
 from edgeopt.errors import OptionError
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ _DATA: Final = frozenset({"builtins", "networkx", "numba", "numpy", "pandas", "s
 _PLAIN = (bool, int, float, complex, bytes, type(None))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Cell:
     """An independent piece of a sweep.

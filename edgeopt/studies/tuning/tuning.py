@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from edgeopt.digests import digest
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_real, check_whole
+from edgeopt.representation import brief
 from edgeopt.studies.tuning.search import STEP, best_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _ALONE: Final = frozenset({"edgeopt.registry"})
 """It counts without the parts that it names: no policy runs them."""
 
 
+@brief
 @dataclass(frozen=True)
 class Tuning:
     """How the policies of a system are tuned: with the same budget, on instances of their own.
@@ -84,6 +86,7 @@ class Evaluation(NamedTuple):
     value: float
 
 
+@brief
 @dataclass(frozen=True)
 class Tuned:
     """A policy that was tuned for a mode.

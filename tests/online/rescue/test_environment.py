@@ -90,10 +90,10 @@ def test_runs_that_outlast_the_horizon_earn_by_the_rule_of_the_instance():
 @pytest.mark.parametrize(
     ("decision", "message"),
     [
-        (Placement(0, 0), "server 0 is busy in slot 1"),
-        (Placement(2, 0), "there are 2 servers and 1 profiles"),
+        (Placement(0, 0), r"^Placement\(server=0, profile=0\): server 0 is busy$"),
+        (Placement(2, 0), r"^Placement\(server=2, profile=0\): there are 2 servers$"),
         (Placement(-1, 0), "there are 2 servers"),
-        (Placement(1, 1), "1 profiles"),
+        (Placement(1, 1), "there is 1 profile$"),
     ],
 )
 def test_refuses_decisions_that_cannot_be_carried_out(decision, message):

@@ -22,6 +22,7 @@ import numpy as np
 
 from edgeopt.models.edr.routing.kernels import lower_to_cheapest
 from edgeopt.options import check_choice
+from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Penalties(NamedTuple):
     excess: float
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RoutingProblem:
     """Requests, routes, capacities and an energy budget; S slots together.
@@ -200,6 +202,7 @@ class RoutingProblem:
         return Penalties(unserved=unserved, excess=STEEPER * unserved / least)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Prices:
     """Prices of what is scarce: any such prices, not negative, prove a bound.
@@ -219,6 +222,7 @@ class Prices:
     room: Floats
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RoutingPlan:
     """Where requests go.

@@ -14,6 +14,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.edr.routing.problem import RoutingProblem
 from edgeopt.options import check_whole, real_array
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+@brief
 class Conditions(NamedTuple):
     """What a slot shows.
 
@@ -46,6 +48,7 @@ class Conditions(NamedTuple):
     rate: Floats
 
 
+@brief
 class Routes(NamedTuple):
     """Routes by slot, origin and request type, then by serving site.
 

@@ -19,6 +19,7 @@ from edgeopt.models.oinc.slot.kernels import (
     total_latency,
 )
 from edgeopt.options import real_array
+from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _complain(A: Floats, E: Floats, S: Floats, w: Floats, room: float) -> None:
     require("room", (share > 0) & (share <= 1), share, "must lie in (0, 1]")
 
 
+@brief
 class Fit(NamedTuple):
     r"""Verdict on the objectives of one site.
 
@@ -189,6 +191,7 @@ def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     return shares * (total / used) if used > 0 else shares
 
 
+@brief
 class Allocation(NamedTuple):
     r"""Shares of one site, and what proves them best.
 

@@ -15,6 +15,7 @@ from edgeopt.instances.fields import Floats, Integers, field
 from edgeopt.instances.records import Record, Size
 from edgeopt.instances.validate import frozen, require
 from edgeopt.options import real_array
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -112,6 +113,7 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     return problem.with_reserved(reserved)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SlotPlan:
     """Site, band share and CPU share of every request of a slot.

@@ -16,6 +16,7 @@ from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Slot
 from edgeopt.online.edr.relaxed import PriceForecast, check_forecast, expected_price
 from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_choice, check_real
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,6 +139,7 @@ def _drop_energy(rounds: Ints, weight: Floats, order: Ints, limit: float) -> Non
 MemoryT = TypeVar("MemoryT")
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class EdrState(Generic[MemoryT]):
     """What a policy remembers.

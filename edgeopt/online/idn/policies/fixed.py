@@ -13,6 +13,7 @@ from edgeopt.online.idn.policies.infida import Infida
 from edgeopt.online.idn.serving import ORDERS, Order, serve
 from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_choice, check_text, check_whole, generator, plain_array
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.models.idn.demand import Demand
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class FixedPlacement(IgnoresFeedback):
     """Deploy the same models in every slot.
@@ -65,6 +67,7 @@ class FixedPlacement(IgnoresFeedback):
         return state, state
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class StaticGreedy(FixedPlacement):
     """Deploy what the greedy algorithm chose, in every slot.
@@ -170,6 +173,7 @@ def _until_served(
     return first(low)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class OfflineInfida(FixedPlacement):
     """A placement that INFIDA has learnt in hindsight; deployed in every slot.

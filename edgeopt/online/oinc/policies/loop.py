@@ -14,6 +14,7 @@ from edgeopt.online.oinc.reservation import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 from edgeopt.online.simulate import Deterministic
 from edgeopt.options import check_able, check_text
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.online.oinc.parts import Inference, Reserving, Retraining
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class OincState:
     """What the loop remembers.

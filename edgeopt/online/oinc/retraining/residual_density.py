@@ -14,6 +14,7 @@ from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.parts import Part, Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
 from edgeopt.options import check_choice, check_flag
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ Formula: TypeAlias = Literal["corrected", "published"]
 """By what a new job is said to delay those behind it: by its own length, or each by theirs."""
 
 
+@brief
 class JobRuns(NamedTuple):
     """What ran when, by site and then by time.
 

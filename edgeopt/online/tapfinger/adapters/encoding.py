@@ -10,6 +10,7 @@ from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from gymnasium import spaces
@@ -28,6 +29,7 @@ COUNTS: Final = 10.0
 """Numbers of tasks and of slots are divided by this."""
 
 
+@brief
 class Observation(NamedTuple):
     """What a learner sees of a round; a row per cluster, so that each can be handed its own.
 

@@ -24,6 +24,7 @@ from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.online.tapfinger.kernels import pass_slots
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _SAME = ("capacity", "minimum", "task_kinds", "largest", "pending")
 
 
+@brief
 class Step(NamedTuple):
     """What a round came to for a learner, in each of E scenarios.
 

@@ -15,6 +15,7 @@ from edgeopt.online.tapfinger.policies.estimates import Estimates, Told, estimat
 from edgeopt.online.tapfinger.policies.reservation import FARTHEST, reserved
 from edgeopt.online.tapfinger.policies.services import COLUMNS, ServiceBook, fill_durations, level
 from edgeopt.options import check_choice, check_kind, check_real, check_whole, listed
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ class LearntState(NamedTuple):
     expected: Estimates | None = None
 
 
+@brief
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LearntReservation(Titled, Deterministic):
     r"""Reserve as `ReservationSpt` does, by durations estimated from completed services.

@@ -16,6 +16,7 @@ from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot.columns.master import MANY, Pool, gap_of, gather
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.solve import evaluate
+from edgeopt.representation import brief
 from edgeopt.solvers import LinearProgram, Status, solve
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SlotBound:
     r"""A proven lower bound on the weighted sum of latencies of a slot.

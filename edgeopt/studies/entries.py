@@ -145,7 +145,7 @@ class Benchmark:
         return {
             "value": float(self.value),
             "bound": float(self.bound),
-            "gap": float(self.gap),
+            "relative_gap": float(self.gap),
             "seconds": float(self.seconds),
             "solver": self.solver,
             "status": self.status,

@@ -69,8 +69,9 @@ class Objective:
         return text if self.unit == DIMENSIONLESS else f"{text} {self.unit}"
 
     def over(self, label: str) -> str:
-        """Head a column of ratios: ``"share of OPT(LP)"``, or of a cost ``"times OPT(LP)"``."""
-        return f"{'share of' if self.sense == 'max' else 'times'} {label}"
+        """Head a column of ratios: ``"ratio (<= 1, more is better) to OPT(LP)"``."""
+        sense = "<= 1, more is better" if self.sense == "max" else ">= 1, less is better"
+        return f"ratio ({sense}) to {label}"
 
     def ratio(self, value: float) -> str:
         """Write a value over a bound: a profit as a share, ``68.9 %``, a cost as a multiple."""

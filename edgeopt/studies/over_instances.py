@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.intervals import LISTED, Nature, holm, paired_ratio, spread
 from edgeopt.studies.entries import Comparison
+from edgeopt.studies.wording import NO_BOUND, capitalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds import Spread
+    from edgeopt.studies.objective import Objective
     from edgeopt.studies.result import Study
+
+GAP: Final = "Gap (0 is best)"
+"""Heading of a column of gaps."""
 
 UNRESOLVED = "not resolved"
 """Said of two policies whose interval of the paired ratio does not exclude 1."""
@@ -107,11 +112,14 @@ def over_instances(
 
     The instances are taken as independent draws. A figure of one instance is itself a mean over
     the runs on it; the interval is over the draw of the instances. Columns in `paired` are also
-    compared with those of the reference, as NAME_relative.
+    compared with those of the reference, as NAME_relative. With a column `gap`, the rows are sorted
+    by it; a difference to a bound of 0 is no share, and has no mean with others.
     """
     import pandas as pd
 
-    table = (study.table if table is None else table).set_index(["policy", "instance"])
+    table = study.table if table is None else table
+    table = table.assign(gap=table["gap"].where(table["gap_unit"] == ""))
+    table = table.set_index(["policy", "instance"])
     cases = [case.name for case in study.cases]
     entries, references = study.cases[0].entries, study.cases[0].references
     confidence = study.settings.confidence
@@ -130,7 +138,7 @@ def over_instances(
                 series,
                 confidence,
                 share=name in shares,
-                signed=name in signed,
+                signed=name in signed or name == "gap",
                 timing=name in timings,
             )
         rows.append(row)
@@ -146,7 +154,24 @@ def over_instances(
         ]
         found = relative_columns(f"{name}_relative", pairs, confidence)
         rows = [row | more for row, more in zip(rows, found, strict=True)]
-    return pd.DataFrame(rows)
+    summary = pd.DataFrame(rows)
+    if "gap" not in columns:
+        return summary
+    summary["kind"] = [entry.kind for entry in entries.values()]
+    return by_gap(summary, study.system.objective.sense)
+
+
+def by_gap(table: pd.DataFrame, sense: str) -> pd.DataFrame:
+    """Sort rows of policies: the least gap first, then the best value; those with hindsight last.
+
+    A row without a bound comes after those with one.
+    """
+    value = table["value" if "value" in table else "mean"]
+    keys = table.assign(
+        _apart=table["kind"] == "hindsight", _value=-value if sense == "max" else value
+    )
+    order = keys.sort_values(["_apart", "gap", "_value"], kind="stable").index
+    return table.loc[order].reset_index(drop=True)
 
 
 def series_of(
@@ -157,20 +182,25 @@ def series_of(
 
 
 def _rows(study: Study) -> pd.DataFrame:
-    return over_instances(study, ["value", "ratio"], paired=["value"])
+    return over_instances(study, ["gap", "value", "ratio"], paired=["value"])
 
 
-OVER_INSTANCES: Final = Comparison(
-    "over_instances",
-    "Over all instances",
-    _rows,
-    {
-        "value": "Value of a run",
-        "ratio": "Value over the bound",
-        "value_relative": "Times the reference",
-    },
-    caption="The value on an instance is a mean over the runs on it. Beside its ratio to that of "
-    "the reference policy on the same instances stands whether the difference is resolved, for all "
-    "policies together.",
-)
-"""Every policy over the instances of a study, for systems that have no such table of their own."""
+def general(objective: Objective) -> Comparison:
+    """Return the table of every policy over instances, for systems that have none of their own."""
+    return Comparison(
+        "over_instances",
+        "Over all instances",
+        _rows,
+        {
+            "gap": GAP,
+            "value": "Value of a run",
+            "ratio": capitalised(objective.over("the reference bound")),
+            "value_relative": "Times the reference",
+        },
+        percent=("gap",),
+        absent={"gap": NO_BOUND},
+        caption="The value on an instance is a mean over the runs on it; the gap is to the "
+        "tightest bound that is valid for the policy. Beside the ratio of the value to that of the "
+        "reference policy on the same instances stands whether the difference is resolved, for all "
+        "policies together.",
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from edgeopt.errors import OptionError
 from edgeopt.studies.files import plain
 from edgeopt.studies.learners import origins
-from edgeopt.studies.over_instances import OVER_INSTANCES
+from edgeopt.studies.over_instances import by_gap, general
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
@@ -75,6 +75,11 @@ class Case:
     def table(self) -> pd.DataFrame:
         """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
         return tidy(self)
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The table as it is shown: the least gap first, those with hindsight last."""
+        return by_gap(self.table, self.system.objective.sense)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -325,7 +330,7 @@ class Study:
     def comparisons(self) -> Sequence[Comparison]:
         """Tables over all instances: those of the system, or a general one if there are several."""
         own = self.system.reporting.comparisons
-        return own if own or len(self.cases) == 1 else (OVER_INSTANCES,)
+        return own if own or len(self.cases) == 1 else (general(self.system.objective),)
 
     def comparison(self, name: str) -> pd.DataFrame:
         """Return one of the tables over all instances.

@@ -65,7 +65,7 @@ def _notes(case: Case) -> list[str]:
         "lets request types share the capacity of a model optimally, and may host parts of models. "
         "It does not bound policies that move models between slots, nor policies that keep a "
         "budget on average only: their ratio to it only serves comparison and can exceed 100 %. "
-        "The column “share of own bound” has a ratio where the bound is valid for the policy.",
+        "The column “gap” has a number where the bound is valid for the policy.",
     ]
     exceeding = case.table[case.table["violated"] > 0]
     if not exceeding.empty:

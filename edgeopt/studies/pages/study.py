@@ -127,9 +127,10 @@ def _shown(
         "constrained": case.constraints > 0,
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
+        "unbounded": bool(case.table["gap"].isna().any()),
         "claims": with_claims(case.verdicts),
         "notes": case.system.reporting.notes(case),
-        "rows": [{**row, "title": case.title(row)} for row in case.table.to_dict("records")],
+        "rows": [{**row, "title": case.title(row)} for row in case.ranked.to_dict("records")],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [
             case.entries[name].title for name in dict.fromkeys(case.references.values())

@@ -82,11 +82,11 @@ def compute(
     )
     case = ran.cases[0]
     wanted = pictures.split()
-    unknown = set(wanted) - {one.name for one in record.reporting.pictures}
+    unknown = set(wanted) - {one.name for one in case.pictures}
     if unknown:
         raise ValueError(f"{system} has no pictures {sorted(unknown)}")
     drawn = []
-    for place, one in enumerate(one for one in record.reporting.pictures if one.name in wanted):
+    for place, one in enumerate(one for one in case.pictures if one.name in wanted):
         prefix = f"{system}{source or ''}{place}-"
         svg = inline_svg(draw(one, case), prefix=prefix, label=one.title(case))
         drawn.append({"svg": svg, "title": one.title(case), "caption": one.caption})

@@ -63,6 +63,11 @@ class Objective:
         name = self.name.capitalize() + (" per run" if self.adds == "sum" else "")
         return name if self.unit == DIMENSIONLESS else f"{name} ({self.unit})"
 
+    @property
+    def most(self) -> str:
+        """What the best value is called before any test: ``"highest"``, of a cost ``"least"``."""
+        return "highest" if self.sense == "max" else "least"
+
     def amount(self, value: float, digits: int = 4) -> str:
         """Write a value with its unit: ``12.34``, ``56.78 ms``."""
         text = number(value, digits)

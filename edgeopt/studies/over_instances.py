@@ -8,10 +8,11 @@ import numpy as np
 
 from edgeopt.bounds.intervals import LISTED, Nature, holm, paired_ratio, spread
 from edgeopt.studies.entries import Comparison
+from edgeopt.studies.pairs import UNRESOLVED, Pairs
 from edgeopt.studies.wording import NO_BOUND, capitalised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 GAP: Final = "Gap (0 is best)"
 """Heading of a column of gaps."""
-
-UNRESOLVED = "not resolved"
-"""Said of two policies whose interval of the paired ratio does not exclude 1."""
 
 
 def mean_columns(
@@ -68,30 +66,34 @@ def relative_columns(
     pairs: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]] | None],
     confidence: float,
     words: tuple[str, str] = ("less", "more"),
+    corrected: Sequence[float] | None = None,
 ) -> list[dict[str, Any]]:
     """Compare policies with their references, a row each, None for a reference itself.
 
-    Whether two differ is tested together over all rows by Holm's method. `words` say that the first
-    is below, and above.
+    Whether two differ is tested together over all rows by Holm's method, or `corrected` has the
+    probabilities of tests of more pairs, one for each pair here. `words` say that the first is
+    below, and above.
     """
     tested = [
         None if pair is None else paired_ratio(*pair, confidence=confidence) for pair in pairs
     ]
-    raised = iter(holm([found[1] for found in tested if found is not None]))
+    alone = [found[1] for found in tested if found is not None]
+    raised = iter(holm(alone) if corrected is None else corrected)
     rows = []
     for pair, found in zip(pairs, tested, strict=True):
         if pair is None or found is None:
-            alone = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+            nothing = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
             rows.append(
-                alone | {f"{name}_spread": "none", f"{name}_p": np.nan, f"{name}_finding": ""}
+                nothing | {f"{name}_spread": "none", f"{name}_p": np.nan, f"{name}_finding": ""}
             )
             continue
         (a, b), probability = pair, float(next(raised))
         finding = UNRESOLVED
         if probability <= 1 - confidence:
-            ratio = found[0].centre
-            above = ratio > 1 if np.isfinite(ratio) else a.mean() > b.mean()
-            finding = words[int(above)]
+            ratio, above = found[0].centre, bool(a.mean() > b.mean())
+            # Ratio and mean must both say so.
+            if not np.isfinite(ratio) or above == (ratio > 1):
+                finding = words[int(above)]
         with np.errstate(divide="ignore", invalid="ignore"):
             columns = _columns(name, found[0], a / b)
         rows.append(columns | {f"{name}_p": probability, f"{name}_finding": finding})
@@ -143,22 +145,37 @@ def over_instances(
             )
         rows.append(row)
     for name in paired:
-        pairs = [
-            None
-            if references[policy] == policy
-            else (
-                series_of(table, policy, cases, name),
-                series_of(table, references[policy], cases, name),
-            )
-            for policy in entries
-        ]
-        found = relative_columns(f"{name}_relative", pairs, confidence)
+        each = {policy: series_of(table, policy, cases, name) for policy in entries}
+        found = compared("less", "more", f"{name}_relative", each, references, confidence)
         rows = [row | more for row, more in zip(rows, found, strict=True)]
     summary = pd.DataFrame(rows)
     if "gap" not in columns:
         return summary
     summary["kind"] = [entry.kind for entry in entries.values()]
     return by_gap(summary, study.system.objective.sense)
+
+
+def compared(
+    below: str,
+    above: str,
+    name: str,
+    series: Mapping[str, NDArray[np.float64]],
+    references: Mapping[str, str],
+    confidence: float,
+) -> list[dict[str, Any]]:
+    """Compare every policy with its reference; all pairs of policies are tested together."""
+    pairs = Pairs(series, "max", confidence)
+    others = {policy: references[policy] for policy in series if references[policy] != policy}
+    return relative_columns(
+        name,
+        [
+            (series[policy], series[others[policy]]) if policy in others else None
+            for policy in series
+        ],
+        confidence,
+        (below, above),
+        [pairs.probability(policy, other) for policy, other in others.items()],
+    )
 
 
 def by_gap(table: pd.DataFrame, sense: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from edgeopt.bounds.intervals import EQUAL, expectation, student
 from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.errors import QualityWarning
 from edgeopt.solvers.tolerance import DEFAULT
-from edgeopt.studies.over_instances import listed_values, relative_columns
+from edgeopt.studies.over_instances import compared, listed_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,31 +67,30 @@ def tidy(case: Case) -> pd.DataFrame:
         :func:`edgeopt.bounds.paired_ratio`; NaN for the reference itself, and where a value is not
         positive.
     ``relative_p, relative_finding``
-        Probability of such a ratio, or difference, if there were none, corrected for all rows by
-        Holm's method; ``"better"``, ``"worse"`` or ``"not resolved"``.
+        Probability of such a ratio, or difference, if there were none, corrected by Holm's method
+        for all pairs of policies of the instance; ``"better"``, ``"worse"`` or ``"not resolved"``.
     """
     import pandas as pd
 
-    others = [case.references[name] for name in case.trajectories]
-    pairs = [
-        None if other == name else (case.values(name), case.values(other))
-        for name, other in zip(case.trajectories, others, strict=True)
-    ]
     words = ("worse", "better") if case.objective.sense == "max" else ("better", "worse")
-    compared = relative_columns("relative", pairs, case.settings.confidence, words)
+    found = compared(
+        *words, "relative", case.pairs.values, case.references, case.settings.confidence
+    )
     return pd.DataFrame(
         [
-            {**_row(case, name), "reference": "" if pair is None else other, **relative}
-            for name, other, pair, relative in zip(
-                case.trajectories, others, pairs, compared, strict=True
-            )
+            {
+                **_row(case, name),
+                "reference": "" if case.references[name] == name else case.references[name],
+                **relative,
+            }
+            for name, relative in zip(case.trajectories, found, strict=True)
         ]
     )
 
 
 def _row(case: Case, name: str) -> dict[str, Any]:
     entry, trajectory = case.entries[name], case.trajectories[name]
-    values = case.values(name)
+    values, own = case.values(name), case.bound_of(name)
     row: dict[str, Any] = {
         "instance": case.name,
         "policy": name,
@@ -106,10 +105,10 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "value_exact": case.exact.get(name, np.nan),
         **_gap(case, name),
         **_ratio(case, name, "ratio", case.system.offline.reference),
-        "bound": entry.bound,
-        "bound_scope": case.benchmarks[entry.bound].scope if entry.bound else "",
-        "bound_value": case.benchmarks[entry.bound].bound if entry.bound else np.nan,
-        **_ratio(case, name, "bound_ratio", entry.bound),
+        "bound": own,
+        "bound_scope": case.benchmarks[own].scope if own else "",
+        "bound_value": case.benchmarks[own].bound if own else np.nan,
+        **_ratio(case, name, "bound_ratio", own),
         **_violations(case, name),
     }
     for metric in case.system.reporting.metrics:
@@ -144,7 +143,7 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
 
 def _gap(case: Case, name: str) -> dict[str, Any]:
     """Return the gap to the policy's own bound; NaN without one."""
-    own, values, exact = case.entries[name].bound, case.values(name), case.exact.get(name)
+    own, values, exact = case.bound_of(name), case.values(name), case.exact.get(name)
     bound = float(case.benchmarks[own].bound) if own else np.nan
     if not (np.isfinite(bound) and np.isfinite(values).all()):
         return _gap_columns(np.nan, np.nan, "none")

@@ -21,6 +21,7 @@ __all__ = [
     "number",
     "percent",
     "plural",
+    "portion",
     "power",
     "spreads_said",
     "uncapitalised",
@@ -81,6 +82,14 @@ def percent(share: float | None, decimals: int = 1) -> str:
     if float(text) == 0.0:
         text = text.removeprefix("-")
     return f"{text}{_PERCENT}".replace("-", _MINUS)
+
+
+def portion(share: float, decimals: int = 1) -> str:
+    """Write a share so that a positive one never reads as 0 %."""
+    least = 10.0 ** -(decimals + 2)
+    if 0 < share < least / 2:
+        return f"less than {percent(least, decimals)}"
+    return percent(share, decimals)
 
 
 def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -> str:

@@ -255,3 +255,18 @@ def test_a_difference_has_no_mean_with_shares() -> None:
     table = result.table.assign(gap=[0.25, 3.0], gap_unit=["", "kg"])
     [row] = over_instances(result, ["gap", "value"], table=table).to_dict("records")
     assert math.isnan(row["gap"])
+
+
+def test_a_bound_that_does_not_hold_for_what_a_policy_did_is_none() -> None:
+    record = replace(find_system("oinc"), claims=None)
+    assert record.instances.random_small is not None
+    # Here Zhang leaves jobs incomplete, which count with the end of the run: less than the bound.
+    [case] = study(
+        record.instances.random_small(2), ["near+zhang", "near+density"], system=record, runs=2
+    ).cases
+    rows = case.table.set_index("policy")
+    assert rows.loc["near+zhang", "value"] < case.benchmark.bound
+    assert not np.isfinite(case.trajectories["near+zhang"].completion).all()  # type: ignore[attr-defined]
+    assert math.isnan(rows.loc["near+zhang", "gap"])
+    assert rows["bound"].to_dict() == {"near+zhang": "", "near+density": "apart"}
+    assert rows.loc["near+density", "gap"] > 0

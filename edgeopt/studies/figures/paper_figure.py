@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.over_instances import UNRESOLVED
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

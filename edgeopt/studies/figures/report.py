@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.studies.figures.paper_figure import AGREES, DIFFERS, JUDGED
 from edgeopt.studies.figures.verdicts import settings_of, statements
 from edgeopt.studies.files import csv_text, plain
-from edgeopt.studies.over_instances import UNRESOLVED
 from edgeopt.studies.pages.rendering import render
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
 from edgeopt.studies.wording import beside, number, percent
 from edgeopt.writing import Folder

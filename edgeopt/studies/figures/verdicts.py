@@ -12,7 +12,7 @@ from edgeopt.studies.figures.paper_figure import (
     NOT_COMPARABLE,
     NOT_JUDGED,
 )
-from edgeopt.studies.over_instances import UNRESOLVED
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.wording import capitalised, listed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRAD
 from edgeopt.studies.idn.network import ALLOCATION, NETWORK
 from edgeopt.studies.idn.policies import BENCHMARKS, METHODS, export, solve
 from edgeopt.studies.objective import Constraint, Objective
-from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -173,7 +173,7 @@ SYSTEM = System(
     figures=Named(registry.FIGURES, "idn"),
     reporting=Reporting(
         metrics=(LATENCY, INACCURACY, UPDATES),
-        pictures=(RATIOS, VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
+        pictures=(VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
         notes=_notes,
     ),
 )

@@ -39,6 +39,9 @@ BAND = 0.18
 WIDTH = 6.9
 """Inches; at half the width of a page its text is as large as the page's small print."""
 
+NARROW = 3.3
+"""Inches of a picture for telephones."""
+
 _PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f",
     "#9a6324",
@@ -236,7 +239,9 @@ def in_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def in_margin(axes: Axes, height: float, text: str, away: float = 5.0) -> None:
+def in_margin(
+    axes: Axes, height: float, text: str, away: float = 5.0, *, va: str = "center", **look: Any
+) -> None:
     """Write into the right margin, level with a mark."""
     axes.annotate(
         text,
@@ -244,9 +249,10 @@ def in_margin(axes: Axes, height: float, text: str, away: float = 5.0) -> None:
         xycoords=("axes fraction", "data"),
         xytext=(away, 0),
         textcoords="offset points",
-        va="center",
+        va=va,
         fontsize=8,
         color=INK,
+        **look,
     )
 
 

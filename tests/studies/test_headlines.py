@@ -15,6 +15,7 @@ from scipy import stats
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
 from edgeopt.studies.pages import headlines, overall, summary
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.pictures.first import drawn
 from edgeopt.studies.wording import number, percent
 from tests.studies.stopping import SYSTEM, Offers, _fixed
@@ -267,6 +268,8 @@ def test_mean_and_ratio_must_both_say_so() -> None:
     case = made({"a": first, "b": second})
     check(case)
     assert "is best" not in " ".join(texts(case))
+    assert case.pairs.finding("a", "b") == case.pairs.finding("b", "a") == UNRESOLVED
+    assert case.table["relative_finding"].tolist() == ["", UNRESOLVED]
 
 
 def test_what_is_exact_has_no_interval() -> None:

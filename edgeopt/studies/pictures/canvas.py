@@ -270,15 +270,32 @@ def entitle(figure: Figure, title: str) -> None:
     )
 
 
+_LEGIBLE = 9.1
+"""Pixels that the smallest text of a picture has on every page."""
+
+
 def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
-    """Write a figure as an SVG element for a page, in the page's own font and ink."""
+    """Write a figure as an SVG element for a page, in the page's own font and ink.
+
+    Its property ``--least`` is the width at which its smallest text can still be read; where a
+    window has less, the picture scrolls in its own box.
+    """
     svg = _svg(figure)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: found[1] + prefix, svg)
     svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+    # Versions of matplotlib write it in one property or in several.
     svg = re.sub(r"font: ([\w ]*?[\d.]+px) [^;\"]*", r"font: \1 var(--font)", svg)
-    head = f'<svg role="img" aria-label="{html.escape(printable(label))}"'
+    svg = re.sub(r"font-family: [^;\"]*", "font-family: var(--font)", svg)
+    # A unit is a point; texts have their sizes in units.
+    sizes = re.findall(r"font(?:-size)?: [\w ]*?([\d.]+)px", svg)
+    smallest = min((float(size) for size in sizes), default=_LEGIBLE)
+    least = _LEGIBLE * 72 * figure.get_figwidth() / smallest
+    head = (
+        f'<svg role="img" aria-label="{html.escape(printable(label))}" '
+        f'style="--least: {least:.0f}px"'
+    )
     return svg.replace("<svg", head, 1)
 
 

@@ -39,7 +39,7 @@ def drawn(found: Standings, *, narrow: bool = False) -> Figure:
 def _draw(found: Standings, narrow: bool) -> Figure:
     rows, scale = found.rows, 100.0 if found.objective.sense == "max" else 1.0
     each = 0.36 if narrow else 0.25
-    figure = canvas.blank(width=NARROW if narrow else WIDTH, height=1.25 + each * len(rows))
+    figure = canvas.blank(width=NARROW if narrow else WIDTH, height=1.6 + each * len(rows))
     axes = figure.subplots()
     marks: list[float] = []
     for place, one in enumerate(rows):

@@ -155,7 +155,7 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
     assert [code for code, _, _ in (study, checked, made, kept, rescue, solvers, figure)] == [0] * 7
 
     found: dict[str, Any] = json.loads(study[1])
-    assert found["benchmark"]["gap"] < 1e-9
+    assert found["benchmark"]["relative_gap"] < 1e-9
     ratio = {row["policy"]: row["ratio"] for row in found["policies"]}
     assert list(ratio) == ["balance", "random", "timer", "alone"]
     assert 1 <= ratio["balance"] <= 2 < ratio["timer"]

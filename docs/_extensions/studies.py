@@ -82,11 +82,11 @@ def compute(
     )
     case = ran.cases[0]
     wanted = pictures.split()
-    unknown = set(wanted) - {one.name for one in record.reporting.pictures}
+    unknown = set(wanted) - {one.name for one in case.pictures}
     if unknown:
         raise ValueError(f"{system} has no pictures {sorted(unknown)}")
     drawn = []
-    for place, one in enumerate(one for one in record.reporting.pictures if one.name in wanted):
+    for place, one in enumerate(one for one in case.pictures if one.name in wanted):
         prefix = f"{system}{source or ''}{place}-"
         svg = inline_svg(draw(one, case), prefix=prefix, label=one.title(case))
         drawn.append({"svg": svg, "title": one.title(case), "caption": one.caption})
@@ -130,22 +130,24 @@ def beside_means(ran: Study, comparison: str | None) -> str:
 
 def single(ran: Study) -> tuple[list[str], list[list[str]]]:
     """The policies of one instance, as on the page of a study."""
-    from edgeopt.studies.wording import beside, number, percent
+    from edgeopt.studies.over_instances import GAP
+    from edgeopt.studies.wording import beside, gap_said, number, percent
 
     [case] = ran.cases
     system = ran.system
-    headings = ["policy", system.objective.heading, system.objective.over(case.label)]
+    headings = ["policy", GAP, system.objective.heading, system.objective.over(case.label)]
     constrained = system.constraint.count(case.instance)
     if constrained:
         headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}, of {constrained}")
     headings += [metric.title for metric in system.reporting.metrics]
     rows = []
-    for row in case.table.to_dict("records"):
+    for row in case.ranked.to_dict("records"):
         error = f" ± {number(row['value_se'], 2)}" if row["spread"] == "interval" else ""
         ratio = system.objective.ratio(row["ratio"])
         ends = beside(row, "ratio", share=system.objective.sense == "max", digits=4)
         cells = [
             case.title(row),
+            gap_said(row, ends=True),
             f"{number(row['value'])}{error}",
             f"{ratio} ({ends})" if ends else ratio,
         ]

@@ -97,8 +97,9 @@ def study(
 
 
 def _print(case: "Case") -> None:
+    from edgeopt.studies.over_instances import GAP
     from edgeopt.studies.pages.summary import ends_heading, sentences
-    from edgeopt.studies.wording import beside, number, percent, uncapitalised
+    from edgeopt.studies.wording import beside, gap_said, number, percent, uncapitalised
 
     record = case.system
     constrained = record.constraint.count(case.instance) > 0
@@ -108,6 +109,7 @@ def _print(case: "Case") -> None:
         [
             "policy",
             *(["told"] if told else []),
+            uncapitalised(GAP),
             uncapitalised(record.objective.heading),
             record.objective.over(case.label),
             f"{ends_heading(case)}, over {case.settings.runs} runs on this instance",
@@ -119,6 +121,7 @@ def _print(case: "Case") -> None:
             [
                 case.title(row),
                 *([row["told"]] if told else []),
+                gap_said(row, ends=True),
                 number(row["value"], 5),
                 record.objective.ratio(row["ratio"]),
                 beside(row, "ratio", share=record.objective.sense == "max", digits=4),
@@ -133,7 +136,7 @@ def _print(case: "Case") -> None:
                 ),
                 number(row["decision_us"], 2),
             ]
-            for row in case.table.to_dict("records")
+            for row in case.ranked.to_dict("records")
         ),
         left=1 + told,
         apart=len(case.entries) - len(case.causal),

@@ -148,7 +148,7 @@ class Benchmark:
         return {
             "value": float(self.value),
             "bound": float(self.bound),
-            "gap": float(self.gap),
+            "relative_gap": float(self.gap),
             "seconds": float(self.seconds),
             "solver": self.solver,
             "status": self.status,
@@ -179,6 +179,9 @@ class BenchmarkEntry:
     of_scenarios
         ``of_scenarios(instance, benchmark, scenarios)`` returns the benchmark for the scenarios
         that are simulated, where a bound of each is tighter than one for all.
+    holds
+        ``holds(trajectory)`` tells whether it bounds the runs of a policy, where that depends on
+        what the policy did; in tables, a policy for which it does not hold has no bound.
     """
 
     label: str
@@ -186,6 +189,7 @@ class BenchmarkEntry:
     compute: Callable[[Any], Benchmark]
     offered: Callable[[Any], bool] | None = None
     of_scenarios: Callable[[Any, Benchmark, Any], Benchmark] | None = None
+    holds: Callable[[Any], bool] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

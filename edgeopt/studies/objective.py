@@ -65,14 +65,20 @@ class Objective:
         name = self.name.capitalize() + (" per run" if self.adds == "sum" else "")
         return name if self.unit == DIMENSIONLESS else f"{name} ({self.unit})"
 
+    @property
+    def most(self) -> str:
+        """What the best value is called before any test: ``"highest"``, of a cost ``"least"``."""
+        return "highest" if self.sense == "max" else "least"
+
     def amount(self, value: float, digits: int = 4) -> str:
         """Write a value with its unit: ``12.34``, ``56.78 ms``."""
         text = number(value, digits)
         return text if self.unit == DIMENSIONLESS else f"{text} {self.unit}"
 
     def over(self, label: str) -> str:
-        """Head a column of ratios: ``"share of OPT(LP)"``, or of a cost ``"times OPT(LP)"``."""
-        return f"{'share of' if self.sense == 'max' else 'times'} {label}"
+        """Head a column of ratios: ``"ratio (<= 1, more is better) to OPT(LP)"``."""
+        sense = "<= 1, more is better" if self.sense == "max" else ">= 1, less is better"
+        return f"ratio ({sense}) to {label}"
 
     def ratio(self, value: float) -> str:
         """Write a value over a bound: a profit as a share, ``68.9 %``, a cost as a multiple."""

@@ -8,18 +8,21 @@ import numpy as np
 
 from edgeopt.bounds.intervals import LISTED, Nature, holm, paired_ratio, spread
 from edgeopt.studies.entries import Comparison
+from edgeopt.studies.pairs import UNRESOLVED, Pairs
+from edgeopt.studies.wording import NO_BOUND, capitalised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.bounds import Spread
+    from edgeopt.studies.objective import Objective
     from edgeopt.studies.result import Study
 
-UNRESOLVED = "not resolved"
-"""Said of two policies whose interval of the paired ratio does not exclude 1."""
+GAP: Final = "Gap (0 is best)"
+"""Heading of a column of gaps."""
 
 
 def mean_columns(
@@ -63,30 +66,34 @@ def relative_columns(
     pairs: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]] | None],
     confidence: float,
     words: tuple[str, str] = ("less", "more"),
+    corrected: Sequence[float] | None = None,
 ) -> list[dict[str, Any]]:
     """Compare policies with their references, a row each, None for a reference itself.
 
-    Whether two differ is tested together over all rows by Holm's method. `words` say that the first
-    is below, and above.
+    Whether two differ is tested together over all rows by Holm's method, or `corrected` has the
+    probabilities of tests of more pairs, one for each pair here. `words` say that the first is
+    below, and above.
     """
     tested = [
         None if pair is None else paired_ratio(*pair, confidence=confidence) for pair in pairs
     ]
-    raised = iter(holm([found[1] for found in tested if found is not None]))
+    alone = [found[1] for found in tested if found is not None]
+    raised = iter(holm(alone) if corrected is None else corrected)
     rows = []
     for pair, found in zip(pairs, tested, strict=True):
         if pair is None or found is None:
-            alone = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+            nothing = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
             rows.append(
-                alone | {f"{name}_spread": "none", f"{name}_p": np.nan, f"{name}_finding": ""}
+                nothing | {f"{name}_spread": "none", f"{name}_p": np.nan, f"{name}_finding": ""}
             )
             continue
         (a, b), probability = pair, float(next(raised))
         finding = UNRESOLVED
         if probability <= 1 - confidence:
-            ratio = found[0].centre
-            above = ratio > 1 if np.isfinite(ratio) else a.mean() > b.mean()
-            finding = words[int(above)]
+            ratio, above = found[0].centre, bool(a.mean() > b.mean())
+            # Ratio and mean must both say so.
+            if not np.isfinite(ratio) or above == (ratio > 1):
+                finding = words[int(above)]
         with np.errstate(divide="ignore", invalid="ignore"):
             columns = _columns(name, found[0], a / b)
         rows.append(columns | {f"{name}_p": probability, f"{name}_finding": finding})
@@ -107,11 +114,14 @@ def over_instances(
 
     The instances are taken as independent draws. A figure of one instance is itself a mean over
     the runs on it; the interval is over the draw of the instances. Columns in `paired` are also
-    compared with those of the reference, as NAME_relative.
+    compared with those of the reference, as NAME_relative. With a column `gap`, the rows are sorted
+    by it; a difference to a bound of 0 is no share, and has no mean with others.
     """
     import pandas as pd
 
-    table = (study.table if table is None else table).set_index(["policy", "instance"])
+    table = study.table if table is None else table
+    table = table.assign(gap=table["gap"].where(table["gap_unit"] == ""))
+    table = table.set_index(["policy", "instance"])
     cases = [case.name for case in study.cases]
     entries, references = study.cases[0].entries, study.cases[0].references
     confidence = study.settings.confidence
@@ -130,23 +140,55 @@ def over_instances(
                 series,
                 confidence,
                 share=name in shares,
-                signed=name in signed,
+                signed=name in signed or name == "gap",
                 timing=name in timings,
             )
         rows.append(row)
     for name in paired:
-        pairs = [
-            None
-            if references[policy] == policy
-            else (
-                series_of(table, policy, cases, name),
-                series_of(table, references[policy], cases, name),
-            )
-            for policy in entries
-        ]
-        found = relative_columns(f"{name}_relative", pairs, confidence)
+        each = {policy: series_of(table, policy, cases, name) for policy in entries}
+        found = compared("less", "more", f"{name}_relative", each, references, confidence)
         rows = [row | more for row, more in zip(rows, found, strict=True)]
-    return pd.DataFrame(rows)
+    summary = pd.DataFrame(rows)
+    if "gap" not in columns:
+        return summary
+    summary["kind"] = [entry.kind for entry in entries.values()]
+    return by_gap(summary, study.system.objective.sense)
+
+
+def compared(
+    below: str,
+    above: str,
+    name: str,
+    series: Mapping[str, NDArray[np.float64]],
+    references: Mapping[str, str],
+    confidence: float,
+) -> list[dict[str, Any]]:
+    """Compare every policy with its reference; all pairs of policies are tested together."""
+    pairs = Pairs(series, "max", confidence)
+    others = {policy: references[policy] for policy in series if references[policy] != policy}
+    return relative_columns(
+        name,
+        [
+            (series[policy], series[others[policy]]) if policy in others else None
+            for policy in series
+        ],
+        confidence,
+        (below, above),
+        [pairs.probability(policy, other) for policy, other in others.items()],
+    )
+
+
+def by_gap(table: pd.DataFrame, sense: str) -> pd.DataFrame:
+    """Sort rows of policies: the least gap first, then the best value; those with hindsight last.
+
+    A row without a bound comes after those with one.
+    """
+    value = table["value" if "value" in table else "mean"]
+    keys = table.assign(
+        _apart=table["kind"] == "hindsight", _value=-value if sense == "max" else value
+    )
+    order = keys.sort_values(["_apart", "gap", "_value"], kind="stable").index
+    return table.loc[order].reset_index(drop=True)
 
 
 def series_of(
@@ -157,20 +199,25 @@ def series_of(
 
 
 def _rows(study: Study) -> pd.DataFrame:
-    return over_instances(study, ["value", "ratio"], paired=["value"])
+    return over_instances(study, ["gap", "value", "ratio"], paired=["value"])
 
 
-OVER_INSTANCES: Final = Comparison(
-    "over_instances",
-    "Over all instances",
-    _rows,
-    {
-        "value": "Value of a run",
-        "ratio": "Value over the bound",
-        "value_relative": "Times the reference",
-    },
-    caption="The value on an instance is a mean over the runs on it. Beside its ratio to that of "
-    "the reference policy on the same instances stands whether the difference is resolved, for all "
-    "policies together.",
-)
-"""Every policy over the instances of a study, for systems that have no such table of their own."""
+def general(objective: Objective) -> Comparison:
+    """Return the table of every policy over instances, for systems that have none of their own."""
+    return Comparison(
+        "over_instances",
+        "Over all instances",
+        _rows,
+        {
+            "gap": GAP,
+            "value": "Value of a run",
+            "ratio": capitalised(objective.over("the reference bound")),
+            "value_relative": "Times the reference",
+        },
+        percent=("gap",),
+        absent={"gap": NO_BOUND},
+        caption="The value on an instance is a mean over the runs on it; the gap is to the "
+        "tightest bound that is valid for the policy. Beside the ratio of the value to that of the "
+        "reference policy on the same instances stands whether the difference is resolved, for all "
+        "policies together.",
+    )

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+import numpy as np
+
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief
 from edgeopt.studies.files import plain
 from edgeopt.studies.learners import origins
-from edgeopt.studies.over_instances import OVER_INSTANCES
+from edgeopt.studies.over_instances import by_gap, general
+from edgeopt.studies.pairs import Pairs
 from edgeopt.studies.registry import taken_apart
 from edgeopt.studies.table import tidy
 from edgeopt.studies.wording import sizes
@@ -20,15 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from edgeopt.bounds import StoredVerdicts, Verdict
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, Comparison, Picture, PolicyEntry
     from edgeopt.studies.objective import Constraint, Objective
+    from edgeopt.studies.pages.standings import Standings
     from edgeopt.studies.settings import Settings
     from edgeopt.studies.system import System
 
@@ -84,6 +87,31 @@ class Case:
         """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
         return tidy(self)
 
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Every policy compared with every other on the same scenarios."""
+        values = {name: self.values(name) for name in self.trajectories}
+        return Pairs(values, self.objective.sense, self.settings.confidence)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """The policies beside their bounds."""
+        from edgeopt.studies.pages.standings import of_case
+
+        return of_case(self)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures of the case, first that of the policies beside their bounds."""
+        from edgeopt.studies.pictures.first import FIRST
+
+        return (FIRST, *self.system.reporting.pictures)
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The table as it is shown: the least gap first, those with hindsight last."""
+        return by_gap(self.table, self.system.objective.sense)
+
     @property
     def benchmark(self) -> Benchmark:
         """The reference bound, by which the column ``ratio`` divides."""
@@ -108,6 +136,12 @@ class Case:
     def label(self) -> str:
         """Label of the reference bound."""
         return self.system.offline.bounds[self.system.offline.reference].label
+
+    def bound_of(self, policy: str) -> str:
+        """Name the tightest benchmark that bounds a policy in its runs, "" where none does."""
+        own = self.entries[policy].bound
+        holds = self.system.offline.bounds[own].holds if own else None
+        return own if holds is None or holds(self.trajectories[policy]) else ""
 
     def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
         """Name the policy of a row of the table."""
@@ -216,7 +250,7 @@ class Case:
         """
         from edgeopt.studies.pictures.canvas import draw
 
-        pictures = {picture.name: picture for picture in self.system.reporting.pictures}
+        pictures = {picture.name: picture for picture in self.pictures}
         if name not in pictures:
             raise OptionError(
                 f"picture {name!r} is unknown to {self.system.name}; "
@@ -275,6 +309,22 @@ class Study:
         import pandas as pd
 
         return pd.concat([case.table for case in self.cases], ignore_index=True)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Every policy compared with every other by their values on the same instances."""
+        values = {
+            name: np.array([case.values(name).mean() for case in self.cases])
+            for name in self.cases[0].trajectories
+        }
+        return Pairs(values, self.system.objective.sense, self.settings.confidence)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """The policies beside their bounds, over all instances."""
+        from edgeopt.studies.pages.standings import of_study
+
+        return of_study(self)
 
     @property
     def instances(self) -> dict[str, Any]:
@@ -337,7 +387,7 @@ class Study:
     def comparisons(self) -> Sequence[Comparison]:
         """Tables over all instances: those of the system, or a general one if there are several."""
         own = self.system.reporting.comparisons
-        return own if own or len(self.cases) == 1 else (OVER_INSTANCES,)
+        return own if own or len(self.cases) == 1 else (general(self.system.objective),)
 
     def comparison(self, name: str) -> pd.DataFrame:
         """Return one of the tables over all instances.

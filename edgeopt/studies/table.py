@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.bounds import competitive_ratio, spread
-from edgeopt.bounds.intervals import EQUAL, student
+from edgeopt.bounds.intervals import EQUAL, expectation, student
 from edgeopt.bounds.ratio import ratio_parts
-from edgeopt.studies.over_instances import listed_values, relative_columns
+from edgeopt.errors import QualityWarning
+from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.studies.over_instances import compared, listed_values
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.studies.result import Case
+
+_ERRORS: Final = 4.0
+"""Standard errors by which a mean may be beyond a bound by chance."""
 
 
 def tidy(case: Case) -> pd.DataFrame:
@@ -33,8 +39,17 @@ def tidy(case: Case) -> pd.DataFrame:
     ``value, value_se, value_exact``
         Mean value of a run, its standard error, and the expectation without sampling where
         the policy has one (NaN elsewhere); with fewer than twelve runs also ``value_each``.
+    ``gap, gap_se, gap_low, gap_high, gap_spread, gap_unit``
+        How far the value is from the tightest bound that is valid for this policy, named in
+        `bound`: ``(bound - value) / |bound|`` for profits, ``(value - bound) / |bound|`` for costs;
+        0 is best, and smaller is better. It is that of the exact value where there is one; then
+        `gap_spread` is ``"exact"``. To a bound of 0 it is the difference, in the unit that
+        `gap_unit` names, else empty. A mean may be beyond the bound by chance, and its gap below 0;
+        more than four standard errors below, it gives a `QualityWarning`. NaN where no bound is
+        proven, or a run has no value.
     ``ratio, ratio_se, ratio_low, ratio_high``
-        `value` over the reference bound.
+        `value` over the reference bound, whether that is valid for this policy or not; a profit is
+        at most the bound, a cost at least.
     ``bound, bound_scope, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low,
     bound_ratio_high``
         Name and value of the tightest benchmark that bounds this policy, and `value` over it; the
@@ -52,31 +67,30 @@ def tidy(case: Case) -> pd.DataFrame:
         :func:`edgeopt.bounds.paired_ratio`; NaN for the reference itself, and where a value is not
         positive.
     ``relative_p, relative_finding``
-        Probability of such a ratio, or difference, if there were none, corrected for all rows by
-        Holm's method; ``"better"``, ``"worse"`` or ``"not resolved"``.
+        Probability of such a ratio, or difference, if there were none, corrected by Holm's method
+        for all pairs of policies of the instance; ``"better"``, ``"worse"`` or ``"not resolved"``.
     """
     import pandas as pd
 
-    others = [case.references[name] for name in case.trajectories]
-    pairs = [
-        None if other == name else (case.values(name), case.values(other))
-        for name, other in zip(case.trajectories, others, strict=True)
-    ]
     words = ("worse", "better") if case.objective.sense == "max" else ("better", "worse")
-    compared = relative_columns("relative", pairs, case.settings.confidence, words)
+    found = compared(
+        *words, "relative", case.pairs.values, case.references, case.settings.confidence
+    )
     return pd.DataFrame(
         [
-            {**_row(case, name), "reference": "" if pair is None else other, **relative}
-            for name, other, pair, relative in zip(
-                case.trajectories, others, pairs, compared, strict=True
-            )
+            {
+                **_row(case, name),
+                "reference": "" if case.references[name] == name else case.references[name],
+                **relative,
+            }
+            for name, relative in zip(case.trajectories, found, strict=True)
         ]
     )
 
 
 def _row(case: Case, name: str) -> dict[str, Any]:
     entry, trajectory = case.entries[name], case.trajectories[name]
-    values = case.values(name)
+    values, own = case.values(name), case.bound_of(name)
     row: dict[str, Any] = {
         "instance": case.name,
         "policy": name,
@@ -89,11 +103,12 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         **_mean("value", values),
         **listed_values("value", values),
         "value_exact": case.exact.get(name, np.nan),
+        **_gap(case, name),
         **_ratio(case, name, "ratio", case.system.offline.reference),
-        "bound": entry.bound,
-        "bound_scope": case.benchmarks[entry.bound].scope if entry.bound else "",
-        "bound_value": case.benchmarks[entry.bound].bound if entry.bound else np.nan,
-        **_ratio(case, name, "bound_ratio", entry.bound),
+        "bound": own,
+        "bound_scope": case.benchmarks[own].scope if own else "",
+        "bound_value": case.benchmarks[own].bound if own else np.nan,
+        **_ratio(case, name, "bound_ratio", own),
         **_violations(case, name),
     }
     for metric in case.system.reporting.metrics:
@@ -115,7 +130,7 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
     """Ratio with interval; NaN where no bound is above 0, or a run has no value."""
     columns = (column, f"{column}_se", f"{column}_low", f"{column}_high")
     bound = case.benchmarks[benchmark].bound if benchmark else np.nan
-    if not (bound > 0 and np.isfinite(case.values(name)).all()):
+    if not (0 < bound < np.inf and np.isfinite(case.values(name)).all()):
         return dict.fromkeys(columns, np.nan)
     values, each = case.values(name), case.benchmarks[benchmark].each
     if each:
@@ -124,6 +139,60 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
     equal = spread(values, "signed").kind == "equal"
     error, *ends = (0.0, np.nan, np.nan) if equal else (found.standard_error, found.low, found.high)
     return dict(zip(columns, (found.value, error, *ends), strict=True))
+
+
+def _gap(case: Case, name: str) -> dict[str, Any]:
+    """Return the gap to the policy's own bound; NaN without one."""
+    own, values, exact = case.bound_of(name), case.values(name), case.exact.get(name)
+    bound = float(case.benchmarks[own].bound) if own else np.nan
+    if not (np.isfinite(bound) and np.isfinite(values).all()):
+        return _gap_columns(np.nan, np.nan, "none")
+    size = abs(bound) or 1.0
+    toward = (1.0 if case.objective.sense == "min" else -1.0) / size
+    error, ends, kind = 0.0, (np.nan, np.nan), "exact"
+    if exact is not None:
+        value = exact
+    else:
+        each = np.asarray(case.benchmarks[own].each)
+        # The mean of these is the bound times the ratio of the sums.
+        runs = bound * ratio_parts(values, each) if each.size and bound else values
+        kind = spread(runs, "signed").kind
+        value, error, *found = (
+            float(part) for part in expectation("gap", runs, case.settings.confidence)
+        )
+        if kind == "equal":
+            error = 0.0
+        else:
+            low, high = sorted(toward * (end - bound) for end in found)
+            ends = low, high
+    gap, error = toward * (value - bound), abs(toward) * error
+    # What a solver calls equal may differ by its tolerance.
+    if gap < -_ERRORS * error - DEFAULT * abs(toward) * max(abs(bound), abs(value)):
+        label = case.system.offline.bounds[own].label
+        warnings.warn(
+            f"{case.system.name}, instance {case.name}: the {case.objective.name} of "
+            f"{case.entries[name].title} is beyond {label}, which is to bound it: its gap is "
+            f"{gap:.3g} with a standard error of {error:.2g}; the bound or the policy is wrong, or "
+            "the bound is not one for this policy",
+            QualityWarning,
+            stacklevel=2,
+        )
+    unit = "" if bound else case.objective.unit
+    return _gap_columns(gap, error, kind, *ends, unit=unit)
+
+
+def _gap_columns(
+    gap: float, error: float, kind: str, *ends: float, unit: str = ""
+) -> dict[str, Any]:
+    low, high = ends or (np.nan, np.nan)
+    return {
+        "gap": gap,
+        "gap_se": error,
+        "gap_low": low,
+        "gap_high": high,
+        "gap_spread": kind,
+        "gap_unit": unit,
+    }
 
 
 def _violations(case: Case, name: str) -> dict[str, float]:

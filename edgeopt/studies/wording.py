@@ -19,11 +19,13 @@ __all__ = [
     "capitalised",
     "duration",
     "every",
+    "gap_said",
     "interval",
     "listed",
     "number",
     "percent",
     "plural",
+    "portion",
     "power",
     "sizes",
     "spreads_said",
@@ -32,6 +34,9 @@ __all__ = [
 
 NOTHING = "\N{EN DASH}"
 """Stands for a missing number."""
+
+NO_BOUND = "no bound"
+"""Stands for a gap to a bound that does not exist."""
 
 _MINUS = "\N{MINUS SIGN}"
 _PERCENT = "\N{NO-BREAK SPACE}%"
@@ -84,6 +89,14 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return f"{text}{_PERCENT}".replace("-", _MINUS)
 
 
+def portion(share: float, decimals: int = 1) -> str:
+    """Write a share so that a positive one never reads as 0 %."""
+    least = 10.0 ** -(decimals + 2)
+    if 0 < share < least / 2:
+        return f"less than {percent(least, decimals)}"
+    return percent(share, decimals)
+
+
 def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -> str:
     """Write an interval: ``68.4 to 69.4 %``, with as many digits as tell its ends apart.
 
@@ -101,18 +114,34 @@ def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -
 
 
 def beside(row: Mapping[Any, Any], name: str, *, share: bool = False, digits: int = 3) -> str:
-    """Write what stands beside a figure: ``1.1 to 1.2``, ``range 1.1 to 1.2``, ``equal``.
+    """Write what stands beside a figure: ``1.1 to 1.2``, ``range 1.1 to 1.2``, ``exact``.
 
     A row has the ends in NAME_low and NAME_high, what they are in NAME_spread or, for all its
     figures, in spread, and what a comparison found in NAME_finding.
     """
     kind = row.get(f"{name}_spread", row.get("spread", ""))
     low, high = row.get(f"{name}_low", math.nan), row.get(f"{name}_high", math.nan)
-    said = "equal" if kind == "equal" else ""
+    said = str(kind) if kind in ("equal", "exact") else ""
     if low is not None and math.isfinite(low):
         said = interval(low, high, share=share, digits=digits)
         said = f"range {said}" if kind == "range" else said
     return ", ".join(word for word in (said, row.get(f"{name}_finding", "")) if word)
+
+
+def gap_said(row: Mapping[Any, Any], *, digits: int = 3, ends: bool = False) -> str:
+    """Write the gap of a row, and its ends if wanted: ``31.1 %``, or ``no bound``.
+
+    To a bound of 0 it is a difference, which is said: ``0.42 ms from a bound of 0``.
+    """
+    gap, unit = row["gap"], row.get("gap_unit", "")
+    if math.isnan(gap):
+        return NO_BOUND
+    more = beside(row, "gap", share=not unit, digits=digits) if ends else ""
+    said = percent(gap) if math.isfinite(gap) else number(gap)
+    if unit:
+        amount = number(gap, digits) if unit == "dimensionless" else f"{number(gap, digits)} {unit}"
+        said = f"{amount} from a bound of 0"
+    return f"{said} ({more})" if more else said
 
 
 def every(row: Mapping[Any, Any], name: str) -> str:

@@ -12,8 +12,9 @@ from edgeopt.cli.main import run
 from edgeopt.online.idn import StaticGreedy
 from edgeopt.studies import Case, find_system, registry, study
 from edgeopt.studies.idn import SYSTEM as IDN
+from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, findings, headlines, lead, sentences
+from edgeopt.studies.pages.summary import findings, headlines, lead, sentences
 from edgeopt.studies.pictures.canvas import MUTED, PAPER
 from tests.studies.stopping import SYSTEM, Offers, _fixed
 
@@ -55,8 +56,8 @@ def test_the_best_value_with_hindsight_is_a_reference_only(case: Case) -> None:
     assert knowing is not None
     assert knowing["policy"] == "oracle"
     said = [lead(case), *(f"{one.what} {one.detail}" for one in headlines(case))]
-    said += [picture.title(case) for picture in case.system.reporting.pictures]
-    said += [finding.text for finding in findings(case) if "Best" in finding.about]
+    said += [picture.title(case) for picture in case.pictures]
+    said += [finding.text for finding in findings(case) if "Other" in finding.about]
     assert not [text for text in said if "Oracle" in text]
     [about] = [finding.text for finding in findings(case) if finding.about == "Hindsight"]
     assert about.startswith("For reference, Oracle (hindsight), which knows the future")
@@ -68,9 +69,9 @@ def test_a_study_of_hindsight_alone_says_so() -> None:
     case = alone.cases[0]
     assert case.best() is None
     assert lead(case).startswith(ONLY_HINDSIGHT)
-    assert len(headlines(case)) == 1
+    assert [one.what for one in headlines(case)] == ["E[max], the reference bound"]
     assert "Hindsight" in [finding.about for finding in findings(case)]
-    for picture in case.system.reporting.pictures:
+    for picture in case.pictures:
         assert ONLY_HINDSIGHT.lower() in picture.title(case).lower()
         case.figure(picture.name)
     assert 'class="best"' not in render(alone)
@@ -145,7 +146,7 @@ def test_no_title_of_a_system_names_a_best_policy_with_hindsight(
     )
     assert "hindsight)" not in lead(case)
     assert sum("hindsight)" in sentence for sentence in sentences(case)) <= 2
-    for picture in record.reporting.pictures:
+    for picture in case.pictures:
         assert "hindsight)" not in picture.title(case), picture.name
         case.figure(picture.name)
     alone = dataclasses.replace(
@@ -155,6 +156,6 @@ def test_no_title_of_a_system_names_a_best_policy_with_hindsight(
         references={best: best},
     )
     assert lead(alone).startswith((ONLY_HINDSIGHT, "No policy"))
-    for picture in record.reporting.pictures:
+    for picture in alone.pictures:
         assert picture.title(alone)
         alone.figure(picture.name)

@@ -351,7 +351,7 @@ def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path:
     assert "With one instance there is no interval over instances." in text
     assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
     written = pd.read_csv(tmp_path / "table_one.csv").set_index("policy")
-    assert list(written.index) == list(minute.cases[0].trajectories)
+    assert list(written.index) == list(minute.cases[0].ranked["policy"])
     assert written.loc["oinc", "completion_published"] == 96.209
     assert "96.5" in text
     assert written["latency_low"].isna().all()

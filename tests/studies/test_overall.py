@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from edgeopt.studies import Study, study
-from edgeopt.studies.pages import overall
+from edgeopt.studies import Benchmark, BenchmarkEntry, Study, study
+from edgeopt.studies.pages import headlines, overall
 from edgeopt.studies.pages.study import render
 from edgeopt.studies.pages.summary import lead
+from edgeopt.studies.pictures.first import drawn
 from tests.studies.stopping import SYSTEM, Offers
 from tests.studies.test_page import assert_self_contained
 
@@ -20,7 +21,20 @@ if TYPE_CHECKING:
     from edgeopt.studies import System
 
 SOFT = replace(SYSTEM.constraint, soft=True)
-COST = replace(SYSTEM, objective=replace(SYSTEM.objective, sense="min"))
+
+
+def least(instance: Offers) -> Benchmark:
+    value = 1 / (instance.slots + 1)
+    return Benchmark(value, value, 0.0, 0.0, "algebra", "exact")
+
+
+COST = replace(
+    SYSTEM,
+    objective=replace(SYSTEM.objective, sense="min"),
+    offline=replace(
+        SYSTEM.offline, bounds={"prophet": BenchmarkEntry("E[min]", "every policy", least)}
+    ),
+)
 
 
 def over(system: System = SYSTEM, floor: float = 0.5, count: int = 6) -> Study:
@@ -51,64 +65,73 @@ def test_the_first_sentence_names_the_best_its_share_and_what_it_violates(six: S
     reach = stats.t.ppf(0.975, 5) * logs.std(ddof=1) / np.sqrt(6)
     first = overall.lead(six)
     title = six.cases[0].entries[best].title
-    assert first.startswith(f"{title} is best over 6 instances with a ")
+    assert first.startswith(f"{title} is best over 6 instances: a reward of ")
     shown = first.replace("\N{NO-BREAK SPACE}%", "")
     assert f", {written(np.exp(logs.mean()))} of " in shown
-    assert f"interval {written(*np.exp([logs.mean() - reach, logs.mean() + reach]))})" in shown
-    assert "on any instance" in first
-    assert overall.title(six).startswith(f"{title} has the highest ")
+    ends = written(*np.exp([logs.mean() - reach, logs.mean() + reach]))
+    assert (
+        f"interval {ends}, over 6 instances), a mean gap of {written(1 - ratios[best].mean())}"
+        in shown
+    )
+    assert first.endswith("; it fails no floor on any instance.")
+    assert headlines.title(six.standings).startswith(f"{title} is best: ")
 
 
 def test_a_soft_constraint_does_not_decide_who_is_best() -> None:
     # The first offer costs least, but one below the floor is a violation.
     hard, soft = over(COST, floor=0.6), over(replace(COST, constraint=SOFT), floor=0.6)
     for result, best, other in ((hard, "choosy", "first"), (soft, "first", "choosy")):
-        found = overall.standings(result)
-        assert [one.policy for one in found if one is not None] == [best, other]
+        found = result.standings
+        assert found.first is not None
+        assert found.other is not None
+        assert (found.first.policy, found.other.policy) == (best, other)
         assert {str(case.winner["policy"]) for case in result.cases if case.winner is not None} == {
             best
         }
         lost = means(result, "violated_share")
         assert lost["first"].sum() > 0 == lost["choosy"].sum()
-        first, second = overall.lead(result).split(". ", 1)
-        assert first.startswith(f"{best.capitalize()} is best over 6 instances")
-        share = f"it fails {100 * lost['first'].mean():.2f}\N{NO-BREAK SPACE}% of floors ("
-        assert (share in first, share in second) == (best == "first", best == "choosy")
-        assert f"{other.capitalize()}, the best of " in second
+        first, *rest = overall.lead(result).split(". ")
+        crown = "is best" if found.crowned else "has the least reward"
+        assert first.startswith(f"{best.capitalize()} {crown}")
+        assert ("of the policies that fail no floor" in first) == (best == "choosy")
+        share = f"fails {lost['first'].mean():.3f} floors per run, "
+        assert (share in first, share in ". ".join(rest)) == (best == "first", best == "choosy")
+        assert any(other.capitalize() in sentence for sentence in rest)
         page = render(result)
-        assert page.index(f"{best.capitalize()}: best policy") < page.index(
-            f"{other.capitalize()}: best "
+        crown = "best policy" if found.crowned else "least reward"
+        assert page.index(f"{best.capitalize()}: {crown}") < page.index(
+            f"{other.capitalize()}: least reward"
         )
-        assert lead(result.cases[0]).startswith(f"{best.capitalize()} is ")
+        assert lead(result.cases[0]).startswith(f"{best.capitalize()} ")
 
 
-def test_a_cost_is_told_by_its_distance_above_the_bound() -> None:
+def test_a_cost_is_told_by_its_ratio_to_the_bound_and_its_gap() -> None:
     result = over(COST)
-    best = overall.standings(result)[0]
+    best = result.standings.first
     assert best is not None
-    assert best.value.centre == min(
-        one.value.centre for one in overall.ranked(result) if one.causal and one.keeps
-    )
-    side = "above" if best.ratio.centre > 1 else "below"
-    far = f"{100 * abs(best.ratio.centre - 1):.1f}\N{NO-BREAK SPACE}% {side} "
+    assert best.value == min(one.value for one in result.standings.ranked if one.keeps)
+    far = f"{best.ratio.centre:.2f} times E[min]"
     assert far in overall.lead(result)
-    assert far in overall.title(result)
-    assert overall.headlines(result)[0].figure.startswith(far)
+    assert far in headlines.title(result.standings)
+    assert overall.headlines(result)[0].figure == far
+    gap = f"mean gap of {100 * (means(result, 'ratio')[best.policy].mean() - 1):.1f}"
+    assert gap in overall.lead(result)
+    assert gap in overall.headlines(result)[0].detail
 
 
 def test_with_few_instances_there_are_ranges_and_no_finding() -> None:
     few = over(count=3)
-    best = overall.standings(few)[0]
+    best = few.standings.first
     assert best is not None
-    assert best.value.kind == "range"
+    assert best.ratio.kind == "range"
     assert "(range " in overall.lead(few)
-    assert "is not resolved." in overall.lead(few)
+    assert "is not resolved in 3 instances." in overall.lead(few)
     assert "interval" not in overall.lead(few)
 
 
 def test_the_page_shows_one_instance_in_detail_and_names_all(six: Study) -> None:
     reader = assert_self_contained(render(six))
-    assert {"overall", "overall-picture", "case0-pictures"} <= set(reader.identifiers)
+    assert {"overall", "overall-policies", "case0-pictures"} <= set(reader.identifiers)
     assert not any(name.startswith("case1") for name in reader.identifiers)
     text = " ".join(" ".join(reader.text).split())
     assert " ".join(overall.lead(six).split()) in text
@@ -131,15 +154,14 @@ def test_instances_without_a_constraint_have_no_violated_share() -> None:
     result = over(replace(COST, constraint=counted), floor=0.6)
     lost = means(result, "violated_share")["first"]
     assert np.isnan(lost[0])
-    share = f"it fails {100 * np.nanmean(lost):.2f}\N{NO-BREAK SPACE}% of floors ("
-    assert share in overall.lead(result)
+    assert f"{100 * np.nanmean(lost):.2f}\N{NO-BREAK SPACE}% of all" in overall.lead(result)
     without = over(replace(SYSTEM, constraint=replace(counted, count=lambda _: 0)), count=2)
-    assert "floor" not in overall.lead(without)
-    assert not overall.draw(without).axes[0].texts
+    assert "it has no floor to fail" in overall.lead(without)
+    assert not drawn(without.standings).axes[0].texts
 
 
 def test_one_policy_alone_has_no_runner_up() -> None:
     instances = {str(slots): Offers(slots) for slots in (4, 9)}
     said = overall.lead(study(instances, ["never"], system=SYSTEM, runs=2))
-    assert said.startswith("Never is best over 2 instances with a reward of 0, ")
+    assert said.startswith("Never has the highest reward over 2 instances: 0 per run, ")
     assert said.endswith("; it fails no floor on any instance.")

@@ -13,9 +13,10 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.studies import Benchmark, BenchmarkEntry, study
+from edgeopt.studies.pages.headlines import title
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import ends_said, findings, lead, portion
-from edgeopt.studies.wording import percent
+from edgeopt.studies.pages.summary import findings, lead
+from edgeopt.studies.wording import percent, portion
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def test_page_is_self_contained_and_whole(stopped: Study, tmp_path: Path) -> Non
     for key in ("case0", "case1"):
         for section in ("summary", "table", "pictures", "claims"):
             assert f"{key}-{section}" in reader.identifiers
-        for picture in ("ratios", "value_over_time"):
+        for picture in ("policies", "ratios", "value_over_time"):
             assert f"{key}-{picture}" in reader.identifiers
     assert "provenance" in reader.identifiers
     text = " ".join(reader.text)
@@ -96,6 +97,8 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
     pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
     assert pictures == [
         "overall.svg",
+        "policies-1.svg",
+        "policies-2.svg",
         "ratios-1.svg",
         "ratios-2.svg",
         "value_over_time-1.svg",
@@ -146,13 +149,16 @@ def test_logs_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
     assert page.count("<details>") == len(written.groupby(["instance", "policy"]))
 
 
-def test_the_bound_of_each_policy_has_a_column_where_it_is_its_own() -> None:
+def test_the_bound_of_each_policy_is_named_where_it_is_its_own() -> None:
     one = study(Offers(5), system=SYSTEM, runs=3)
-    assert "Share of own bound" not in render(one)
+    assert "<small>E[max]</small>" not in render(one)
     first, *others = SYSTEM.policies.entries
     entries = (replace(first, bound=""), *others)
     unbounded = replace(SYSTEM, policies=replace(SYSTEM.policies, entries=entries))
-    assert "Share of own bound" in render(study(Offers(5), system=unbounded, runs=3))
+    page = render(study(Offers(5), system=unbounded, runs=3))
+    assert page.count("<small>E[max]</small>") == len(one.cases[0].entries) - 1
+    assert page.count("no bound is valid") == page.count("no bound") - 1
+    assert "those without one by their reward" in page
 
 
 def test_same_study_same_page(stopped: Study) -> None:
@@ -179,12 +185,12 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     assert best is not None
     titles = {picture.name: picture.title(case) for picture in stopped.system.reporting.pictures}
     assert titles["ratios"].startswith(f"{best['group']} reaches {percent(best['ratio'])}")
-    with pytest.raises(OptionError, match="choose from ratios, value_over_time"):
+    with pytest.raises(OptionError, match="choose from policies, ratios, value_over_time"):
         case.figure("ratio")
 
 
 def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
-    for picture in stopped.system.reporting.pictures:
+    for picture in stopped.case("long").pictures:
         assert overlapping(stopped.case("long").figure(picture.name)) == []
 
 
@@ -219,7 +225,7 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
 def assert_readable(case: Case) -> None:
     """Check that pictures, logs and notes of a case can be drawn, and have no missing numbers."""
     reporting = case.system.reporting
-    for picture in reporting.pictures:
+    for picture in case.pictures:
         figure = case.figure(picture.name)
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
@@ -232,34 +238,37 @@ def assert_readable(case: Case) -> None:
 
 def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped: Study) -> None:
     long, short = stopped.cases
-    mean = long.values("choosy").mean()
+    mean, row = long.values("choosy").mean(), long.table.set_index("policy").loc["choosy"]
+    ends = f"{100 * row['ratio_low']:.1f} to {percent(row['ratio_high'])}"
     assert lead(long) == (
-        f"Choosy is best with a reward of {mean:.4f} per run, {percent(mean * 13 / 12)} of E[max] "
-        f"({ends_said(long, long.best())}); it fails no floor in any run."
+        f"Choosy is best: a reward of {mean:.4f} per run, {percent(mean * 13 / 12)} of E[max] "
+        f"({percent(0.95, 0)} interval {ends}, over 40 scenarios on this instance), a gap of "
+        f"{percent(1 - mean * 13 / 12)}; it fails no floor in any run."
     )
     mean, broken = short.values("half").mean(), short.trajectories["half"].violations.sum() / 40
-    assert lead(short) == (
-        f"Half has the best reward: a reward of {mean:.4f} per run, {percent(mean * 4 / 3)} of "
-        f"E[max] ({ends_said(short, short.best())}), but it fails {broken:.3f} of 1 floor per run. "
-        "Every policy fails some."
+    assert lead(short).startswith(
+        f"Half has the highest reward: {mean:.4f} per run, {percent(mean * 4 / 3)} of E[max] ("
     )
+    first = lead(short).split(". ")[0]
+    assert first.endswith(f"; it fails {broken:.3f} of 1 floor per run")
+    assert lead(short).endswith("Every policy fails some.")
     assert [finding.about for finding in findings(short)] == [
-        "Best reward",
+        "Other policies",
         "Failed floors",
-        "Benchmark",
+        "Reference bound",
     ]
     page = render(stopped)
     for case in stopped.cases:
-        assert page.index(lead(case)) < page.index(
-            f"<h3>{case.system.reporting.pictures[0].title(case)}"
-        )
+        assert page.index(lead(case)) < page.index(f"<h3>{title(case.standings)}")
+    assert "offline benchmark" not in page
 
 
+@pytest.mark.filterwarnings("ignore:.* is beyond LB")
 @pytest.mark.parametrize(
-    ("ratio", "distance"),
-    [(1.147, "14.7 % above LB"), (0.9, "10.0 % below LB"), (2.29, "2.29 times LB")],
+    ("ratio", "distance", "gap"),
+    [(1.147, "1.147 times LB", "14.7 %"), (0.9, "0.9000 times LB", "\N{MINUS SIGN}10.0 %")],
 )
-def test_cost_is_written_by_its_distance_from_the_bound(ratio: float, distance: str) -> None:
+def test_cost_is_written_by_its_ratio_and_its_gap(ratio: float, distance: str, gap: str) -> None:
     bound = BenchmarkEntry(
         "LB", "every policy", lambda _: Benchmark(1 / ratio, 1 / ratio, 0.0, 0.0, "", "")
     )
@@ -269,7 +278,9 @@ def test_cost_is_written_by_its_distance_from_the_bound(ratio: float, distance: 
         offline=replace(SYSTEM.offline, bounds={"prophet": bound}),
     )
     said = lead(study(Offers(4), ["first"], system=sure, runs=2).cases[0])
-    assert f", {distance}".replace(" %", "\N{NO-BREAK SPACE}%") in said
+    same = "the same in all 2 scenarios on this instance"
+    expected = f", {distance} ({same}), a gap of {gap}; it fails "
+    assert expected.replace(" %", "\N{NO-BREAK SPACE}%") in said
 
 
 def test_what_is_broken_seldom_never_reads_as_nothing() -> None:

@@ -16,7 +16,7 @@ import pytest
 from edgeopt.studies import check_all, study
 from edgeopt.studies.claims import page as claims_page
 from edgeopt.studies.figures import reproduce
-from edgeopt.studies.pages import overall
+from edgeopt.studies.pages.headlines import title
 from tests.studies.figures.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -126,16 +126,12 @@ def large(page: Page) -> tuple[bool, str, int]:
 def test_pictures_enlarge_by_clicks_and_by_keys(
     page: Page, stopped: Study, screenshots: Path
 ) -> None:
-    titles = [
-        picture.title(case)
-        for case in stopped.cases
-        for picture in stopped.system.reporting.pictures
-    ]
+    titles = [picture.title(case) for case in stopped.cases for picture in case.pictures]
     inline = page.evaluate(
-        "document.querySelector('#case0-ratios svg').getBoundingClientRect().width"
+        "document.querySelector('#case0-policies svg').getBoundingClientRect().width"
     )
     assert large(page)[0] is False
-    page.click("#case0-ratios svg")
+    page.click("#case0-policies svg")
     seen = large(page)
     assert seen[:2] == (True, titles[0])
     assert seen[2] > 1.5 * inline
@@ -144,7 +140,7 @@ def test_pictures_enlarge_by_clicks_and_by_keys(
     assert large(page)[1] == titles[1]
     page.press("ArrowLeft")
     page.press("ArrowLeft")
-    assert large(page)[1] == overall.title(stopped)
+    assert large(page)[1] == title(stopped.standings)
     page.click("#large [data-step='1']")
     assert large(page)[1] == titles[0]
     page.press("Escape")

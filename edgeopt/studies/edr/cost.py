@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
+from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, lead_and_best
 from edgeopt.studies.wording import listed, number, percent, plural, uncapitalised
@@ -48,7 +48,9 @@ def _cost_title(case: Case) -> str:
         return f"Parts of the cost; {uncapitalised(ONLY_HINDSIGHT)}"
     if not best["value"] > 0:
         name = case.title(best)
-        return f"{name} has the least cost, {number(float(best['value']))}"
+        lost = case.standings.price(str(best["policy"]))
+        return f"{name} has the least cost, {number(float(best['value']))}{lost}"
+    lost = case.standings.price(str(best["policy"]))
     parts = _parts(case)
     first = parts[str(best["policy"])]
     total = sum(first.values())
@@ -56,7 +58,7 @@ def _cost_title(case: Case) -> str:
     delay = first["inference delay"] + first["training exchange"]
     said = (
         f"{case.title(best)} has the least cost, {number(total)}: "
-        f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay"
+        f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay{lost}"
     )
     penalty = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
     most = max(penalty, key=lambda name: penalty[name])

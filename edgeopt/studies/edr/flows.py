@@ -141,7 +141,7 @@ def _sites(
             taken = np.vstack((taken, place[site]))
             axes.annotate(
                 str(site), xy=tuple(place[site]), xytext=(5, 4), textcoords="offset points",
-                fontsize=7.5, color=INK, zorder=6,
+                fontsize=8, color=INK, zorder=6,
                 bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.7, "lw": 0},
             )  # fmt: skip
 

@@ -77,7 +77,7 @@ def _notes(case: Case) -> list[str]:
         f"{case.label} knows prices, requests and channels in advance and may train fractions of "
         "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
         "may use that much and no more. It does not bound a policy that exceeds caps, whose ratio "
-        "to it only serves comparison. The column “times own bound” has a ratio where the bound is "
+        "to it only serves comparison. The column “gap” has a number where the bound is "
         "valid for the policy.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, and the requests of a slot when the slot begins. All policies have the same "

@@ -57,14 +57,14 @@ def _progress_draw(case: Case) -> Figure:
     instance: EdrInstance = case.instance
     trajectory = simulated(case)[lead(case)]
     tasks = shown_tasks(instance, trajectory.missing[0])
-    figure = blank(height=1.2 + 0.11 * max(4, tasks.size))
+    figure = blank(height=1.3 + 0.145 * max(5, tasks.size))
     axes = figure.subplots()
     share = done(instance, trajectory)
     for row, task in enumerate(tasks.tolist()):
         _task(axes, instance, row, task, share[:, task])
     axes.set_xlim(0, instance.frames)
     canvas.in_strips(
-        axes, [f"task {task}" for task in tasks], -(-max(1, tasks.size) // 20), fontsize=7
+        axes, [f"task {task}" for task in tasks], -(-max(1, tasks.size) // 20), fontsize=8
     )
     axes.set_xlabel(f"frame{canvas.of_all(tasks.size, instance.tasks, 'task')}")
     handles = [
@@ -97,7 +97,7 @@ def _task(
         axes.plot([stop, stop], [floor - tall, floor], color=_MISSING, linewidth=2, zorder=4)
         axes.annotate(
             f"{1 - float(level[-1]):.1%}", xy=(stop, row + 0.5), xytext=(3, 0),
-            textcoords="offset points", va="center", fontsize=6.5, color=INK, zorder=5,
+            textcoords="offset points", va="center", fontsize=8, color=INK, zorder=5,
         )  # fmt: skip
         return
     axes.plot([stop, stop], [floor - tall, floor], color=INK, linewidth=0.8, zorder=4)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies.figures.paper_figure import Estimate
 from edgeopt.studies.figures.reading import where
-from edgeopt.studies.over_instances import UNRESOLVED, relative_columns
+from edgeopt.studies.over_instances import relative_columns
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.wording import listed
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.studies.figures.paper_figure import AGREES, DIFFERS, JUDGED
-from edgeopt.studies.figures.verdicts import settings_of, statements
+from edgeopt.studies.figures.verdicts import reasons, settings_of, statements
 from edgeopt.studies.files import csv_text, plain
-from edgeopt.studies.over_instances import UNRESOLVED
 from edgeopt.studies.pages.rendering import render
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
 from edgeopt.studies.wording import beside, number, percent
 from edgeopt.writing import Folder
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.figures.reproduce import Outcome, Reproduction
+
+
+MOST_REASONS: Final = 5
+"""Reasons that stand at the beginning of a page; all stand with their figures."""
 
 
 def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
@@ -44,8 +48,10 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
         settings=settings_of(line for one in found.outcomes for line in one.lines),
         settings_of=settings_of,
         statements=statements,
+        reasons=reasons(found.outcomes),
         in_words=in_words,
         judged=JUDGED,
+        most=MOST_REASONS,
         tones={AGREES: "good", DIFFERS: "bad", UNRESOLVED: "expected"},
     )
     return folder.write("index.html", page)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgeopt.studies.figures.paper_figure import (
     AGREES,
@@ -12,11 +13,13 @@ from edgeopt.studies.figures.paper_figure import (
     NOT_COMPARABLE,
     NOT_JUDGED,
 )
-from edgeopt.studies.over_instances import UNRESOLVED
+from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.wording import capitalised, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from edgeopt.studies.figures.reproduce import Outcome
 
 _WITHOUT = {
     NOT_COMPARABLE: "not comparable with what is computed",
@@ -93,3 +96,30 @@ def _by_kind(lines: Sequence[Mapping[str, Any]]) -> str:
     }
     parts = [f"{sum(own)} of {len(own)} about {kind}s" for kind, own in judged.items()]
     return f" ({', '.join(parts)})" if all(judged.values()) else ""
+
+
+class Reason(NamedTuple):
+    """Why statements may differ, in its first sentence, and the figures with such statements."""
+
+    said: str
+    figures: list[Outcome]
+
+
+def reasons(outcomes: Iterable[Outcome]) -> list[Reason]:
+    """Return the reasons declared for statements that do not agree, those of most figures first.
+
+    A statement without a reason of its own has those of its figure.
+    """
+    found: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        apart = [line for line in one.lines if line["verdict"] in (DIFFERS, UNRESOLVED)]
+        own = [line["why"] for line in apart if line["why"]]
+        whole = one.caveats if len(own) < len(apart) else ()
+        for why in dict.fromkeys([*own, *whole]):
+            found.setdefault(_first_sentence(why), []).append(one)
+    given = [Reason(said, figures) for said, figures in found.items()]
+    return sorted(given, key=lambda reason: -len(reason.figures))
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]

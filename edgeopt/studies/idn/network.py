@@ -324,7 +324,7 @@ def _name_nodes(axes: Axes, names: tuple[str, ...], place: NDArray[np.float64]) 
     for name, (x, y) in zip(names, place.tolist(), strict=True):
         axes.annotate(
             name, xy=(x, y), xytext=(0, -2), textcoords="offset points", ha="center", va="top",
-            fontsize=7, color=INK,
+            fontsize=8, color=INK,
         )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRAD
 from edgeopt.studies.idn.network import ALLOCATION, NETWORK
 from edgeopt.studies.idn.policies import BENCHMARKS, METHODS, export, solve
 from edgeopt.studies.objective import Constraint, Objective
-from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -65,7 +65,7 @@ def _notes(case: Case) -> list[str]:
         "lets request types share the capacity of a model optimally, and may host parts of models. "
         "It does not bound policies that move models between slots, nor policies that keep a "
         "budget on average only: their ratio to it only serves comparison and can exceed 100 %. "
-        "The column “share of own bound” has a ratio where the bound is valid for the policy.",
+        "The column “gap” has a number where the bound is valid for the policy.",
     ]
     exceeding = case.table[case.table["violated"] > 0]
     if not exceeding.empty:
@@ -173,7 +173,7 @@ SYSTEM = System(
     figures=Named(registry.FIGURES, "idn"),
     reporting=Reporting(
         metrics=(LATENCY, INACCURACY, UPDATES),
-        pictures=(RATIOS, VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
+        pictures=(VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
         notes=_notes,
     ),
 )

@@ -11,7 +11,7 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import Parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
+from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.wording import number, percent
@@ -214,6 +214,7 @@ def _weighted_title(case: Case) -> str:
     said = f"{case.title(best)} has the least {case.objective.name}, {number(best['value'])}"
     if case.benchmark.bound > 0:
         said += f", {percent(best['ratio'] - 1)} above the bound"
+    said += case.standings.price(str(best["policy"]))
     if kept is not None and kept["policy"] != best["policy"]:
         said += (
             f"; {case.title(kept)} has the least without a missed {case.constraint.name}, "

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.studies.claims.checked import with_claims
 from edgeopt.studies.files import csv_text
 from edgeopt.studies.pages import overall, rendering
+from edgeopt.studies.pages.headlines import title
 from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
+from edgeopt.studies.pictures import first
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
 from edgeopt.writing import Folder
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.entries import Log, Picture
+    from edgeopt.studies.pages.standings import Standings
     from edgeopt.studies.result import Case, Study
 
 
@@ -32,8 +35,8 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     figures = _figures(study)
     page = folder.write("index.html", _render(study, figures))
     if len(study.cases) > 1:
-        figure = overall.draw(study)
-        entitle(figure, overall.title(study))
+        figure = first.drawn(study.standings)
+        entitle(figure, title(study.standings))
         folder.write(f"pictures/{overall.NAME}.svg", standalone_svg(figure))
     for (number, picture), figure in figures.items():
         suffix = f"-{number + 1}" if len(study.detailed) > 1 else ""
@@ -73,7 +76,7 @@ def _figures(study: Study) -> dict[tuple[int, Picture], Figure]:
     return {
         (number, picture): draw(picture, case)
         for number, case in enumerate(study.detailed)
-        for picture in study.system.reporting.pictures
+        for picture in case.pictures
     }
 
 
@@ -96,15 +99,27 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
 
 def _overall(study: Study) -> dict[str, Any]:
     """Gather what the template shows of several instances together."""
-    title = overall.title(study)
-    svg = inline_svg(overall.draw(study), prefix=f"{overall.NAME}-", label=title)
-    best = overall.standings(study)[0]
+    best = study.standings.first
     return {
+        "key": overall.NAME,
         "lead": overall.lead(study),
         "headlines": overall.headlines(study),
         "findings": overall.findings(study),
         "best": None if best is None else best.policy,
-        "picture": {"title": title, "svg": svg, "caption": overall.CAPTION},
+        "picture": _first(study.standings, overall.NAME),
+    }
+
+
+def _first(found: Standings, key: str, figure: Figure | None = None) -> dict[str, str]:
+    """Draw the first picture, for wide and for narrow windows."""
+    said = title(found)
+    wide, narrow = figure or first.drawn(found), first.drawn(found, narrow=True)
+    return {
+        "id": f"{key}-{first.FIRST.name}",
+        "title": said,
+        "caption": first.CAPTION,
+        "svg": inline_svg(wide, prefix=f"{key}-{first.FIRST.name}-", label=said),
+        "narrow": inline_svg(narrow, prefix=f"{key}-{first.FIRST.name}-narrow-", label=said),
     }
 
 
@@ -120,6 +135,7 @@ def _shown(
         "headlines": headlines(case),
         "lead": lead(case),
         "findings": findings(case),
+        "picture": _first(case.standings, key, figures[number, first.FIRST]),
         "exact": bool(case.exact),
         "told": any(case.told.values()),
         "ends": ends_heading(case),
@@ -127,9 +143,10 @@ def _shown(
         "constrained": case.constraints > 0,
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
+        "unbounded": bool(case.table["gap"].isna().any()),
         "claims": with_claims(case.verdicts),
         "notes": case.system.reporting.notes(case),
-        "rows": [{**row, "title": case.title(row)} for row in case.table.to_dict("records")],
+        "rows": [{**row, "title": case.title(row)} for row in case.ranked.to_dict("records")],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [
             case.entries[name].title for name in dict.fromkeys(case.references.values())

@@ -39,6 +39,9 @@ BAND = 0.18
 WIDTH = 6.9
 """Inches; at half the width of a page its text is as large as the page's small print."""
 
+NARROW = 3.3
+"""Inches of a picture for telephones."""
+
 _PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f",
     "#9a6324",
@@ -236,7 +239,9 @@ def in_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def in_margin(axes: Axes, height: float, text: str, away: float = 5.0) -> None:
+def in_margin(
+    axes: Axes, height: float, text: str, away: float = 5.0, *, va: str = "center", **look: Any
+) -> None:
     """Write into the right margin, level with a mark."""
     axes.annotate(
         text,
@@ -244,9 +249,10 @@ def in_margin(axes: Axes, height: float, text: str, away: float = 5.0) -> None:
         xycoords=("axes fraction", "data"),
         xytext=(away, 0),
         textcoords="offset points",
-        va="center",
+        va=va,
         fontsize=8,
         color=INK,
+        **look,
     )
 
 
@@ -264,15 +270,32 @@ def entitle(figure: Figure, title: str) -> None:
     )
 
 
+_LEGIBLE = 9.1
+"""Pixels that the smallest text of a picture has on every page."""
+
+
 def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
-    """Write a figure as an SVG element for a page, in the page's own font and ink."""
+    """Write a figure as an SVG element for a page, in the page's own font and ink.
+
+    Its property ``--least`` is the width at which its smallest text can still be read; where a
+    window has less, the picture scrolls in its own box.
+    """
     svg = _svg(figure)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: found[1] + prefix, svg)
     svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+    # Versions of matplotlib write it in one property or in several.
     svg = re.sub(r"font: ([\w ]*?[\d.]+px) [^;\"]*", r"font: \1 var(--font)", svg)
-    head = f'<svg role="img" aria-label="{html.escape(printable(label))}"'
+    svg = re.sub(r"font-family: [^;\"]*", "font-family: var(--font)", svg)
+    # A unit is a point; texts have their sizes in units.
+    sizes = re.findall(r"font(?:-size)?: [\w ]*?([\d.]+)px", svg)
+    smallest = min((float(size) for size in sizes), default=_LEGIBLE)
+    least = _LEGIBLE * 72 * figure.get_figwidth() / smallest
+    head = (
+        f'<svg role="img" aria-label="{html.escape(printable(label))}" '
+        f'style="--least: {least:.0f}px"'
+    )
     return svg.replace("<svg", head, 1)
 
 

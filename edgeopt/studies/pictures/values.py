@@ -8,7 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.intervals import expectation
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, ends_heading, portion
+from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
+from edgeopt.studies.pages.summary import ends_heading
 from edgeopt.studies.pictures.canvas import (
     BAND,
     INK,
@@ -45,17 +46,17 @@ def _ratios_title(case: Case) -> str:
     if not case.benchmark.bound > 0:
         return f"{case.label} is {number(case.benchmark.value)}: there is nothing to compare with"
     if best is None:
-        return f"{ONLY_HINDSIGHT}: there is no best policy"
+        return ONLY_HINDSIGHT
     fails = case.constraint.verb[0]
     reaches = "reaches" if case.objective.sense == "max" else "is at"
     first = f"{case.title(best)} {reaches} {case.objective.against(best['ratio'], case.label)}"
     if best["violated"] == 0:
         return f"{first} and {fails} no {case.constraint.name}" if case.constraints else first
-    lost = f"but {fails} {portion(best['violated_share'], 0)} of the {case.constraint.name}s"
+    lost = case.standings.price(str(best["policy"]))
     if kept is None:
-        return f"{first} {lost}; every policy {fails} some"
+        return f"{first}{lost}; every policy {fails} some"
     at = case.objective.ratio(kept["ratio"])
-    return f"{first} {lost}; {case.title(kept)} {fails} none with {at}"
+    return f"{first}{lost}; {case.title(kept)} {fails} none with {at}"
 
 
 def _ratios_draw(case: Case) -> Figure:
@@ -242,11 +243,13 @@ def _over_time_title(case: Case) -> str:
     )
     if objective.adds == "mean":
         over = plural(len(total), objective.period)
-        return f"{first}, a mean of {objective.amount(total[-1])} over {over}"
-    if total[-1] < 0:
-        return f"{first}, {objective.amount(total[-1])}"
-    half = int(np.searchsorted(total, total[-1] / 2)) + 1
-    return f"{first}, half of it within {plural(half, objective.period)} of {len(total)}"
+        first += f", a mean of {objective.amount(total[-1])} over {over}"
+    elif total[-1] < 0:
+        first += f", {objective.amount(total[-1])}"
+    else:
+        half = int(np.searchsorted(total, total[-1] / 2)) + 1
+        first += f", half of it within {plural(half, objective.period)} of {len(total)}"
+    return first + case.standings.price(str(best["policy"]))
 
 
 def _over_time_draw(case: Case) -> Figure:

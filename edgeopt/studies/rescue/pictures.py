@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.instances.edf import ROUNDING
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT, portion
+from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.rescue.policies import PLAIN
@@ -40,7 +40,7 @@ def _safety_title(case: Case) -> str:
         return f"No policy that lets {name}s fail earns more than {case.title(kept)}"
     return (
         f"Safety costs {percent(1 - kept['value'] / best['value'], 0)} of the profit of "
-        f"{case.title(best)}, with which {portion(best['violated_share'], 0)} of the {name}s fail"
+        f"{case.standings.of(str(best['policy'])).named}"
     )
 
 
@@ -255,7 +255,8 @@ def _utilisation_title(case: Case) -> str:
     best = case.best()
     ending = ""
     if best is not None and best["value"] > busiest["value"]:
-        ending = f", but {case.title(best)} earns more with {percent(best['utilisation'], 0)}"
+        named = case.standings.of(str(best["policy"])).named
+        ending = f", but {named} earns more with {percent(best['utilisation'], 0)}"
     if low == high:
         return f"Retraining takes {percent(high, 0)} of the capacity that reserved work leaves"
     return f"{case.title(busiest)} uses the servers most ({percent(high, 0)}){ending}"

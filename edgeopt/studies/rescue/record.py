@@ -86,7 +86,7 @@ def _notes(case: Case) -> list[str]:
             "runs on any idle server, and reserved tasks may fail.",
             f"{case.label} bounds every policy that never lets a reserved task fail and does not "
             "know the future, not one that lets some fail: the ratio of such a policy only serves "
-            "comparison and can exceed 100 %. The column “share of own bound” divides by a bound "
+            "comparison and can exceed 100 %. The column “gap” is to a bound "
             "that is valid for the row: for unguarded policies, the linear program without "
             f"reserved tasks ({number(free.bound, 5)}). What safe policies could earn at most if "
             f"they knew all arrivals is {labels[SAFE]} ({number(safe.bound, 5)}); {labels[PLAIN]} "

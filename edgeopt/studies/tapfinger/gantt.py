@@ -79,7 +79,7 @@ SHOWN: Final = 40
 _OTHERS: Final = 8
 """Kinds of tasks that have a colour of their own."""
 
-_LETTER: Final = 0.062
+_LETTER: Final = 0.076
 """Width of a letter, inches."""
 
 
@@ -199,7 +199,7 @@ def _panel(
         written.add(piece.held)
         axes.annotate(
             label, xy=((begin + end) / 2, (piece.low + piece.high) / 2), ha="center", va="center",
-            fontsize=6.5, color="white",
+            fontsize=8, color="white",
         )  # fmt: skip
     axes.set_ylim(0, max(1, units))
     axes.locator_params(axis="y", integer=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.summary import ONLY_HINDSIGHT
+from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.tapfinger.log import (
@@ -19,7 +19,7 @@ from edgeopt.studies.tapfinger.log import (
     simulated,
 )
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
-from edgeopt.studies.wording import listed, number, percent
+from edgeopt.studies.wording import NO_BOUND, listed, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
     Floats = NDArray[np.float64]
-
-NO_BOUND = "no bound"
-"""Stands for a gap to a bound that does not exist."""
 
 _LINES: tuple[tuple[str, Any], ...] = ((CHANGING, "-"), (FIXED, (0, (3, 2))))
 """How the bounds are drawn."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.over_instances import over_instances
-from edgeopt.studies.tapfinger.means import NO_BOUND
+from edgeopt.studies.over_instances import GAP, over_instances
 from edgeopt.studies.tapfinger.policies import FIXED, bound_label
+from edgeopt.studies.wording import NO_BOUND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +59,7 @@ def setting(instance: TapFingerInstance) -> str:
 
 def _rows(study: Study) -> pd.DataFrame:
     """Average over the instances of a study, and add the recorded figures."""
-    table = study.table.assign(
-        gap=study.table["bound_ratio"] - 1.0, seconds=1e-6 * study.table["decision_us"]
-    )
+    table = study.table.assign(seconds=1e-6 * study.table["decision_us"])
     planned = {case.name: case.benchmarks[FIXED].value for case in study.cases}
     plan = table["instance"].map(planned)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -102,7 +100,7 @@ THREE_CLUSTERS = Comparison(
         "mean_relative": "Times the reference",
         "median": "Median (slots)",
         "p95": "95th percentile (slots)",
-        "gap": "Gap to the bound",
+        "gap": GAP,
         "over_plan": "Over the best plan",
         "plan_gap": "Best plan over the bound",
         "bound": "Bound",

@@ -32,7 +32,7 @@
       dialog.showModal();
     };
     button.addEventListener("click", open);
-    figure.querySelector("svg").addEventListener("click", open);
+    figure.querySelectorAll("svg").forEach((svg) => svg.addEventListener("click", open));
   });
   dialog.querySelectorAll("[data-step]").forEach((button) => {
     button.hidden = pictures.length < 2 && button.dataset.step !== "0";

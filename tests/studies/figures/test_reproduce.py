@@ -101,6 +101,7 @@ def test_page_and_files(tmp_path: Path) -> None:
     assert page.index("within 30\N{NO-BREAK SPACE}%, or in the interval") < page.index(
         "At most 4.5 s"
     )
+    assert page.index("All statements") < page.index('<figure id="figure-3b-picture"')
     for text in ("At most 4.5 s", "Everything is left open.", "Figure 3b", "Quick run"):
         assert text in page
     assert "http" not in page.replace("http://www.w3.org", "")

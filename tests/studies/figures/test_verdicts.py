@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from edgeopt.studies import find_system
 from edgeopt.studies.figures import NOT_COMPARABLE, Estimate, Published
 from edgeopt.studies.figures.comparing import MORE, resolved
 from edgeopt.studies.figures.paper_figure import VERDICTS
-from edgeopt.studies.figures.verdicts import in_a_sentence, settings_of, statements
+from edgeopt.studies.figures.verdicts import in_a_sentence, reasons, settings_of, statements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,3 +113,20 @@ def test_most_of_what_a_paper_says_is_judged(system: str) -> None:
     lines = [line for one in find_system(system).figures for line in one.published]
     computed = [line for line in lines if line.computed is not None]
     assert sum(line.rule is not None for line in computed) >= 0.75 * len(computed)
+
+
+def test_reasons_are_those_of_what_does_not_agree_the_most_shared_first() -> None:
+    def outcome(*lines: Mapping[str, str], caveats: tuple[str, ...]) -> Any:
+        return SimpleNamespace(lines=lines, caveats=caveats)
+
+    def judged(verdict: str, why: str = "") -> Mapping[str, str]:
+        return {**line("a", verdict), "why": why}
+
+    agrees = outcome(judged("agrees"), judged("not judged"), caveats=("Never said.",))
+    own = outcome(judged("differs", "Its own reason. With more."), caveats=("Left out.",))
+    one = outcome(judged("differs"), caveats=("Open e.g. here. All of it.", "Size."))
+    two = outcome(judged("not resolved"), caveats=("Size.",))
+    found = reasons([agrees, own, one, two])
+    assert [reason.said for reason in found] == ["Size.", "Its own reason.", "Open e.g. here."]
+    assert found[0].figures == [one, two]
+    assert reasons([agrees]) == []

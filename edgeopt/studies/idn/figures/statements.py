@@ -149,7 +149,7 @@ def _draw(rows: pd.DataFrame) -> Figure:
     for place, row in enumerate(rows.to_dict("records")):
         for column, name in enumerate(_READINGS):
             words, _, value = row[name].split(" (")[0].partition("; ")
-            axes.text(column, place, value or words, ha="center", va="center", fontsize=7.5)
+            axes.text(column, place, value or words, ha="center", va="center", fontsize=8)
     axes.set_xticks(range(len(_READINGS)), [fill(one, 14) for one in _READINGS.values()])
     axes.xaxis.tick_top()
     rows_of_bars(axes, [f"{row['figure']}  {row['what']}" for row in rows.to_dict("records")])

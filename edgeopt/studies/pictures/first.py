@@ -1,0 +1,99 @@
+"""The first picture of a study: every policy, its share of the bound, and what it violates."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pages import headlines
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, NARROW, PAPER, WIDTH
+from edgeopt.studies.wording import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from edgeopt.studies.pages.standings import Standing, Standings
+
+CAPTION: Final = (
+    "Value over the tightest bound that is valid for the policy, the vertical line; hollow: no "
+    "bound is valid for the policy, and the value is over the reference bound. Thin lines are "
+    "intervals, with fewer than five repetitions ranges; where there is none, the value is exact "
+    "or the same in all. Small dots are instances. Right margin: violated constraints per run. "
+    "Rows are sorted by the gap to the bound, those without one by their value. Grey, below the "
+    "line: policies with hindsight."
+)
+
+_BEST: Final = "#0072b2"
+
+
+def drawn(found: Standings, *, narrow: bool = False) -> Figure:
+    """Draw all policies; in a narrow picture their names stand above their marks."""
+    return canvas.in_style(lambda: _draw(found, narrow))
+
+
+def _draw(found: Standings, narrow: bool) -> Figure:
+    rows, scale = found.rows, 100.0 if found.objective.sense == "max" else 1.0
+    each = 0.36 if narrow else 0.25
+    figure = canvas.blank(width=NARROW if narrow else WIDTH, height=1.6 + each * len(rows))
+    axes = figure.subplots()
+    marks: list[float] = []
+    for place, one in enumerate(rows):
+        marks += _mark(axes, place + 0.2 * narrow, one, scale, found)
+        if narrow:
+            axes.annotate(
+                one.title, (0, place - 0.2), xycoords=("axes fraction", "data"), va="center",
+                fontsize=8.5, color=INK,
+            )  # fmt: skip
+        if not isnan(one.violated):
+            weight = "normal" if one.keeps else "bold"
+            canvas.in_margin(axes, place + 0.2 * narrow, number(one.violated, 3), fontweight=weight)
+    canvas.in_rows(axes, [""] * len(rows) if narrow else [one.title for one in rows])
+    if found.constrained:
+        noun, failed = found.constraint.name, found.constraint.verb[1]
+        canvas.in_margin(axes, -0.65, f"{noun}s\n{failed} per run", va="bottom")
+    apart = sum(one.causal for one in rows)
+    if 0 < apart < len(rows):
+        axes.axhline(apart - 0.5, color=MUTED, linewidth=0.8)
+    labels = list(dict.fromkeys(one.label for one in rows if isfinite(one.ratio.centre)))
+    bound = labels[0] if len(labels) == 1 else "the bound"
+    unit = f"as share of {bound} (%)" if scale > 1 else f"over {bound}"
+    axes.set_xlabel(
+        f"{found.objective.name}\n{unit}" if narrow else f"{found.objective.name} {unit}"
+    )
+    ends = canvas.reach(marks, [scale])
+    if ends[0] <= scale <= ends[1]:
+        axes.axvline(scale, color=INK, linewidth=1.2, zorder=1)
+    canvas.fit_x(axes, ends)
+    return figure
+
+
+def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standings) -> list[float]:
+    """Draw a policy, and return what its axis has to show."""
+    best = found.crowned and one is found.first
+    colour = MUTED if not one.causal else _BEST if best else INK
+    if one.each.size:
+        axes.plot(
+            scale * one.each, np.full(one.each.size, height), "o", color=MUTED, markersize=3,
+            alpha=0.7,
+        )  # fmt: skip
+    ratio = one.ratio
+    if isfinite(ratio.low):
+        axes.plot([scale * ratio.low, scale * ratio.high], [height] * 2, color=colour)
+    axes.plot(
+        [scale * ratio.centre], [height], "o", color=colour, markersize=5.5, zorder=3,
+        markerfacecolor=colour if one.bounded else PAPER,
+    )  # fmt: skip
+    return [float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, *one.each)]
+
+
+FIRST: Final = Picture(
+    "policies",
+    lambda case: headlines.title(case.standings),
+    lambda case: drawn(case.standings),
+    CAPTION,
+)

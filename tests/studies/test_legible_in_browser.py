@@ -1,0 +1,91 @@
+"""Text in pictures can be read at every width, of every system, in a headless Chromium."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from edgeopt.studies import find_system, study
+from edgeopt.studies.figures.reproduce import Reproduction
+from tests.studies.test_headlines import several
+from tests.studies.test_impossible_intervals import SMALL, figures
+from tests.studies.test_page_in_browser import FAULTS
+
+if TYPE_CHECKING:
+    from edgeopt.studies import Study
+    from tests.browser import Browser, Page
+
+SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
+PHONE, WIDTHS = 390, (390, 800, 1000, 1280, 1600)
+LEAST = 9.0
+"""Pixels of the smallest text in a picture."""
+
+SIZES = (Path(__file__).parent / "text_sizes.js").read_text(encoding="utf-8")
+
+
+@cache
+def studied(name: str) -> Study:
+    record = replace(find_system(name), claims=None)
+    assert record.instances.generate is not None
+    instance = record.instances.generate(rng=1, **SMALL[name])
+    return study({"drawn": instance}, system=record, runs=3, progress=False)
+
+
+def look(browser: Browser, path: Path) -> Page:
+    page = browser.page()
+    page.look(width=PHONE)
+    page.open(path.as_uri())
+    return page
+
+
+def check(page: Page) -> None:
+    """Check the sizes of texts, and that only pictures and tables scroll, at every width."""
+    for width in WIDTHS:
+        page.look(width=width)
+        found: list[list[Any]] = page.evaluate(SIZES)
+        assert len(found) > 20
+        assert found[0][0] >= LEAST, (width, found[:3])
+        assert page.evaluate(FAULTS) == [], width
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_text_in_pictures_of_a_study(browser: Browser, name: str, tmp_path: Path) -> None:
+    page = look(browser, studied(name).page(tmp_path))
+    check(page)
+    # On a telephone the first picture is drawn for its width, and does not scroll.
+    page.look(width=PHONE)
+    assert page.evaluate(
+        "(() => { const box = document.querySelector('.first > figure');"
+        " return [box.scrollWidth <= box.clientWidth,"
+        " [...box.querySelectorAll('svg')].filter((it) => it.checkVisibility()).length]; })()"
+    ) == [True, 1]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_text_in_the_picture_over_instances(browser: Browser, name: str, tmp_path: Path) -> None:
+    result = several(name)
+    settings = replace(result.settings, detailed=1)
+    check(look(browser, replace(result, settings=settings).page(tmp_path)))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_text_in_pictures_of_a_reproduction(browser: Browser, name: str, tmp_path: Path) -> None:
+    found = Reproduction(find_system(name), tuple(figures(name)), quick=True, seconds=0.0)
+    check(look(browser, found.page(tmp_path)))
+
+
+def test_the_first_screen_has_the_sentence_the_figures_and_the_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = look(browser, studied("rescue").page(tmp_path))
+    page.look(width=1280, height=800)
+    boxes = page.evaluate(
+        "['.lead', '.tile', '.first > figure svg'].map((name) =>"
+        " document.querySelector(name).getBoundingClientRect().bottom)"
+    )
+    assert max(boxes) < 800

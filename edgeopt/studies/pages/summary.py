@@ -154,7 +154,7 @@ def lead(case: Case) -> str:
     if not isfinite(best["value"]):
         return f"No policy has a {case.objective.name} in every run."
     level = ""
-    second = None if kept is None else _runner_up(case, kept)
+    second = None if kept is None else runner_up(case, kept)
     if second is not None and not second.resolved:
         level = f" Its lead over {second.title} is {UNRESOLVED}."
     if kept is not None and kept["policy"] == best["policy"]:
@@ -303,7 +303,7 @@ class _Second:
     resolved: bool
 
 
-def _runner_up(case: Case, first: pd.Series) -> _Second | None:
+def runner_up(case: Case, first: pd.Series) -> _Second | None:
     """Compare the first policy with the next best one without violations.
 
     The first was chosen after the fact, so its comparisons with all others are tested together.
@@ -326,7 +326,7 @@ def _runner_up(case: Case, first: pd.Series) -> _Second | None:
 
 def _ahead(case: Case, first: pd.Series) -> str:
     """Say whether the lead over the runner-up is resolved, and how large it is."""
-    second = _runner_up(case, first)
+    second = runner_up(case, first)
     if second is None:
         return "."
     runs = plural(case.settings.runs, "run")

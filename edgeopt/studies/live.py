@@ -93,13 +93,7 @@ class Live:
 
 
 def live_of(record: System) -> Live:
-    """Return how instances of a system are explored.
-
-    Raises
-    ------
-    OptionError
-        If its record does not say so.
-    """
+    """Return how instances of a system are explored, if its record says so."""
     if record.live is None:
         raise OptionError(f"system {record.name}: its record has no sliders (System.live)")
     return record.live
@@ -121,23 +115,7 @@ def _parameters(record: System, source: str) -> Mapping[str, Any]:
 def instance_of(record: System, source: str = "", rng: int = 0, **moved: float) -> Any:
     """Return the instance of a source of a system, or of a file, with sliders moved.
 
-    Parameters
-    ----------
-    record
-        The system.
-    source
-        Name of a source, or path of a file; by default the source that the system recommends.
-    rng
-        Seed of an instance that is drawn.
-    **moved
-        Numbers of sliders by name; the others are where they are at first.
-
-    Raises
-    ------
-    OptionError
-        If there is no such source, file or slider.
-    InstanceError
-        If the numbers give no valid instance.
+    Sliders that are not named are where they are at first; `rng` is the seed of a drawn instance.
     """
     live = live_of(record)
     source = source or live.source
@@ -147,7 +125,8 @@ def instance_of(record: System, source: str = "", rng: int = 0, **moved: float) 
             raise OptionError(f"{source}: no slider {name!r}; it has {', '.join(sliders)}")
     sources = record.instances.sources
     if source in sources:
-        one, drawn = sources[source], {"rng": rng}
+        one = sources[source]
+        drawn: dict[str, Any] = {"rng": rng}
         taken = _parameters(record, source)
         drawn |= {name: value for name, value in live.fixed.items() if name in taken}
         for name, slider in sliders.items():
@@ -197,19 +176,7 @@ class _TimeIsUpError(Exception):
 def hunt(record: System, rng: int = 0, seconds: float = SECONDS) -> Hunted:
     """Search for an instance on which a published claim fails, else take the known smallest one.
 
-    Parameters
-    ----------
-    record
-        The system.
-    rng
-        Seed of the search.
-    seconds
-        After which the search is given up.
-
-    Returns
-    -------
-    Hunted
-        With a sentence that says whether it was found just now.
+    The search is given up after so many seconds; a sentence says whether it has found one.
     """
     from edgeopt.bounds import check, claims
     from edgeopt.bounds.search import search

@@ -109,17 +109,7 @@ COLUMNS: Final = (
 def view(instance: Any, settings: ViewSettings | None = None) -> View:
     """Compare policies on one instance, on common scenarios and against a proven bound.
 
-    Parameters
-    ----------
-    instance
-        An instance of any system.
-    settings
-        Policies, scenarios and bound.
-
-    Returns
-    -------
-    View
-        With the text of the error if edgeopt refuses instance or settings.
+    If edgeopt refuses instance or settings, the view is the text of the error.
     """
     try:
         return view_of(_case(instance, settings or ViewSettings()))

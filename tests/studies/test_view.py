@@ -105,7 +105,9 @@ def test_gaps_are_from_the_bound_in_both_senses(views: dict[str, View]) -> None:
 def test_a_policy_that_violates_or_knows_the_future_is_marked(views: dict[str, View]) -> None:
     for found in views.values():
         best = found.text.partition(" is best")[0]
-        bars = [one for one in ElementTree.fromstring(found.svg).iter() if one.get("class") == "bar"]
+        bars = [
+            one for one in ElementTree.fromstring(found.svg).iter() if one.get("class") == "bar"
+        ]
         for bar, row in zip(bars, found.table.to_dict("records"), strict=True):
             if row["violated"] > 0:
                 assert bar.attrib["fill"] == "#8a9099"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _WINDOW = "window of a task"
 def lanes(case: Case, policy: str) -> Lanes:
     """Draw energy against the cap, and when every task trains, frame by frame of one run."""
     instance: EdrInstance = case.instance
-    run = case.trajectories[policy]
+    run: Any = case.trajectories[policy]
     energy, training = np.asarray(run.energy)[0], np.asarray(run.training_energy)[0]
     cap = np.asarray(instance.cap)
     top = float(max(energy.max(), cap[np.isfinite(cap)].max(initial=0.0))) or 1.0

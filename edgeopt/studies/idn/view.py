@@ -82,6 +82,7 @@ LIVE: Final = Live(
     ),
     policies=("infida+", "infida", "infida+half", "olag", "sg"),
     source="topology_2",
+    fixed={"arrivals": "multinomial"},
     columns=_columns,
     most=150_000,
     claim="idn.lemma3_1.published",

@@ -12,6 +12,7 @@ import typer
 
 import edgeopt
 from edgeopt.cli.check import check
+from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
 from edgeopt.cli.reproduce import reproduce
 from edgeopt.cli.search import search
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (study, reproduce, generate, solve, check, search, tune, train, solvers):
+for command in (study, explore, reproduce, generate, solve, check, search, tune, train, solvers):
     app.command()(command)
 
 # typer may carry its own copy of click, so the exception is found from a public class.

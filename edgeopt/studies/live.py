@@ -194,8 +194,8 @@ def hunt(record: System, rng: int = 0, seconds: float = SECONDS) -> Hunted:
     verdict = None
     try:
         result = search(claim, rng=rng, step=step)
-    except _TimeIsUpError:
-        how = f"No violation was found in {duration(seconds)}; this is the known smallest instance"
+    except (_TimeIsUpError, OptionError):
+        how = f"Nothing was found within {duration(seconds)}; this is the known smallest instance"
     else:
         checked = plural(result.evaluations, "instance")
         if result.verdict.verdict == "violated":

@@ -172,6 +172,7 @@ def test_sliders_move_the_instance(name: str) -> None:
     live = live_of(record)
     first = instance_of(record)
     assert live.columns(first) <= live.most
+    assert offered(record, live.source) == list(live.sliders)
     for one in offered(record, live.source):
         assert one.low <= one.start <= one.high
         moved = one.high if one.start < one.high else one.low

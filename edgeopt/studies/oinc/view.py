@@ -62,7 +62,7 @@ LIVE: Final = Live(
         Slider("sites", "sites", 2, 12, 1, 3),
         Slider("devices", "devices", 4, 40, 2, 8),
         Slider("jobs", "retraining jobs", 0, 24, 1, 5),
-        Slider("load", "share of seconds with a request", 0.1, 0.9, 0.1, 0.6),
+        Slider("duty", "load: share of seconds with a request", 0.1, 0.9, 0.1, 0.6),
         Slider("work", "work of jobs, times that of the instance", 0.5, 2.0, 0.1, 1.0, _jobs),
         Slider("capacity", "CPU speed, times that of the instance", 0.6, 2.0, 0.1, 1.0, _capacity),
     ),

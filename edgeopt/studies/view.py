@@ -348,7 +348,8 @@ def _of_best(case: Case, table: pd.DataFrame) -> str:
 def _lead(case: Case, first: pd.Series) -> str:
     """Say whom the best policy leads where that lead is not resolved, else nothing."""
     second = None if first["violated"] > 0 else runner_up(case, first)
-    if second is None or second.resolved:
+    # What is the same in all scenarios needs no test.
+    if second is None or second.resolved or second.ratio.kind == "equal":
         return ""
     scenarios = plural(case.settings.runs, "scenario")
     return f"; its lead over {second.title} is {UNRESOLVED} in {scenarios}"

@@ -247,6 +247,12 @@ class Instance(Record):
     def _fingerprint(self) -> str:
         return self._layout().fingerprint()
 
+    def _repr_html_(self) -> str:
+        """Show the fields as a table."""
+        from edgeopt.instances.shown import table_of
+
+        return table_of(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a labelled NetCDF file with dimension names, units and a format version.
 

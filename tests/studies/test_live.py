@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,9 @@ from edgeopt.explore import server
 from edgeopt.studies import find_system
 from edgeopt.studies.live import live_of
 from edgeopt.studies.view import View, view
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 SETTINGS = 10

@@ -85,11 +85,11 @@ LIVE: Final = Live(
     sliders=(
         Slider("sites", "sites", 2, 10, 1, 3),
         Slider("tasks", "training tasks", 1, 8, 1, 4),
-        Slider("frames", "frames", 6, 24, 2, 8),
+        Slider("frames", "frames", 4, 24, 2, 6),
         Slider("load", "requests, times those of the instance", 0.2, 1.2, 0.1, 1.0, _load),
         Slider("cap", "energy caps, times those of the instance", 0.8, 1.5, 0.05, 1.0, _cap),
     ),
-    policies=("scenario", "saddle_point", "lyapunov", "quantile+shed", "greedy"),
+    policies=("scenario", "saddle_point", "quantile+shed", "greedy"),
     source="drawn",
     fixed={"slots": 3, "capped": 0.4},
     columns=_columns,

@@ -74,13 +74,13 @@ def _columns(instance: IdnInstance) -> float:
 
 LIVE: Final = Live(
     sliders=(
-        Slider("tasks", "tasks", 2, 20, 1, 8),
-        Slider("horizon", "slots", 10, 120, 10, 40),
+        Slider("tasks", "tasks", 2, 20, 1, 5),
+        Slider("horizon", "slots", 10, 120, 10, 30),
         Slider("alpha", "weight of accuracy (ms per %)", 0.5, 8.0, 0.5, 1.0),
         Slider("load", "requests, times those of the instance", 0.2, 3.0, 0.2, 1.0, _load),
         Slider("memory", "memory, times that of the instance", 0.2, 2.0, 0.1, 1.0, _memory),
     ),
-    policies=("infida+", "infida", "infida+half", "olag", "sg"),
+    policies=("infida+", "infida", "olag", "sg"),
     source="topology_2",
     fixed={"arrivals": "multinomial"},
     columns=_columns,

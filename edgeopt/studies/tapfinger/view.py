@@ -65,13 +65,13 @@ def _columns(instance: TapFingerInstance) -> float:
 LIVE: Final = Live(
     sliders=(
         Slider("clusters", "clusters", 1, 6, 1, 3),
-        Slider("tasks", "tasks", 5, 80, 5, 20),
+        Slider("tasks", "tasks", 5, 80, 5, 15),
         Slider("rate", "load: arriving tasks per slot", 0.5, 6.0, 0.5, 3.0),
         Slider("capacity", "CPU cores and GPUs, times those of the instance", 0.25, 1.0, 0.05, 1.0,
                _capacity),
         Slider("noise", "noise of progress", 0.0, 0.5, 0.05, 0.0, _noise),
     ),
-    policies=("reservation", "learnt", "optimus", "tiresias", "random"),
+    policies=("reservation", "learnt", "optimus", "random"),
     source="several",
     columns=_columns,
     most=25_000,

@@ -6,8 +6,17 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.instances.rescue import (
+    LogProfit,
+    RescueInstance,
+    ReservedTasks,
+    generate,
+    small,
+    tight,
+)
 from tests.strategies import rescue_instances
 
 everything = rescue_instances(reserved=None, arrivals=None, beyond=None)
@@ -124,3 +133,26 @@ def test_sizes_and_repr():
     sizes = (instance.horizon, instance.devices, instance.servers, instance.profiles)
     assert (*sizes, instance.max_duration) == instance.shape == (12, 3, 2, 2, 40)
     assert "servers=2, devices=3, profiles=2, horizon=12" in repr(instance)
+
+
+@given(rescue_instances(), st.sampled_from([1.0, 1.1, 1.5, 3.0]))
+def test_more_capacity_is_that_of_the_profits_too(instance, scale):
+    larger = instance.with_capacity(scale=scale)
+    np.testing.assert_array_equal(larger.capacity, scale * instance.capacity)
+    if isinstance(instance.profit, LogProfit):
+        np.testing.assert_array_equal(larger.profit.capacity, larger.capacity)
+        assert (larger.expected_profit >= instance.expected_profit * (1 - 1e-12)).all()
+    else:
+        assert larger.profit is instance.profit or (larger.profit == instance.profit).all()
+    assert larger.reserved is instance.reserved
+    if scale == 1.0:
+        assert larger == instance
+
+
+def test_capacity_must_stay_positive_and_enough_for_reserved_tasks():
+    instance = generate(rng=0)
+    for scale in (0.0, -1.0, np.inf, np.nan, "2"):
+        with pytest.raises(OptionError, match="scale"):
+            instance.with_capacity(scale=scale)
+    with pytest.raises(InstanceError, match="reserved"):
+        instance.with_capacity(scale=0.05)

@@ -131,9 +131,10 @@ def shown(instance: Any, moved: Moved) -> View:
 
 def stamp(instance: Any, moved: Moved) -> str:
     """Say in a line what is shown."""
+    numbers = ", ".join(f"{name} {value:g}" for name, value in moved.numbers.items())
     what = "no instance" if isinstance(instance, str) else f"instance {instance.fingerprint()[:12]}"
     policies = "1 policy" if len(moved.policies) == 1 else f"{len(moved.policies)} policies"
-    return f"{what}, {moved.runs} scenarios, seed {moved.seed}, {policies}"
+    return f"{what} ({numbers}), {moved.runs} scenarios, seed {moved.seed}, {policies}"
 
 
 def python(record: System, moved: Moved) -> str:

@@ -81,16 +81,19 @@ def result(compute, instance, large, mo, moved, page, record):
 
 @app.cell
 def buttons(live, mo, record):
-    show = mo.ui.run_button(label="three lines of Python that give this view")
-    hunt = mo.ui.run_button(label=f"hunt a counterexample to {live.live_of(record).claim}")
-    mo.vstack([show, hunt])
+    show = mo.ui.run_button(label="three lines of Python")
+    hunt = mo.ui.run_button(label="hunt a counterexample")
+    _claim = live.live_of(record).claim
+    mo.vstack([show, mo.md(f"The published claim `{_claim}` fails on some instances."), hunt])
     return hunt, show
 
 
 @app.cell
 def python(mo, moved, page, record, show):
     mo.stop(not show.value)
-    mo.Html(f'<div id="python">{mo.plain_text(page.python(record, moved)).text}</div>')
+    mo.Html(
+        f'<div id="python" style="overflow-x:auto">{mo.plain_text(page.python(record, moved)).text}</div>'
+    )
     return
 
 

@@ -26,7 +26,7 @@ from edgeopt.studies.pictures.vector import Bar, Said
 from edgeopt.studies.result import Case
 from edgeopt.studies.run import solve_benchmark
 from edgeopt.studies.settings import Settings
-from edgeopt.studies.wording import beside, number, percent, plural, power
+from edgeopt.studies.wording import beside, capitalised, number, percent, plural, power
 from edgeopt.writing.tables import html_table
 
 if TYPE_CHECKING:
@@ -286,11 +286,12 @@ def _written(case: Case, table: pd.DataFrame) -> str:
     rows = table.to_dict("records")
     constrained = case.constraints > 0
     return html_table(
-        f"{case.objective.heading}; {plural(case.settings.runs, 'scenario')}, proven bound "
-        f"{case.label} {case.objective.amount(case.benchmark.bound)}",
+        f"{case.objective.heading}; {plural(case.settings.runs, 'scenario')}; gap to the proven "
+        f"bound {case.label}, {case.objective.amount(case.benchmark.bound)}"
+        + (f"; {case.constraint.name}s {case.constraint.verb[1]} per run" if constrained else ""),
         [
-            "Policy", "Value", "Interval", "Gap to the bound",
-            *([f"{case.constraint.name}s {case.constraint.verb[1]}"] if constrained else []),
+            "Policy", "Value", "Interval", "Gap",
+            *([capitalised(case.constraint.verb[1])] if constrained else []),
         ],
         [
             [

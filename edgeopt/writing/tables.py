@@ -16,7 +16,7 @@ _MOST: Final = 200
 _ROWS: Final = 100
 """Rows beyond which a table is cut."""
 
-_CELL: Final = "padding:.15em .6em;text-align:{};border-bottom:1px solid #8a909966"
+_CELL: Final = "padding:.15em .35em;text-align:{};border-bottom:1px solid #8a909966"
 
 
 def html_table(
@@ -42,7 +42,7 @@ def html_table(
     head = f"<thead><tr>{_cells('th', headings, left)}</tr></thead>" if headings else ""
     return (
         '<div style="overflow-x:auto">'
-        '<table style="border-collapse:collapse;color:inherit;background:none">'
+        '<table style="border-collapse:collapse;font-size:.9em;color:inherit;background:none">'
         f'<caption style="text-align:left;color:inherit">{_escaped(caption)}</caption>'
         f"{head}<tbody>{''.join(body)}</tbody></table></div>"
     )

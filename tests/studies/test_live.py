@@ -108,7 +108,7 @@ def test_an_impossible_instance_is_told_in_words() -> None:
     text = page.drawn(record, impossible)
     assert "arrival" in text
     assert page.shown(text, impossible).text == text
-    assert page.stamp(text, impossible) == "no instance, 5 scenarios, seed 0, 1 policy"
+    assert page.stamp(text, impossible) == "no instance (load 9), 5 scenarios, seed 0, 1 policy"
     assert page.size(record, text) == 0
 
 

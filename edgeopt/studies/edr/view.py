@@ -60,7 +60,7 @@ def lanes(case: Case, policy: str) -> Lanes:
         "frame",
         float(instance.frames),
         found,
-        {_SERVING: shade[0], _TRAINING: shade[2], _EXCESS: shade[1], _CAP: "#23272e",
+        {_SERVING: shade[0], _TRAINING: shade[2], _EXCESS: shade[1], _CAP: "currentColor",
          _WINDOW: MUTED},
         f"{shown} of {instance.tasks} tasks" if shown < instance.tasks else "",
     )  # fmt: skip

@@ -91,9 +91,8 @@ def buttons(live, mo, record):
 @app.cell
 def python(mo, moved, page, record, show):
     mo.stop(not show.value)
-    mo.Html(
-        f'<div id="python" style="overflow-x:auto">{mo.plain_text(page.python(record, moved)).text}</div>'
-    )
+    _text = mo.plain_text(page.python(record, moved)).text
+    mo.Html(f'<div id="python" style="overflow-x:auto">{_text}</div>')
     return
 
 

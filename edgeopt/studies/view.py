@@ -259,8 +259,13 @@ def written(case: Case, key: str, value: float) -> str:
     return number(value, 3) if name == "violated" else case.objective.amount(value)
 
 
+_SHADES: Final = [one for one in colours(map(str, range(9))).values() if one != "#7f7f7f"]
+"""Colours of policies; grey is for those that violate the service constraint."""
+
+
 def _bars(case: Case, table: pd.DataFrame, numbers: Mapping[str, float]) -> tuple[float, str]:
-    shade = colours(case.entries[name].group for name in case.entries)
+    groups = list(dict.fromkeys(entry.group for entry in case.entries.values()))
+    shade = {group: _SHADES[n % len(_SHADES)] for n, group in enumerate(groups)}
     past = case.constraint.verb[1]
 
     def said(key: str) -> Said:

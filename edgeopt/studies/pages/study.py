@@ -139,12 +139,6 @@ def _shown(
         "best": None if best is None else best["policy"],
         "logs": [_log(case, log) for log in case.system.reporting.logs],
         "pictures": [
-            {
-                "name": "view",
-                "title": "Every policy against the proven bound",
-                "caption": shown.text,
-                "svg": shown.svg,
-            },
             *(
                 {
                     "name": picture.name,
@@ -158,6 +152,12 @@ def _shown(
                 }
                 for picture in case.system.reporting.pictures
             ),
+            {
+                "name": "view",
+                "title": "Every policy against the proven bound",
+                "caption": shown.text,
+                "svg": shown.svg,
+            },
         ],
     }
 

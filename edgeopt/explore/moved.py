@@ -62,6 +62,7 @@ def chosen(command: Mapping[str, Any], address: Mapping[str, Any]) -> tuple[Syst
     first = str(command.get("system", "rescue"))
     name = str(address.get("system", first))
     record = find_system(name if name in systems() else first)
+    record = record if record.live else find_system(first)
     source = str(command.get("instance", "")) if record.name == first else ""
     return record, source or live_of(record).source
 
@@ -86,7 +87,7 @@ def moved_to(record: System, source: str, address: Mapping[str, str]) -> Moved:
     """Return the state that an address keeps; what it leaves out or has wrong is as at first."""
     numbers = {one.name: one.start for one in sliders(record, source)}
     for one in sliders(record, source):
-        with suppress(ValueError, KeyError):
+        with suppress(ValueError, KeyError, TypeError):
             number = float(address[one.name])
             if one.low <= number <= one.high:
                 numbers[one.name] = number
@@ -102,7 +103,7 @@ def of_numbers(record: System, source: str, numbers: Mapping[str, float], names:
         for one in sliders(record, source)
     }
     runs, seed = int(given.pop("runs")), int(given.pop("seed"))
-    return Moved(source, given, runs, seed, tuple(names))
+    return Moved(source, given, runs, seed, tuple(names) or live_of(record).policies)
 
 
 def drawn(record: System, moved: Moved) -> Any:

@@ -94,6 +94,12 @@ def test_what_is_wrong_in_an_address_is_as_at_first() -> None:
     assert moved.numbers["load"] == 1.0
     assert moved.policies == ("rescue",)
     assert moved.seed == 0
+    several: Any = {"servers": ["3", "5"], "policies": ""}  # as a repeated parameter is read
+    moved = page.moved_to(record, "paper", several)
+    assert moved.numbers["servers"] == 4
+    assert moved.policies == live_of(record).policies
+    numbers = {**moved.numbers, "runs": moved.runs, "seed": moved.seed}
+    assert page.of_numbers(record, "paper", numbers, []).policies == live_of(record).policies
     record, source = page.chosen({"system": "idn", "instance": "tables"}, {"system": "nothing"})
     assert (record.name, source) == ("idn", "tables")
     record, source = page.chosen({"system": "idn", "instance": "tables"}, {"system": "oinc"})
@@ -198,3 +204,11 @@ def test_a_port_in_use_is_refused() -> None:
         with pytest.raises(ValueError, match="choose another"):
             server._free(taken.getsockname()[1])
     assert server._free(None) > 0
+
+
+def test_a_system_without_sliders_says_so(offering: None) -> None:
+    record = find_system("stopping")
+    with pytest.raises(ValueError, match="has no sliders"):
+        live_of(record)
+    shown, _ = page.chosen({"system": "idn"}, {"system": "stopping"})
+    assert shown.name == "idn"

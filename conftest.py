@@ -3,12 +3,10 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-collect_ignore = (
-    []
-    if find_spec("torch")
-    else [
-        str(path)
-        for path in (Path(__file__).parent / "edgeopt").rglob("*.py")
-        if "import torch\n" in path.read_text(encoding="utf-8")
-    ]
-)
+MISSING = [f"import {package}\n" for package in ("torch", "marimo") if not find_spec(package)]
+
+collect_ignore = [
+    str(path)
+    for path in (Path(__file__).parent / "edgeopt").rglob("*.py")
+    if any(statement in path.read_text(encoding="utf-8") for statement in MISSING)
+]

@@ -38,6 +38,7 @@ from benchmarks.specs import (
     tapfinger_scenario,
     tapfinger_slots,
     transport,
+    view,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     solve_again.CLARABEL,
     solve_again.OSQP,
     solve_again.MODEL,
+    view.BENCHMARK,
+    *view.FIRST,
 )
 
 

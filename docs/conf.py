@@ -24,6 +24,7 @@ extensions = [
     "studies",
     "paper_figures",
     "running",
+    "sliders",
     "solver_table",
     "command_line",
 ]

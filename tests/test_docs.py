@@ -40,6 +40,7 @@ MADE = {
     "shell",
     "command",
     "commands",
+    "sliders",
     "solver_table",
 }
 """Directives whose content the build computes or runs."""

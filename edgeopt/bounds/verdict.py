@@ -123,6 +123,20 @@ class Verdict:
         """Slack, 0 if it is negative within the tolerance."""
         return max(self.slack, 0.0) if self.verdict is Finding.HOLDS else self.slack
 
+    def _repr_html_(self) -> str:
+        """Show the claim, both numbers and what was found, as a table."""
+        from edgeopt.writing.tables import html_table
+
+        rows = [
+            ["verdict", self.verdict.value],
+            ["measured", f"{self.measured:.9g}"],
+            ["guaranteed", f"{self.guaranteed:.9g}"],
+            ["slack", f"{self.slack:.3g}"],
+            ["instance", self.instance],
+            ["reason", self.reason],
+        ]
+        return html_table(f"{self.claim}: {self.source}", [], rows, left=2)
+
     def as_dict(self) -> dict[str, str | float | None]:
         """Return the verdict in plain types for a JSON document.
 

@@ -13,6 +13,7 @@ import typer
 import edgeopt
 from edgeopt.cli import complete
 from edgeopt.cli.check import check
+from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
 from edgeopt.cli.reproduce import reproduce
 from edgeopt.cli.search import search
@@ -33,7 +34,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (study, reproduce, generate, template, solve, check, search, tune, train, solvers):
+for command in (
+    study, explore, reproduce, generate, template, solve, check, search, tune, train, solvers
+):  # fmt: skip
     app.command()(command)
 
 # typer may carry its own copy of click, so the exception is found from a public class.

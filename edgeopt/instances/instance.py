@@ -69,6 +69,12 @@ class Instance(Record):
         """What was done to the data when they were read, such as a conversion of units."""
         return self._notes
 
+    def _repr_html_(self) -> str:
+        """Show the fields as a table."""
+        from edgeopt.instances.shown import table_of
+
+        return table_of(self)
+
     def with_labels(self, labels: Mapping[str, Sequence[Any]]) -> Self:
         """Return the instance with labels for the entries of named axes, as they stand.
 

@@ -96,6 +96,20 @@ class Trajectory:
         """Reward of every run, shape [runs]."""
         return np.asarray(self.reward.sum(axis=1))
 
+    def _repr_html_(self) -> str:
+        """Show rewards, violations and decisions of all runs together, as a table."""
+        from edgeopt.writing.tables import html_table
+
+        rows = [
+            ["runs", f"{self.runs}"],
+            ["slots", f"{self.horizon}"],
+            ["reward of a run", f"{self.total.mean():.6g}"],
+            ["least and largest", f"{self.total.min():.6g} to {self.total.max():.6g}"],
+            ["violations of a run", f"{self.violations.sum(axis=1).mean():.6g}"],
+            ["decisions", f"{self.decisions.sum()}"],
+        ]
+        return html_table(self.name, [], rows)
+
     @property
     def seconds_per_decision(self) -> float:
         """Mean time of a decision in seconds, NaN if there was none; see `seconds`."""

@@ -274,6 +274,20 @@ class Solution:
             return replace(checked, quality=Quality.FEASIBLE)
         return checked
 
+    def _repr_html_(self) -> str:
+        """Show why the solver stopped and what is proven, as a table."""
+        from edgeopt.writing.tables import html_table
+
+        rows = [
+            ["solver stopped", self.status.value],
+            ["in hand", self.quality.value],
+            ["objective", f"{self.objective:.9g}"],
+            ["proven bound", f"{self.bound:.9g}"],
+            ["relative gap", f"{self.gap:.3g}"],
+            ["seconds", f"{self.seconds.build:.3g} to build, {self.seconds.solve:.3g} to solve"],
+        ]
+        return html_table(f"Solution of {self.solver} {self.version}".strip(), [], rows)
+
     def __str__(self) -> str:
         parts = [
             f"{self.quality.value} ({self.status.value}) by {self.solver} {self.version}",

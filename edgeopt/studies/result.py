@@ -421,6 +421,12 @@ class Study:
         document = records[0] if len(records) == 1 else records
         return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
 
+    def _repr_html_(self) -> str:
+        """Show the first instance as the page of the study does."""
+        from edgeopt.studies.view import view_of
+
+        return view_of(self.cases[0])._repr_html_()
+
     def page(self, out_dir: str | Path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page, its pictures, the table and the JSON document.
 

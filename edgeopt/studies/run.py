@@ -234,7 +234,7 @@ def _compute(
             "solving benchmarks",
             (
                 (
-                    _solve,
+                    solve_benchmark,
                     (
                         record.offline.bounds[key],
                         record.policies.environment,
@@ -317,13 +317,14 @@ def _stage(
         yield result
 
 
-def _solve(
+def solve_benchmark(
     entry: BenchmarkEntry,
     environment: Callable[[Any], Any],
     instance: Any,
     seed: int,
     runs: int,
 ) -> Benchmark:
+    """Compute a bound, for the scenarios that are simulated where it has one for each."""
     found = entry.compute(instance)
     if entry.of_scenarios is None:
         return found

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.learners import Learned, LearnerEntry
+    from edgeopt.studies.live import Live
     from edgeopt.studies.released import Release
     from edgeopt.studies.result import Case
     from edgeopt.studies.tuning import Tuning
@@ -284,6 +285,8 @@ class System:
         The policies that run what was trained.
     releases
         Files of the package that training makes.
+    live
+        What can be moved on its live page.
 
     Raises
     ------
@@ -308,6 +311,7 @@ class System:
     learners: Sequence[LearnerEntry] = ()
     learned: Learned | None = None
     releases: Sequence[Release] = ()
+    live: Live | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -6,8 +6,17 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.instances.rescue import (
+    LogProfit,
+    RescueInstance,
+    ReservedTasks,
+    generate,
+    small,
+    tight,
+)
 from tests.strategies import rescue_instances
 
 everything = rescue_instances(reserved=None, arrivals=None, beyond=None)
@@ -124,3 +133,31 @@ def test_sizes_and_repr():
     sizes = (instance.horizon, instance.devices, instance.servers, instance.profiles)
     assert (*sizes, instance.max_duration) == instance.shape == (12, 3, 2, 2, 40)
     assert "servers=2, devices=3, profiles=2, horizon=12" in repr(instance)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.1, 3.0])
+def test_more_capacity_is_that_of_the_profit_model_too(scale):
+    instance = generate(rng=1, horizon=10)
+    larger = instance.with_capacity(scale=scale)
+    assert isinstance(larger.profit, LogProfit)
+    np.testing.assert_array_equal(larger.capacity, scale * instance.capacity)
+    np.testing.assert_array_equal(larger.profit.capacity, larger.capacity)
+    np.testing.assert_array_equal(larger.profit.weight, instance.profit.weight)
+    assert (larger.expected_profit >= instance.expected_profit).all()
+    assert (larger == instance) == (scale == 1.0)
+
+
+@given(rescue_instances(), st.sampled_from([1.0, 1.5]))
+def test_profits_that_are_given_as_an_array_stay(instance, scale):
+    larger = instance.with_capacity(scale=scale)
+    np.testing.assert_array_equal(larger.capacity, scale * instance.capacity)
+    np.testing.assert_array_equal(larger.profit, instance.profit)
+
+
+def test_capacity_must_stay_positive_and_enough_for_reserved_tasks():
+    instance = generate(rng=0)
+    for scale in (0.0, -1.0, np.inf, np.nan, "2"):
+        with pytest.raises(OptionError, match="scale"):
+            instance.with_capacity(scale=scale)
+    with pytest.raises(InstanceError, match="reserved"):
+        instance.with_capacity(scale=0.05)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from edgeopt.instances.rescue.profit import (
 from edgeopt.instances.rescue.reserved import ReservedTasks
 from edgeopt.instances.sheets import holds_tables
 from edgeopt.instances.validate import check_probabilities, frozen, frozen_array, require
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     import os
@@ -145,6 +147,24 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     def shape(self) -> tuple[int, int, int, int, int]:
         """The sizes (T, J, K, L, D)."""
         return self.horizon, self.devices, self.servers, self.profiles, self.max_duration
+
+    def with_capacity(self, *, scale: float) -> Self:
+        """Return a copy whose servers do `scale` times the work, in the profit model too.
+
+        Profits that are given as an array stay as they are.
+
+        Raises
+        ------
+        OptionError
+            If the scale is not positive and finite.
+        InstanceError
+            If the reserved tasks do not fit any more.
+        """
+        check_real("scale", scale, "(0, inf)")
+        capacity, profit = scale * self.capacity, self.profit
+        if isinstance(profit, ProfitModel) and "capacity" in profit.parameters():
+            profit = replace(cast("Any", profit), capacity=capacity)
+        return self.replace(capacity=capacity, profit=profit)
 
     # --- durations -------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, LEARNED, METHODS,
 from edgeopt.studies.edr.trained import TABLE
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.tuning import TUNING
+from edgeopt.studies.edr.view import LIVE
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
@@ -227,4 +228,5 @@ SYSTEM = System(
     learners=LEARNERS,
     learned=LEARNED,
     releases=(LOSSES, *NETWORKS, TABLE),
+    live=LIVE,
 )

@@ -15,6 +15,7 @@ from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRADE_OFF, UPDATES
 from edgeopt.studies.idn.network import ALLOCATION, NETWORK
 from edgeopt.studies.idn.policies import BENCHMARKS, METHODS, export, solve
+from edgeopt.studies.idn.view import LIVE
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
@@ -176,4 +177,5 @@ SYSTEM = System(
         pictures=(VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
         notes=_notes,
     ),
+    live=LIVE,
 )

@@ -29,6 +29,7 @@ from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
 from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
 from edgeopt.studies.oinc.sums import GAPS, WEIGHTED
 from edgeopt.studies.oinc.table_one import CALIBRATED, TABLE_ONE
+from edgeopt.studies.oinc.view import LIVE
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -193,4 +194,5 @@ SYSTEM = System(
     learners=LEARNERS,
     learned=LEARNED,
     releases=(INSERTION, CURVES),
+    live=LIVE,
 )

@@ -76,16 +76,25 @@ def _nobody(found: Standings) -> str:
     return f"{ONLY_HINDSIGHT}: they know the future, and none is called best"
 
 
-def lead(found: Standings) -> str:
-    """Return the summary in a few sentences; the first names policy, bound and violations."""
-    first, other = found.first, found.other
+def sentence(found: Standings) -> str:
+    """Name in a sentence the first policy, its share of the bound, and what it violates."""
+    first = found.first
     if first is None:
         return f"{_nobody(found)}."
-    fails = found.constraint.verb[0]
     where = _among(found) + ("" if found.here else f" over {found.over}")
     crown = f"is best{where}: a {found.objective.name} of"
     said = f"{first.title} {crown if found.crowned else f'has the {_most(found)}{where}:'}"
-    said += f" {found.reach(first, whole=True)}; it {first.violations}.{_contest(found, first)}"
+    return f"{said} {found.reach(first, whole=True)}; it {first.violations}."
+
+
+def lead(found: Standings) -> str:
+    """Return the summary in a few sentences, of which the first is :func:`sentence`."""
+    first, other = found.first, found.other
+    said = sentence(found)
+    if first is None:
+        return said
+    fails = found.constraint.verb[0]
+    said += _contest(found, first)
     if other is not None and other.keeps:
         reach = found.reach(other)
         keeping = capitalised(_keeping(found))

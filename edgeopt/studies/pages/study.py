@@ -11,6 +11,7 @@ from edgeopt.studies.pages.headlines import title
 from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
 from edgeopt.studies.pictures import first
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
+from edgeopt.studies.view import view_of
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _shown(
     """Gather what the template shows of one case."""
     key = f"case{number}"
     best = case.winner
+    shown = view_of(case)
     return {
         "key": key,
         "case": case,
@@ -154,17 +156,25 @@ def _shown(
         "best": None if best is None else best["policy"],
         "logs": [_log(case, log) for log in case.system.reporting.logs],
         "pictures": [
+            *(
+                {
+                    "name": picture.name,
+                    "title": picture.title(case),
+                    "caption": picture.caption,
+                    "svg": inline_svg(
+                        figures[number, picture],
+                        prefix=f"{key}-{picture.name}-",
+                        label=picture.title(case),
+                    ),
+                }
+                for picture in case.system.reporting.pictures
+            ),
             {
-                "name": picture.name,
-                "title": picture.title(case),
-                "caption": picture.caption,
-                "svg": inline_svg(
-                    figures[number, picture],
-                    prefix=f"{key}-{picture.name}-",
-                    label=picture.title(case),
-                ),
-            }
-            for picture in case.system.reporting.pictures
+                "name": "view",
+                "title": "Every policy against the proven bound",
+                "caption": shown.text,
+                "svg": shown.svg,
+            },
         ],
     }
 

@@ -34,6 +34,7 @@ from edgeopt.studies.rescue.policies import (
     export,
     solve,
 )
+from edgeopt.studies.rescue.view import LIVE
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -190,4 +191,5 @@ SYSTEM = System(
         notes=_notes,
     ),
     releases=(HELD_OUT, JOINT),
+    live=LIVE,
 )

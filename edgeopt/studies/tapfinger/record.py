@@ -42,6 +42,7 @@ from edgeopt.studies.tapfinger.policies import (
 )
 from edgeopt.studies.tapfinger.releases import RELEASES
 from edgeopt.studies.tapfinger.three_clusters import THREE_CLUSTERS
+from edgeopt.studies.tapfinger.view import LIVE
 from edgeopt.studies.wording import duration, number, percent
 
 if TYPE_CHECKING:
@@ -275,4 +276,5 @@ SYSTEM = System(
         comparisons=(THREE_CLUSTERS,),
         notes=_notes,
     ),
+    live=LIVE,
 )

@@ -1,0 +1,100 @@
+"""What the live page of EDR moves and draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.live import Live, Slider
+from edgeopt.studies.pictures.canvas import MUTED, colours
+from edgeopt.studies.pictures.vector import Lanes, Span
+
+if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.studies.result import Case
+
+_TASKS: Final = 8
+"""Most tasks in a picture."""
+
+_SERVING, _TRAINING, _EXCESS, _CAP = "serving", "training", "above the cap", "cap"
+_WINDOW = "window of a task"
+
+
+def lanes(case: Case, policy: str) -> Lanes:
+    """Draw energy against the cap, and when every task trains, frame by frame of one run."""
+    instance: EdrInstance = case.instance
+    run: Any = case.trajectories[policy]
+    energy, training = np.asarray(run.energy)[0], np.asarray(run.training_energy)[0]
+    cap = np.asarray(instance.cap)
+    top = float(max(energy.max(), cap[np.isfinite(cap)].max(initial=0.0))) or 1.0
+    shade = list(colours(("0", "1", "2")).values())
+    spans: list[Span] = []
+    for frame in range(instance.frames):
+        parts = {_SERVING: float(energy[frame] - training[frame]), _TRAINING: float(energy[frame])}
+        limit, low = float(cap[frame]), 0.0
+        for look, high in parts.items():
+            inside = min(high, limit)
+            if inside > low:
+                spans.append(Span(frame, frame + 1, look, low / top, inside / top, f"{look}"))
+            low = max(low, inside)
+        if energy[frame] > limit:
+            spans.append(Span(frame, frame + 1, _EXCESS, limit / top, energy[frame] / top))
+        if np.isfinite(limit):
+            spans.append(Span(frame, frame + 1, _CAP, max(0.0, limit / top - 0.05), limit / top))
+    found = {"energy": spans}
+    rounds = np.asarray(run.rounds)[0]
+    most = float(rounds.max()) or 1.0
+    shown = min(instance.tasks, _TASKS)
+    for task in range(shown):
+        first, last = int(instance.arrival[task]), int(instance.deadline[task])
+        found[f"task {task}"] = [
+            Span(first, last + 1, _WINDOW, 0.0, 0.12),
+            *(
+                Span(t, t + 1, _TRAINING, 0.14, 0.14 + 0.86 * float(rounds[t, task]) / most)
+                for t in np.flatnonzero(rounds[:, task] > 0).tolist()
+            ),
+        ]
+    return Lanes(
+        f"Energy and training in one run of {case.entries[policy].title}",
+        "frame",
+        float(instance.frames),
+        found,
+        {_SERVING: shade[0], _TRAINING: shade[2], _EXCESS: shade[1], _CAP: "currentColor",
+         _WINDOW: MUTED},
+        f"{shown} of {instance.tasks} tasks" if shown < instance.tasks else "",
+    )  # fmt: skip
+
+
+def _cap(instance: EdrInstance, scale: float) -> EdrInstance:
+    return instance.replace(cap=scale * instance.cap)
+
+
+def _load(instance: EdrInstance, scale: float) -> EdrInstance:
+    scaled = scale * np.asarray(instance.requests)
+    return instance.replace(requests=np.rint(scaled).astype(instance.requests.dtype))
+
+
+def _columns(instance: EdrInstance) -> float:
+    """Count decisions: routes of requests by slot, and rounds by frame."""
+    routes = instance.sites**2 * instance.types * instance.slots
+    return float(instance.frames * (routes + instance.tasks))
+
+
+LIVE: Final = Live(
+    sliders=(
+        Slider("sites", "sites", 2, 10, 1, 3),
+        Slider("tasks", "training tasks", 1, 8, 1, 4),
+        Slider("frames", "frames", 4, 24, 2, 6),
+        Slider("load", "requests, times those of the instance", 0.2, 1.2, 0.1, 1.0, _load),
+        Slider("cap", "energy caps, times those of the instance", 0.8, 1.5, 0.05, 1.0, _cap),
+    ),
+    policies=("scenario", "saddle_point", "quantile+shed", "greedy"),
+    source="drawn",
+    fixed={"slots": 3, "capped": 0.4},
+    columns=_columns,
+    most=20_000,
+    claim="edr.lemma1.published",
+    lanes=lanes,
+    runs=2,
+)

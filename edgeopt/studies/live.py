@@ -1,0 +1,217 @@
+"""What can be moved on the live page of a system, and the instance that it gives."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from edgeopt.errors import OptionError
+from edgeopt.options import check_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from edgeopt.studies.pictures.vector import Lanes
+    from edgeopt.studies.result import Case
+    from edgeopt.studies.system import System
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that can be moved.
+
+    Parameters
+    ----------
+    name
+        Keyword of the instance; without `change`, a parameter of the source that draws it.
+    title
+        What it is, with its unit.
+    low, high, step
+        Its range.
+    start
+        Where it is at first; with `change`, the number that changes nothing.
+    change
+        ``change(instance, number)`` returns the changed instance.
+    """
+
+    name: str
+    title: str
+    low: float
+    high: float
+    step: float
+    start: float
+    change: Callable[[Any, float], Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Live:
+    """How instances of a system are explored.
+
+    Parameters
+    ----------
+    sliders
+        What can be moved.
+    policies
+        Policies that are compared at first.
+    source
+        Source of instances that is used at first.
+    fixed
+        Further parameters of that source, which keep an instance small.
+    columns
+        Maps an instance to a size in proportion to which a view takes time.
+    most
+        Size up to which a view is computed at every move: about a second.
+    claim
+        A published claim that fails, for which the page searches a counterexample.
+    lanes
+        ``lanes(case, policy)`` returns what every resource does in a run.
+    bound
+        Bound that is shown, by default the reference bound.
+    looser_than
+        Other bounds that are tighter: it is valid for the policies that these bound.
+    runs
+        Scenarios at first.
+    """
+
+    sliders: Sequence[Slider]
+    policies: tuple[str, ...]
+    source: str
+    columns: Callable[[Any], float]
+    most: float
+    claim: str
+    lanes: Callable[[Case, str], Lanes] | None = None
+    bound: str = ""
+    looser_than: tuple[str, ...] = ()
+    runs: int = 100
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def live_of(record: System) -> Live:
+    """Return how instances of a system are explored, if its record says so."""
+    if record.live is None:
+        raise OptionError(f"system {record.name}: its record has no sliders (System.live)")
+    return record.live
+
+
+def offered(record: System, source: str) -> list[Slider]:
+    """Return the sliders that a source, or a file, has: a file's instance can only be changed."""
+    taken = _parameters(record, source)
+    return [one for one in live_of(record).sliders if one.change or one.name in taken]
+
+
+def _parameters(record: System, source: str) -> Mapping[str, Any]:
+    known = record.instances.sources
+    if source not in known or not known[source].seeded:
+        return {}
+    return inspect.signature(known[source].make).parameters
+
+
+def instance_of(record: System, source: str = "", rng: int = 0, **moved: float) -> Any:
+    """Return the instance of a source of a system, or of a file, with sliders moved.
+
+    Sliders that are not named are where they are at first; `rng` is the seed of a drawn instance.
+    """
+    live = live_of(record)
+    source = source or live.source
+    sliders = {one.name: one for one in offered(record, source)}
+    for name in moved:
+        if name not in sliders:
+            raise OptionError(f"{source}: no slider {name!r}; it has {', '.join(sliders)}")
+    sources = record.instances.sources
+    if source in sources:
+        one = sources[source]
+        drawn: dict[str, Any] = {"rng": rng}
+        taken = _parameters(record, source)
+        drawn |= {name: value for name, value in live.fixed.items() if name in taken}
+        for name, slider in sliders.items():
+            if slider.change is None:
+                drawn[name] = moved.get(name, slider.start)
+        instance = one.make(**drawn) if one.seeded else one.make()
+    elif Path(source).is_file():
+        instance = record.instances.load(Path(source))
+    else:
+        raise OptionError(
+            f"instance {source!r}: neither a file nor a source of {record.name}; choose from "
+            f"{', '.join(sources)}"
+        )
+    for name, slider in sliders.items():
+        if slider.change is not None and moved.get(name, slider.start) != slider.start:
+            instance = slider.change(instance, moved[name])
+    return instance
+
+
+def lines(record: System, source: str, rng: int, moved: Mapping[str, float], settings: Any) -> str:
+    """Return three lines of Python that give a view."""
+    numbers = "".join(f", {name}={value!r}" for name, value in moved.items())
+    return (
+        "from edgeopt.studies import find_system, live, view\n"
+        f"instance = live.instance_of(find_system({record.name!r}), {source!r}, rng={rng}"
+        f"{numbers})\n"
+        f"shown = view.view(instance, view.{settings!r})"
+    )
+
+
+class Hunted(NamedTuple):
+    """A counterexample to a published claim, and where it comes from."""
+
+    text: str
+    verdict: Any
+    found: bool
+
+
+SECONDS: Final = 10.0
+"""Longest search of the page."""
+
+
+class _TimeIsUpError(Exception):
+    pass
+
+
+def hunt(record: System, rng: int = 0, seconds: float = SECONDS) -> Hunted:
+    """Search for an instance on which a published claim fails, else take the known smallest one.
+
+    The search is given up after so many seconds; a sentence says whether it has found one.
+    """
+    from edgeopt.bounds import check, claims
+    from edgeopt.bounds.search import search
+    from edgeopt.studies.pages.rendering import in_text
+    from edgeopt.studies.wording import duration, number, plural
+
+    name = live_of(record).claim
+    [claim] = claims(name).values()
+    began = time.perf_counter()
+
+    def step(_: str) -> None:
+        if time.perf_counter() - began > seconds:
+            raise _TimeIsUpError
+
+    verdict = None
+    try:
+        result = search(claim, rng=rng, step=step)
+    except (_TimeIsUpError, OptionError):
+        how = f"Nothing was found within {duration(seconds)}; this is the known smallest instance"
+    else:
+        checked = plural(result.evaluations, "instance")
+        if result.verdict.verdict == "violated":
+            verdict = result.verdict
+            how = f"Found just now, after {checked}"
+        else:
+            how = f"{checked} violate nothing; this is the known smallest instance"
+    found = verdict is not None
+    if verdict is None:
+        [verdict] = check(name)
+    text = (
+        f"{claim.id} ({claim.source.number}): {in_text(claim.statement)} {how}: "
+        f"{verdict.instance}; measured {number(verdict.measured)}, published: "
+        f"{claim.relation.value} {number(verdict.guaranteed)}."
+    )
+    return Hunted(text, verdict, found)

@@ -1,0 +1,306 @@
+"""Small pictures written as SVG without matplotlib: bars against a bound, and lanes over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, isfinite, log10
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from edgeopt.studies.pictures.canvas import MUTED
+from edgeopt.writing import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+WIDTH: Final = 330.0
+"""Units across; about the pixels that a phone has left, so that text is as large as it says."""
+
+TEXT: Final = 10.5
+"""Size of letters, units."""
+
+_LETTER: Final = 0.56 * TEXT
+"""Mean width of a letter."""
+
+_BAR: Final = 9.0
+_LINE: Final = 14.0
+_LANE: Final = 20.0
+_LEFT: Final = 58.0
+
+MOST_SPANS: Final = 600
+"""Spans beyond these are left out, so that a picture stays small."""
+
+
+class Said(NamedTuple):
+    """A number as written, and its key among the numbers of the view."""
+
+    key: str
+    text: str
+
+
+class Bar(NamedTuple):
+    """The value of a policy with its ends, and what stands beside its name.
+
+    `look` is ``"plain"``; ``"apart"`` for one that knows the future, drawn hollow; or ``"failing"``
+    for one that violates the service constraint, drawn grey and hatched.
+    """
+
+    title: str
+    value: float
+    low: float
+    high: float
+    colour: str
+    look: str
+    beside: Sequence[Said]
+
+
+class Span(NamedTuple):
+    """A box of a lane from `begin` to `end`; `low` and `high` are shares of the lane's height."""
+
+    begin: float
+    end: float
+    look: str
+    low: float = 0.0
+    high: float = 1.0
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What every resource did in one run, a lane each.
+
+    Parameters
+    ----------
+    title
+        What is shown.
+    axis
+        Name of the horizontal axis, with its unit.
+    end
+        Where that axis ends; it begins at 0.
+    lanes
+        Spans by the name of the lane, the first one on top.
+    looks
+        Colour by the name of what spans stand for. Each of them has a pattern of its own, too.
+    more
+        What is left out, in words.
+    """
+
+    title: str
+    axis: str
+    end: float
+    lanes: Mapping[str, Sequence[Span]]
+    looks: Mapping[str, str]
+    more: str = ""
+
+
+def document(title: str, description: str, parts: Iterable[tuple[float, str]]) -> str:
+    """Stack parts, each with its height, into one SVG document."""
+    drawn, top = [], 4.0
+    for height, part in parts:
+        drawn.append(f'<g transform="translate(0 {_n(top)})">{part}</g>')
+        top += height
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(WIDTH)} {_n(top)}" '
+        f'style="width:100%;max-width:30rem" font-family="var(--font, sans-serif)" '
+        f'font-size="{TEXT}" fill="currentColor"><title>{_text(title)}</title>'
+        f"<desc>{_text(description)}</desc>"
+        # A file of its own has no page whose ink it could follow.
+        "<style>@media (prefers-color-scheme: dark) { svg:root { color: #e6e9ed } }</style>"
+        f"{''.join(drawn)}</svg>"
+    )
+
+
+def bars(rows: Sequence[Bar], bound: float, said: Sequence[Said], label: str) -> tuple[float, str]:
+    """Draw values as bars from 0, with the proven bound as a line through all of them."""
+    shown = [one for row in rows for one in (row.value, row.low, row.high)] + [bound, 0.0]
+    finite = [one for one in shown if isfinite(one)]
+    low, high = min(finite), max(finite)
+    scale = (WIDTH - 4.0) / ((high - low) or 1.0)
+
+    def place(value: float) -> float:
+        return 2.0 + scale * (value - low)
+
+    parts, top = [], _LINE
+    words = f"proven bound, {label}: " if isfinite(bound) else f"{label}: no bound"
+    parts.append(
+        f'<text y="10">{_text(words)}{_said(said) if isfinite(bound) else ""}</text>'
+        f'<path d="M0 {_n(top)}H22" {_BOUND}/>'
+    )
+    top += 5.0
+    line = []
+    for row in rows:
+        text = "".join(one.text for one in row.beside)
+        two = _LETTER * (len(row.title) + len(text) + 3) > WIDTH
+        parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(_cut(row.title))}</text>')
+        top += _LINE * two
+        parts.append(
+            f'<text x="{_n(WIDTH - 1)}" y="{_n(top + 10)}" text-anchor="end">'
+            f"{_said(row.beside)}</text>"
+        )
+        top += _LINE
+        parts.append(_bar(row, place, top))
+        # Between the bars the line leaves space for names and numbers.
+        line.append(f"M{_n(place(bound))} {_n(top - 2)}v{_n(_BAR + 4)}" if isfinite(bound) else "")
+        top += _BAR + 7.0
+    parts.append(f'<path class="bound" d="{"".join(line)}" {_BOUND}/>' if any(line) else "")
+    return top + 2.0, "".join(parts)
+
+
+_BOUND: Final = 'stroke="currentColor" stroke-width="1.6" stroke-dasharray="4 2" fill="none"'
+
+
+def _bar(row: Bar, place: Callable[[float], float], top: float) -> str:
+    """Draw the bar of a policy: filled, hollow, or grey and hatched."""
+    if not isfinite(row.value):
+        return ""
+    left, right = sorted((place(0.0), place(row.value)))
+    box = f'x="{_n(left)}" y="{_n(top)}" width="{_n(right - left)}" height="{_n(_BAR)}"'
+    if row.look == "apart":
+        drawn = (
+            f'<rect class="bar" {box} fill="none" stroke="{MUTED}" stroke-width="1.4" '
+            'stroke-dasharray="3 2"/>'
+        )
+    elif row.look == "failing":
+        drawn = (
+            f'<rect class="bar" {box} fill="{MUTED}" fill-opacity="0.3" stroke="{MUTED}"/>'
+            f"{_hatch(left, top, right - left, _BAR, 1, MUTED)}"
+        )
+    else:
+        drawn = f'<rect class="bar" {box} fill="{row.colour}"/>'
+    if isfinite(row.low) and isfinite(row.high):
+        a, b, y = _n(place(row.low)), _n(place(row.high)), _n(top + _BAR / 2)
+        up, down = _n(top + 1.5), _n(top + _BAR - 1.5)
+        drawn += (
+            f'<path d="M{a} {y}H{b}M{a} {up}V{down}M{b} {up}V{down}" stroke="currentColor" '
+            'fill="none"/>'
+        )
+    return drawn
+
+
+def lanes(found: Lanes) -> tuple[float, str]:
+    """Draw lanes over time, below them the axis and what colours and patterns mean."""
+    scale = (WIDTH - _LEFT - 6.0) / (found.end or 1.0)
+    kinds = {name: place for place, name in enumerate(found.looks)}
+    parts = [f'<text x="1" y="14" font-weight="600">{_text(_cut(found.title, 56))}</text>']
+    top, left = 22.0, MOST_SPANS
+    for name, spans in found.lanes.items():
+        parts.append(
+            f'<text x="{_n(_LEFT - 5)}" y="{_n(top + 13)}" text-anchor="end">'
+            f"{_text(_cut(name, 9))}</text>"
+            f'<path d="M{_n(_LEFT)} {_n(top + _LANE - 1)}H{_n(WIDTH - 6)}" stroke="{MUTED}" '
+            'stroke-width="0.6"/>'
+        )
+        parts += [
+            _span(one, found.looks[one.look], kinds[one.look], scale, top) for one in spans[:left]
+        ]
+        left -= min(left, len(spans))
+        top += _LANE + 2.0
+    for tick in _ticks(found.end):
+        x = _n(_LEFT + scale * tick)
+        anchor = "end" if tick > 0.97 * found.end else "middle"
+        parts.append(
+            f'<path d="M{x} {_n(top - 3)}v4" stroke="currentColor" stroke-width="0.8"/>'
+            f'<text x="{x}" y="{_n(top + 11)}" text-anchor="{anchor}">{tick:g}</text>'
+        )
+    axis = f"{found.axis}{f' ({found.more})' if found.more else ''}"
+    parts.append(
+        f'<text x="{_n((WIDTH + _LEFT) / 2)}" y="{_n(top + 25)}" text-anchor="middle">'
+        f"{_text(axis)}</text>"
+    )
+    height, legend = _legend(found.looks, top + 32.0)
+    return height + 6.0, "".join([*parts, legend])
+
+
+def _span(one: Span, colour: str, kind: int, scale: float, top: float) -> str:
+    x, width = _LEFT + scale * one.begin, max(scale * (one.end - one.begin), 0.5)
+    y, height = top + (_LANE - 1) * (1 - one.high), (_LANE - 1) * (one.high - one.low)
+    said = f"<title>{_text(one.label)}</title>" if one.label else ""
+    return (
+        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" fill="{colour}" '
+        f'stroke="currentColor" stroke-width="0.3">{said}</rect>'
+        f"{_hatch(x, y, width, height, kind)}"
+    )
+
+
+def _legend(looks: Mapping[str, str], top: float) -> tuple[float, str]:
+    """Name colours and patterns, in as many lines as it takes; return where they end."""
+    parts, x = [], 1.0
+    for kind, (name, colour) in enumerate(looks.items()):
+        wide = 22.0 + _LETTER * len(name)
+        if x > 1.0 and x + wide > WIDTH:
+            x, top = 1.0, top + _LINE
+        parts.append(
+            f'<rect x="{_n(x)}" y="{_n(top)}" width="12" height="9" fill="{colour}"/>'
+            f"{_hatch(x, top, 12.0, 9.0, kind)}"
+            f'<text x="{_n(x + 15)}" y="{_n(top + 8.5)}">{_text(_cut(name, 50))}</text>'
+        )
+        x += wide
+    return top + _LINE, "".join(parts)
+
+
+_STEP: Final = 4.0
+"""Distance of the lines of a pattern."""
+
+
+def _hatch(x: float, y: float, width: float, height: float, kind: int, ink: str = "#ffffff") -> str:
+    """Draw the lines of a pattern over a box: none, rising, level, upright or falling."""
+    kind %= 5
+    if kind == 0 or width < 1.0:
+        return ""
+    lines = []
+    if kind in (1, 4):
+        for n in range(ceil((width + height) / _STEP)):
+            a = n * _STEP
+            # From the lower or the left edge to the upper or the right one.
+            x0, y0 = max(0.0, a - height), min(a, height)
+            x1, y1 = min(a, width), max(0.0, a - width)
+            if x1 <= x0:
+                continue
+            up = kind == 1
+            lines.append(
+                f"M{_n(x + x0)} {_n(y + (y0 if up else height - y0))}"
+                f"L{_n(x + x1)} {_n(y + (y1 if up else height - y1))}"
+            )
+    elif kind == 2:
+        lines = [
+            f"M{_n(x)} {_n(y + b)}h{_n(width)}"
+            for b in (_STEP * n + 2 for n in range(floor(height / _STEP)))
+        ]
+    else:
+        lines = [
+            f"M{_n(x + a)} {_n(y)}v{_n(height)}"
+            for a in (_STEP * n + 2 for n in range(ceil(width / _STEP)))
+            if a < width
+        ]
+    return f'<path d="{"".join(lines)}" stroke="{ink}" stroke-width="0.9" fill="none"/>'
+
+
+def _ticks(end: float) -> list[float]:
+    """Return round places from 0 to an end, about four of them."""
+    if end <= 0:
+        return [0.0]
+    size = 10.0 ** floor(log10(end / 4))
+    step = next((size * one for one in (1, 2, 5) if end / (size * one) <= 5), size * 10)
+    return [step * n for n in range(floor(end / step + 1e-9) + 1)]
+
+
+def _said(parts: Sequence[Said]) -> str:
+    return "".join(
+        f'<tspan data-number="{escape(one.key)}">{_text(one.text)}</tspan>'
+        if one.key
+        else f"<tspan>{_text(one.text)}</tspan>"
+        for one in parts
+    )
+
+
+def _cut(text: str, most: int = 52) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _text(text: str) -> str:
+    return escape(printable(text), quote=False)
+
+
+def _n(value: float) -> str:
+    """Write a coordinate."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,323 @@
+"""One instance at a glance: two sentences, numbers, a table and a picture, without a framework.
+
+:func:`view` computes it anew, :func:`view_of` takes it from a study; the page of a study, the HTML
+of a `Study` and the live page all show what these return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.bounds.intervals import spread
+from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.online.simulate import MOST_RUNS
+from edgeopt.options import check_whole
+from edgeopt.studies import registry
+from edgeopt.studies.pages import headlines
+from edgeopt.studies.pictures import vector
+from edgeopt.studies.pictures.canvas import colours
+from edgeopt.studies.pictures.vector import Bar, Said
+from edgeopt.studies.result import Case
+from edgeopt.studies.run import solve_benchmark
+from edgeopt.studies.settings import Settings
+from edgeopt.studies.wording import beside, capitalised, gap_said, number, percent, plural, power
+from edgeopt.writing.tables import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.system import System
+
+
+@dataclass(frozen=True)
+class ViewSettings:
+    """What a view compares.
+
+    Parameters
+    ----------
+    policies
+        Names and patterns of policies; those that the system recommends for a view by default.
+    runs
+        Scenarios, at least 2; the default depends on the system.
+    rng
+        Seed of the scenarios.
+    bound
+        Name of the proven bound; by default that which the system recommends for a view.
+    """
+
+    policies: tuple[str, ...] = ()
+    runs: int | None = None
+    rng: int = 0
+    bound: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a view shows; nothing in it depends on time or machine load.
+
+    Parameters
+    ----------
+    text
+        Two sentences: the best policy, and the bound; or what is wrong with the input.
+    numbers
+        All numbers that are written in the picture's bars, ``"bound"`` and ``"POLICY.value"``, ...
+    table
+        One row per policy: value with its interval, gap and ratio to the bound, violations.
+    svg
+        A self-contained picture of the table and of one run; empty where something is wrong.
+    """
+
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    table: pd.DataFrame = field(default_factory=lambda: _empty())
+    svg: str = ""
+    written: str = ""
+    """The table in HTML."""
+
+    def _repr_html_(self) -> str:
+        return f"{_paragraph(self.text)}{self.svg}{self.written}"
+
+
+def _paragraph(text: str) -> str:
+    from html import escape
+
+    from edgeopt.writing import printable
+
+    return f"<p>{escape(printable(text))}</p>"
+
+
+def _empty() -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(COLUMNS))
+
+
+COLUMNS: Final = (
+    "policy", "title", "kind", "value", "low", "high", "spread", "gap", "gap_unit", "ratio",
+    "violated", "violated_share",
+)  # fmt: skip
+"""Columns of the table of a view."""
+
+
+def view(instance: Any, settings: ViewSettings | None = None) -> View:
+    """Compare policies on one instance, on common scenarios and against a proven bound.
+
+    If edgeopt refuses instance or settings, the view is the text of the error.
+    """
+    try:
+        return view_of(_case(instance, settings or ViewSettings()))
+    except EdgeOptError as error:
+        return View(str(error))
+
+
+def view_of(case: Case) -> View:
+    """Return the view of a case of a study."""
+    table = _table(case)
+    numbers = _numbers(case, table)
+    text = f"{headlines.sentence(case.standings)} {_of_bound(case)}"
+    parts = [_bars(case, table, numbers)]
+    live = case.system.live
+    if live is not None and live.lanes is not None:
+        parts.append(vector.lanes(live.lanes(case, _shown(case))))
+    svg = vector.document(f"{case.system.title}: policies and the proven bound", text, parts)
+    return View(text, numbers, table, svg, _written(case, table))
+
+
+class _Bounds(Mapping[str, "Benchmark"]):
+    """The bounds of an instance, each solved when a policy or the table first asks for it."""
+
+    def __init__(self, record: System, instance: Any, seed: int, runs: int) -> None:
+        self._record, self._given = record, (instance, seed, runs)
+        self._solved: dict[str, Benchmark] = {}
+
+    def __getitem__(self, name: str) -> Benchmark:
+        if name not in self._solved:
+            entry, environment = self._record.offline.bounds[name], self._record.policies
+            self._solved[name] = solve_benchmark(entry, environment.environment, *self._given)
+        return self._solved[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._record.offline.bounds)
+
+    def __len__(self) -> int:
+        return len(self._record.offline.bounds)
+
+
+def _case(instance: Any, settings: ViewSettings) -> Case:
+    """Simulate the policies, and solve the bound and what they need, nothing else."""
+    from edgeopt.online import simulate
+
+    record = registry.system_of(instance)
+    live = record.live
+    bound = settings.bound or (live.bound if live else "") or record.offline.reference
+    if bound not in record.offline.offered(instance):
+        raise OptionError(
+            f"bound {bound!r} is unknown here; choose from "
+            f"{', '.join(record.offline.offered(instance))}"
+        )
+    runs = settings.runs or (live.runs if live else record.policies.runs)
+    check_whole("runs", runs, 2, MOST_RUNS)
+    seed = settings.rng
+    check_whole("rng", seed, 0)
+    wanted = settings.policies or (live.policies if live else ()) or None
+    valid = {bound, *(live.looser_than if live and bound == live.bound else ())}
+    entries = {
+        # A row has the bound of the view, if that is valid for it, or none.
+        entry.name: replace(entry, bound=bound if entry.bound in valid else "")
+        for entry in sorted(registry.choose(record, wanted), key=lambda one: not one.causal)
+    }
+    bounds = _Bounds(record, instance, seed, runs)
+    policies = {name: entry.make(instance, bounds) for name, entry in entries.items()}
+    environment = record.policies.environment(instance)
+    return Case(
+        system=_narrowed(record, entries, bound),
+        name=str(instance.fingerprint())[:12],
+        instance=instance,
+        benchmarks={bound: bounds[bound]},
+        entries=entries,
+        policies=policies,
+        trajectories={
+            name: simulate(environment, policy, rng=seed, runs=runs)
+            for name, policy in policies.items()
+        },
+        exact={},
+        references=dict.fromkeys(entries, next(iter(entries))),
+        verdicts=(),
+        settings=Settings(runs, seed, 1, 0.95, 0.0, "", ""),
+    )
+
+
+def _narrowed(record: System, entries: Mapping[str, PolicyEntry], bound: str) -> System:
+    """Return the record with one bound and without what a view does not show."""
+    from edgeopt.studies.system import Reporting
+
+    return replace(
+        record,
+        offline=replace(record.offline, bounds={bound: record.offline.bounds[bound]}, solve=None),
+        policies=replace(record.policies, entries=tuple(entries.values())),
+        reporting=Reporting(),
+    )
+
+
+def _table(case: Case) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for row in case.table.to_dict("records"):
+        values = case.values(str(row["policy"]))
+        found = spread(values, "signed", confidence=case.settings.confidence)
+        ends = (found.low, found.high) if found.kind in ("interval", "range") else (np.nan, np.nan)
+        rows.append(
+            {
+                "policy": row["policy"],
+                "title": case.title(row),
+                "kind": row["kind"],
+                "value": row["value"],
+                "low": ends[0],
+                "high": ends[1],
+                "spread": row["spread"],
+                "gap": row["gap"],
+                "gap_unit": row["gap_unit"],
+                "ratio": row["ratio"],
+                "violated": row["violated"],
+                "violated_share": row["violated_share"],
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _numbers(case: Case, table: pd.DataFrame) -> dict[str, float]:
+    found = {"bound": float(case.benchmark.bound), "bound.gap": float(case.benchmark.gap)}
+    for row in table.to_dict("records"):
+        for column in ("value", "gap", "violated"):
+            found[f"{row['policy']}.{column}"] = float(row[column])
+    return found
+
+
+def written(case: Case, key: str, value: float) -> str:
+    """Write a number of a view as its picture and its table do."""
+    name = key.rpartition(".")[2]
+    if key == "bound.gap":
+        return power(value)
+    if name == "gap" and case.benchmark.bound:
+        return percent(value)
+    return number(value, 3) if name == "violated" else case.objective.amount(value)
+
+
+_SHADES: Final = [one for one in colours(map(str, range(9))).values() if one != "#7f7f7f"]
+"""Colours of policies; grey is for those that violate the service constraint."""
+
+
+def _bars(case: Case, table: pd.DataFrame, numbers: Mapping[str, float]) -> tuple[float, str]:
+    groups = list(dict.fromkeys(entry.group for entry in case.entries.values()))
+    shade = {group: _SHADES[n % len(_SHADES)] for n, group in enumerate(groups)}
+    past = case.constraint.verb[1]
+
+    def said(key: str) -> Said:
+        return Said(key, written(case, key, numbers[key]))
+
+    rows = []
+    for row in table.to_dict("records"):
+        name = str(row["policy"])
+        parts = [said(f"{name}.value")]
+        if isfinite(row["gap"]):
+            parts += [Said("", " · gap "), said(f"{name}.gap")]
+        if row["violated"] > 0:
+            parts += [Said("", " · "), said(f"{name}.violated"), Said("", f" {past}")]
+        apart = "apart" if row["kind"] == "hindsight" else "plain"
+        look = "failing" if row["violated"] > 0 else apart
+        colour = shade[case.entries[name].group]
+        rows.append(Bar(row["title"], row["value"], row["low"], row["high"], colour, look, parts))
+    known = [said("bound"), Said("", " (gap "), said("bound.gap"), Said("", ")")]
+    return vector.bars(rows, case.benchmark.bound, known, case.label)
+
+
+def _written(case: Case, table: pd.DataFrame) -> str:
+    rows = table.to_dict("records")
+    constrained = case.constraints > 0
+    return html_table(
+        f"{case.objective.heading}; {plural(case.settings.runs, 'scenario')}; gap to the proven "
+        f"bound {case.label}, {case.objective.amount(case.benchmark.bound)}"
+        + (f"; {case.constraint.name}s {case.constraint.verb[1]} per run" if constrained else ""),
+        [
+            "Policy", "Value", "Interval", "Gap",
+            *([capitalised(case.constraint.verb[1])] if constrained else []),
+        ],
+        [
+            [
+                row["title"],
+                written(case, "value", row["value"]),
+                _ends(row),
+                gap_said(row),
+                *([written(case, "violated", row["violated"])] if constrained else []),
+            ]
+            for row in rows
+        ],
+        grey=[place for place, row in enumerate(rows) if row["violated"] > 0],
+    )  # fmt: skip
+
+
+def _ends(row: Mapping[Any, Any]) -> str:
+    if row["spread"] == "equal":
+        return "same in all"
+    return beside({"value_low": row["low"], "value_high": row["high"], **row}, "value")
+
+
+def _shown(case: Case) -> str:
+    """Name the policy whose run is drawn: the best one that keeps the service constraint."""
+    best = case.winner
+    return next(iter(case.entries)) if best is None else str(best["policy"])
+
+
+def _of_bound(case: Case) -> str:
+    entry, found = case.system.offline.bounds[case.system.offline.reference], case.benchmark
+    return (
+        f"The bound {entry.label} of {case.objective.amount(found.bound)} is proven, and a plan "
+        f"within a gap of {power(found.gap)} of it is known; it bounds {entry.scope}."
+    )

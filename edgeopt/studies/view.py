@@ -25,7 +25,16 @@ from edgeopt.studies.pictures.vector import Bar, Said
 from edgeopt.studies.result import Case
 from edgeopt.studies.run import solve_benchmark
 from edgeopt.studies.settings import Settings
-from edgeopt.studies.wording import beside, capitalised, gap_said, number, percent, plural, power
+from edgeopt.studies.wording import (
+    NO_BOUND,
+    beside,
+    capitalised,
+    gap_said,
+    number,
+    percent,
+    plural,
+    power,
+)
 from edgeopt.writing.tables import html_table
 
 if TYPE_CHECKING:
@@ -268,6 +277,8 @@ def _bars(case: Case, table: pd.DataFrame, numbers: Mapping[str, float]) -> tupl
         parts = [said(f"{name}.value")]
         if isfinite(row["gap"]):
             parts += [Said("", " · gap "), said(f"{name}.gap")]
+        else:
+            parts.append(Said("", f" · {NO_BOUND}"))
         if row["violated"] > 0:
             parts += [Said("", " · "), said(f"{name}.violated"), Said("", f" {past}")]
         apart = "apart" if row["kind"] == "hindsight" else "plain"

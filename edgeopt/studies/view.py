@@ -231,7 +231,8 @@ def _table(case: Case) -> pd.DataFrame:
                 "low": ends[0],
                 "high": ends[1],
                 "spread": row["spread"],
-                "gap": row["gap"],
+                # One bound is drawn: a policy that has another one has none here.
+                "gap": row["gap"] if row["bound"] == case.system.offline.reference else np.nan,
                 "gap_unit": row["gap_unit"],
                 "ratio": row["ratio"],
                 "violated": row["violated"],

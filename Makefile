@@ -20,7 +20,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned learners docs clean
+.PHONY: help demo gallery test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
 	@$(BIN)/edgeopt study rescue --out $(DEMO)
 	@echo
 	@echo "The page is $(DEMO)/index.html: open it in a browser."
+
+gallery: $(DEV) ## draw the pictures of the README
+	@$(BIN)/python docs/_extensions/gallery.py docs/_static/gallery
 
 test: $(DEV) ## run all tests and the examples in the docstrings
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)

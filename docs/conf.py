@@ -24,6 +24,7 @@ extensions = [
     "studies",
     "paper_figures",
     "running",
+    "gallery",
     "sliders",
     "solver_table",
     "command_line",

@@ -40,6 +40,7 @@ MADE = {
     "shell",
     "command",
     "commands",
+    "gallery",
     "sliders",
     "solver_table",
 }

@@ -264,31 +264,66 @@ def test_leads_are_counted_and_no_budget_is_exceeded(printed: Callable[..., str]
         assert (fetched > 0).all()
 
 
+def test_the_shortest_policy_earns_more_only_by_failing_reserved_tasks(
+    printed: Callable[..., str],
+) -> None:
+    rows = [row.rsplit(maxsplit=3) for row in printed("short_policy").splitlines()[1:]]
+    (own, *mine), (published, *theirs) = rows
+    assert (own.strip(), published.strip()) == ("first idle server", "rescue+guard")
+    assert float(mine[2]) > 0 == float(theirs[2])
+    assert 0 < float(theirs[0]) < float(mine[0])
+
+
+def test_own_data_are_read_by_label(printed: Callable[..., str]) -> None:
+    rows = [row.split() for row in printed("own_data").splitlines()[1:]]
+    assert [row[0] for row in rows] == ["reservation", "min"]
+    # By hand: one core each at once, and the third task after the first: 80, 120, 75 + 120 minutes
+    # of flow; both cores of the lab for one task after the other cannot be worse.
+    assert float(rows[1][1]) == 395
+    assert float(rows[0][1]) <= 395
+    assert all(float(row[2]) >= 1 for row in rows)
+
+
+def test_own_bound_is_the_optimum_by_hand(printed: Callable[..., str]) -> None:
+    first, second = printed("own_bound").splitlines()
+    # Depot 1 is the cheaper one for towns 1 and 2, its 30 units go to town 1 last.
+    best = min(
+        4 * a + 6 * b + 9 * c + 5 * (10 - a) + 3 * (25 - b) + 8 * (15 - c)
+        for a in range(11)
+        for b in range(26)
+        for c in range(16)
+        if a + b + c <= 20 and 50 - a - b - c <= 30
+    )
+    assert first.startswith(f"{best:.1f} is optimal: no plan costs less than {best:.1f}")
+    assert float(second.split()[-1]) == 4.0
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert examples == {
         "ten_lines", "rounding", "energy_cap", "retraining", "across_clusters",
         "own_system", "own_policy", "own_solver", "own_claim", "live_events",
-        "cache_online", "long_term_budget", "leads",
+        "cache_online", "long_term_budget", "leads", "short_policy", "own_data", "own_bound",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("place", "example"),
     [
-        (0, "ten_lines"),
-        (1, "rounding"),
-        (2, "energy_cap"),
-        (3, "retraining"),
-        (4, "across_clusters"),
+        (0, "short_policy"),
+        (1, "own_data"),
+        (2, "own_bound"),
     ],
 )
 def test_readme_shows_the_examples(place: int, example: str) -> None:
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert len(shown) == 5
+    assert len(shown) == 3
     assert shown[place] in (ROOT / "examples" / f"{example}.py").read_text()
-    # So that the ten lines are ten.
-    assert len([line for line in shown[place].splitlines() if line.strip()]) <= 10
+    # A screen, and the ten lines of the documentation are ten.
+    assert len(shown[place].splitlines()) <= 25
+    ten = (ROOT / "examples" / "ten_lines.py").read_text()
+    marked = ten[ten.index("# start") : ten.index("# end")].splitlines()[1:]
+    assert len([line for line in marked if line.strip()]) <= 10
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "THIRD_PARTY.md"])

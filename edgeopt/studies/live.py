@@ -136,12 +136,12 @@ def instance_of(record: System, source: str = "", rng: int = 0, **moved: float) 
             if slider.change is None:
                 drawn[name] = moved.get(name, slider.start)
         instance = one.make(**drawn) if one.seeded else one.make()
-    elif Path(source).is_file():
+    elif Path(source).exists():
         instance = record.instances.load(Path(source))
     else:
         raise OptionError(
-            f"instance {source!r}: neither a file nor a source of {record.name}; choose from "
-            f"{', '.join(sources)}"
+            f"instance {source!r}: neither a file, a folder nor a source of {record.name}; "
+            f"choose from {', '.join(sources)}"
         )
     for name, slider in sliders.items():
         if slider.change is not None and moved.get(name, slider.start) != slider.start:

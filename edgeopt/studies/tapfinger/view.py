@@ -10,6 +10,7 @@ from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Lanes, Span
 from edgeopt.studies.tapfinger.gantt import pieces
+from edgeopt.studies.tapfinger.policies import FIXED
 from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
@@ -77,5 +78,6 @@ LIVE: Final = Live(
     most=25_000,
     claim="tapfinger.equation1.published",
     lanes=lanes,
+    looser_than=(FIXED,),
     runs=5,
 )  # fmt: skip

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.files import plain
+from edgeopt.studies import document
 from edgeopt.studies.learners import origins
+from edgeopt.studies.once import Once
 from edgeopt.studies.over_instances import by_gap, general
+from edgeopt.studies.pages.standings import of_case, of_study
 from edgeopt.studies.pairs import Pairs
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -33,11 +34,8 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
 
 
-ValueT = TypeVar("ValueT")
-
-
 @dataclass(frozen=True)
-class Case:
+class Case(Once):
     """One instance of a study.
 
     Parameters
@@ -88,8 +86,6 @@ class Case:
     @cached_property
     def standings(self) -> Standings:
         """The policies beside their bounds."""
-        from edgeopt.studies.pages.standings import of_case
-
         return of_case(self)
 
     @property
@@ -163,22 +159,6 @@ class Case:
                 environment, chosen, rng=self.settings.seed, runs=1, record=True
             )
         return self._replays[key]
-
-    def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
-        """Compute something of this case at the first call, and keep it for title and drawing.
-
-        Parameters
-        ----------
-        compute
-            ``compute(case)`` returns it; one function for each thing.
-        """
-        if compute not in self._computed:
-            self._computed[compute] = compute(self)
-        return cast("ValueT", self._computed[compute])
-
-    @cached_property
-    def _computed(self) -> dict[Callable[[Case], Any], Any]:
-        return {}
 
     @cached_property
     def _replays(self) -> dict[tuple[str, str], Any]:
@@ -255,22 +235,7 @@ class Case:
 
         Where policies were trained, `trained` says from where their weights come.
         """
-        system, settings, name = self.system, self.settings, self.system.offline.reference
-        over = "runs on this instance"
-        others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
-        return {
-            "system": system.name,
-            "instance": {
-                "name": self.name,
-                "fingerprint": str(self.instance.fingerprint()),
-                **system.instances.describe(self.instance),
-            },
-            "benchmark": {"name": name, **self.benchmark.record(), "others": others},
-            "intervals": {"over": over, "runs": settings.runs, "confidence": settings.confidence},
-            "policies": [{**row, "seed": settings.seed} for row in self.table.to_dict("records")],
-            "claims": [verdict.as_dict() for verdict in self.verdicts],
-            **({"trained": self.trained} if self.trained else {}),
-        }
+        return document.of_case(self)
 
 
 @dataclass(frozen=True)
@@ -310,8 +275,6 @@ class Study:
     @cached_property
     def standings(self) -> Standings:
         """The policies beside their bounds, over all instances."""
-        from edgeopt.studies.pages.standings import of_study
-
         return of_study(self)
 
     @property
@@ -405,9 +368,7 @@ class Study:
             An object with keys system, instance, benchmark, intervals, policies, claims; for a
             study of several instances a list of them.
         """
-        records = [plain(case.record()) for case in self.cases]
-        document = records[0] if len(records) == 1 else records
-        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+        return document.dumps(self, indent)
 
     def page(self, out_dir: str | Path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page, its pictures, the table and the JSON document.

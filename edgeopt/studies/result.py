@@ -2,283 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief
-from edgeopt.studies.files import plain
-from edgeopt.studies.learners import origins
-from edgeopt.studies.over_instances import by_gap, general
+from edgeopt.studies import document
+from edgeopt.studies.case import Case
+from edgeopt.studies.over_instances import general
+from edgeopt.studies.pages.standings import of_study
 from edgeopt.studies.pairs import Pairs
-from edgeopt.studies.registry import taken_apart
-from edgeopt.studies.table import tidy
 from edgeopt.studies.wording import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from edgeopt.bounds import StoredVerdicts, Verdict
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, Comparison, Picture, PolicyEntry
-    from edgeopt.studies.objective import Constraint, Objective
+    from edgeopt.studies.entries import Benchmark, Comparison
     from edgeopt.studies.pages.standings import Standings
     from edgeopt.studies.settings import Settings
     from edgeopt.studies.system import System
 
-ValueT = TypeVar("ValueT")
 
-
-@brief
-@dataclass(frozen=True)
-class Case:
-    """One instance of a study.
-
-    Parameters
-    ----------
-    system
-        The record the instance belongs to.
-    name
-        Name that the caller gave the instance.
-    instance
-        The instance itself.
-    benchmarks
-        Offline optima by name.
-    entries, policies, trajectories
-        By policy: its entry, the policy itself, and its runs.
-    exact
-        Expected value without sampling, for the policies that have one.
-    references
-        Name of the policy with which each policy is compared.
-    verdicts
-        Of the claims, checked on this instance.
-    settings
-        Of the study.
-    """
-
-    system: System
-    name: str
-    instance: Any
-    benchmarks: Mapping[str, Benchmark]
-    entries: Mapping[str, PolicyEntry]
-    policies: Mapping[str, Any]
-    trajectories: Mapping[str, Trajectory]
-    exact: Mapping[str, float]
-    references: Mapping[str, str]
-    verdicts: tuple[Verdict, ...]
-    settings: Settings
-
-    __reduce__ = taken_apart
-
-    def _brief(self) -> list[str]:
-        return [self.name, *sizes([self])]
-
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
-        return tidy(self)
-
-    @cached_property
-    def pairs(self) -> Pairs:
-        """Every policy compared with every other on the same scenarios."""
-        values = {name: self.values(name) for name in self.trajectories}
-        return Pairs(values, self.objective.sense, self.settings.confidence)
-
-    @cached_property
-    def standings(self) -> Standings:
-        """The policies beside their bounds."""
-        from edgeopt.studies.pages.standings import of_case
-
-        return of_case(self)
-
-    @property
-    def pictures(self) -> tuple[Picture, ...]:
-        """The pictures of the case, first that of the policies beside their bounds."""
-        from edgeopt.studies.pictures.first import FIRST
-
-        return (FIRST, *self.system.reporting.pictures)
-
-    @property
-    def ranked(self) -> pd.DataFrame:
-        """The table as it is shown: the least gap first, those with hindsight last."""
-        return by_gap(self.table, self.system.objective.sense)
-
-    @property
-    def benchmark(self) -> Benchmark:
-        """The reference bound, by which the column ``ratio`` divides."""
-        return self.benchmarks[self.system.offline.reference]
-
-    @property
-    def objective(self) -> Objective:
-        """What a policy is to make large or small."""
-        return self.system.objective
-
-    @property
-    def constraint(self) -> Constraint:
-        """The service constraint, which a run can violate."""
-        return self.system.constraint
-
-    @property
-    def constraints(self) -> int:
-        """How many service constraints a run on this instance can violate."""
-        return self.system.constraint.count(self.instance)
-
-    @property
-    def label(self) -> str:
-        """Label of the reference bound."""
-        return self.system.offline.bounds[self.system.offline.reference].label
-
-    def bound_of(self, policy: str) -> str:
-        """Name the tightest benchmark that bounds a policy in its runs, "" where none does."""
-        own = self.entries[policy].bound
-        holds = self.system.offline.bounds[own].holds if own else None
-        return own if holds is None or holds(self.trajectories[policy]) else ""
-
-    def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
-        """Name the policy of a row of the table."""
-        return self.entries[str(row["policy"])].title
-
-    def values(self, policy: str) -> NDArray[np.float64]:
-        """Return the value of every run of a policy, shape [runs]."""
-        return self.objective.values(self.trajectories[policy])
-
-    def replay(self, policy: str, instance: Any = None) -> Any:
-        """Simulate the first run of the study again, and record what every resource did.
-
-        Parameters
-        ----------
-        policy
-            Name of a policy of the study.
-        instance
-            Another instance to use, such as one with a changed parameter.
-        """
-        from edgeopt.online import simulate
-
-        given = self.instance if instance is None else instance
-        key = policy, str(given.fingerprint())
-        if key not in self._replays:
-            environment, chosen = self.system.policies.environment(given), self.policies[policy]
-            self._replays[key] = simulate(
-                environment, chosen, rng=self.settings.seed, runs=1, record=True
-            )
-        return self._replays[key]
-
-    def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
-        """Compute something of this case at the first call, and keep it for title and drawing.
-
-        Parameters
-        ----------
-        compute
-            ``compute(case)`` returns it; one function for each thing.
-        """
-        if compute not in self._computed:
-            self._computed[compute] = compute(self)
-        return cast("ValueT", self._computed[compute])
-
-    @cached_property
-    def _computed(self) -> dict[Callable[[Case], Any], Any]:
-        return {}
-
-    @cached_property
-    def _replays(self) -> dict[tuple[str, str], Any]:
-        return {}
-
-    @property
-    def told(self) -> dict[str, str]:
-        """What each policy is told beforehand, by its attribute `told`; "" where it has none."""
-        return {name: getattr(policy, "told", "") for name, policy in self.policies.items()}
-
-    @cached_property
-    def trained(self) -> dict[str, list[str]]:
-        """Where the weights of each policy that was trained come from, by its name."""
-        found = {name: origins(self.system, policy) for name, policy in self.policies.items()}
-        return {name: said for name, said in found.items() if said}
-
-    @property
-    def causal(self) -> list[str]:
-        """Names of the policies that do not know the future; only these can be called best."""
-        return [name for name, entry in self.entries.items() if entry.causal]
-
-    def best(
-        self, *, kept: bool = False, kind: Literal["causal", "hindsight"] = "causal"
-    ) -> pd.Series | None:
-        """Return the row of the policy with the best mean value.
-
-        Parameters
-        ----------
-        kept
-            Only among policies without violations in any run.
-        kind
-            Among policies that decide by what has happened so far, or among those that know the
-            future.
-
-        Returns
-        -------
-        pandas.Series or None
-            None when no policy is left.
-        """
-        rows = self.table[self.table["kind"] == kind]
-        if kept:
-            rows = rows[rows["violated"] == 0]
-        if rows.empty:
-            return None
-        values = rows["value"].to_numpy()
-        place = values.argmax() if self.objective.sense == "max" else values.argmin()
-        return rows.iloc[int(place)]
-
-    @property
-    def winner(self) -> pd.Series | None:
-        """Row of the best policy, without violations unless the service constraint is soft."""
-        return self.best(kept=not self.constraint.soft)
-
-    def figure(self, name: str) -> Figure:
-        """Draw one picture of the system, with its title.
-
-        Raises
-        ------
-        OptionError
-            If the system has no picture of that name.
-        """
-        from edgeopt.studies.pictures.canvas import draw
-
-        pictures = {picture.name: picture for picture in self.pictures}
-        if name not in pictures:
-            raise OptionError(
-                f"picture {name!r} is unknown to {self.system.name}; "
-                f"choose from {', '.join(pictures)}"
-            )
-        return draw(pictures[name], self, titled=True)
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON document: system, instance, benchmark, intervals, policies, claims.
-
-        Where policies were trained, `trained` says from where their weights come.
-        """
-        system, settings, name = self.system, self.settings, self.system.offline.reference
-        over = "runs on this instance"
-        others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
-        return {
-            "system": system.name,
-            "instance": {
-                "name": self.name,
-                "fingerprint": str(self.instance.fingerprint()),
-                **system.instances.describe(self.instance),
-            },
-            "benchmark": {"name": name, **self.benchmark.record(), "others": others},
-            "intervals": {"over": over, "runs": settings.runs, "confidence": settings.confidence},
-            "policies": [{**row, "seed": settings.seed} for row in self.table.to_dict("records")],
-            "claims": [verdict.as_dict() for verdict in self.verdicts],
-            **({"trained": self.trained} if self.trained else {}),
-        }
+__all__ = ["Case", "Study"]
 
 
 @brief
@@ -322,8 +75,6 @@ class Study:
     @cached_property
     def standings(self) -> Standings:
         """The policies beside their bounds, over all instances."""
-        from edgeopt.studies.pages.standings import of_study
-
         return of_study(self)
 
     @property
@@ -417,9 +168,7 @@ class Study:
             An object with keys system, instance, benchmark, intervals, policies, claims; for a
             study of several instances a list of them.
         """
-        records = [plain(case.record()) for case in self.cases]
-        document = records[0] if len(records) == 1 else records
-        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+        return document.dumps(self, indent)
 
     def _repr_html_(self) -> str:
         """Show the first instance as the page of the study does."""

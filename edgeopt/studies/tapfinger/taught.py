@@ -163,9 +163,15 @@ def joined(
                 f"`{SHOWN.command}`",
             )
         own: dict[str, Any] = {**found[key], "policy": "imitation", _TIMED: np.nan}
-        own |= {one: [float(part) for part in str(own[one]).split()]
-                for one in SERIES if one in cell}  # fmt: skip
-        parts = [name for name in ("policy", "told", *SUMMARY, *SERIES) if name in cell]
+        # A table of several figures has the columns of all, empty where a figure lacks one.
+        parts = [
+            name
+            for name in ("policy", "told", *SUMMARY, *SERIES)
+            if isinstance(cell.get(name), list | tuple | np.ndarray)
+        ]
+        own |= {
+            one: [float(part) for part in str(own[one]).split()] for one in SERIES if one in parts
+        }
         listed.append(
             cell | {name: [*cell[name][:-1], own[name], cell[name][-1]] for name in parts}
         )

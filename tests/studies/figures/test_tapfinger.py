@@ -382,3 +382,15 @@ def test_curves_are_evaluations_of_whole_trainings() -> None:
         flow = dict(fixed[fixed["setting"] == setting][["course", "flow"]].to_numpy())
         assert min(flow, key=lambda name: flow[name]) == "bound"
         assert flow["reservation"] < flow["random"]
+
+
+def test_cells_of_figures_with_and_without_series_are_joined_in_one_table() -> None:
+    known = pd.read_csv(taught.SHOWN.path)
+    one = known[known["instance"].notna()].iloc[0]
+    short = {"instance": one["instance"], "runs": one["runs"], "policy": ["min", "bound"]}
+    series = taught.SERIES[0]
+    cells = pd.DataFrame([short, {**short, series: [[1.0], [2.0]]}])
+    found = taught.joined(cells, known, rows=lambda table: table)
+    assert found["policy"].tolist() == [["min", "imitation", "bound"]] * 2
+    assert np.isnan(found[series][0])
+    assert len(found[series][1]) == 3

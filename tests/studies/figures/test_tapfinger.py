@@ -385,7 +385,7 @@ def test_curves_are_evaluations_of_whole_trainings() -> None:
 
 
 def test_cells_of_figures_with_and_without_series_are_joined_in_one_table() -> None:
-    known = pd.read_csv(taught.SHOWN.path)
+    known = taught.SHOWN.read().table
     one = known[known["instance"].notna()].iloc[0]
     short = {"instance": one["instance"], "runs": one["runs"], "policy": ["min", "bound"]}
     series = taught.SERIES[0]

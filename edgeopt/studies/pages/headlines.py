@@ -137,6 +137,8 @@ def headlines(found: Standings) -> list[Headline]:
         if one.violated == 0 and found.other is not None:
             role += f" of those that {plain(found.constraint.verb[0])} no {found.constraint.name}"
         what = f"{one.title}: {role}{found.price(one.policy)}"
+        if not one.bounded and isfinite(one.ratio.centre):
+            what += f"; {one.label} is no bound for it"
         ends = found.beside(one.gap, share=not one.gap_unit) if one.bounded else found.ends(one)
         detail = ", ".join(part for part in (found.gap(one), ends) if part)
         tiles.append(Headline(found.share(one) or one.amount, what, detail))

@@ -21,6 +21,7 @@ from edgeopt.studies.wording import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from edgeopt.studies.entries import Benchmark
     from edgeopt.studies.result import Case
 
 
@@ -44,19 +45,7 @@ def verdict_count(case: Case) -> dict[str, int]:
 
 def headlines(case: Case) -> list[Headline]:
     """Return the most important figures."""
-    benchmark = case.benchmark
-    value, bound = (case.objective.amount(x, 5) for x in (benchmark.value, benchmark.bound))
-    # Ratios are to the proven bound, which differs from the plan where the gap is wide.
-    plan = "" if value == bound else f"best plan found: {value}; "
-    found = [
-        *first_words.headlines(case.standings),
-        Headline(
-            bound,
-            f"{case.label}, the reference bound",
-            f"{plan}proven relative gap {power(benchmark.gap)}, {benchmark.solver}, "
-            f"{duration(benchmark.seconds)}",
-        ),
-    ]
+    found = [*first_words.headlines(case.standings), *_bounds(case)]
     if case.verdicts:
         count = verdict_count(case)
         rest = f"{count['vacuous']} more do not apply"
@@ -70,6 +59,39 @@ def headlines(case: Case) -> list[Headline]:
             )
         )
     return found
+
+
+def _bounds(case: Case) -> list[Headline]:
+    """Return the reference bound, and the bound of the first policy where that is another one."""
+    first, names = case.standings.first, [case.system.offline.reference]
+    if first is not None and first.bounded:
+        own = str(case.ranked.set_index("policy").loc[first.policy, "bound"])
+        names += [own] if own and own not in names else []
+    tiles = []
+    for name in names:
+        found, label = case.benchmarks[name], case.system.offline.bounds[name].label
+        role = "the reference bound" if name == names[0] else f"the bound of {first.title}"  # type: ignore[union-attr]
+        if found.scope:
+            role += ", mean of its scenarios"
+        detail = f"proven, {found.solver}, {duration(found.seconds)}"
+        if _closest(case, found):
+            value, bound = (case.objective.amount(x, 5) for x in (found.value, found.bound))
+            # Ratios are to the proven bound, which differs from the plan where the gap is wide.
+            plan = "" if value == bound else f"best plan found: {value}; "
+            detail = (
+                f"{plan}proven relative gap {power(found.gap)}, {found.solver}, "
+                f"{duration(found.seconds)}"
+            )
+        tiles.append(Headline(case.objective.amount(found.bound, 5), f"{label}, {role}", detail))
+    return tiles
+
+
+def _closest(case: Case, bound: Benchmark) -> bool:
+    """Return whether the plan that is known for a bound is at least as good as all policies."""
+    values = [one.value for one in case.standings.ranked if one.keeps and one.bounded]
+    if case.objective.sense == "max":
+        return all(value <= bound.value for value in values)
+    return all(value >= bound.value for value in values)
 
 
 def sentences(case: Case) -> list[str]:
@@ -96,10 +118,14 @@ def lead(case: Case) -> str:
 def _of_benchmark(case: Case) -> Finding:
     benchmark, entry = case.benchmark, case.system.offline.bounds[case.system.offline.reference]
     value, bound = (case.objective.amount(x, 6) for x in (benchmark.value, benchmark.bound))
+    known = (
+        f"; a solution of {value} is known, a relative gap of {power(benchmark.gap)}"
+        if _closest(case, benchmark)
+        else "; policies of this study come closer to it than the plan that is known"
+    )
     text = (
         f"The reference bound {entry.label} is {bound}, proven by {benchmark.solver} in "
-        f"{duration(benchmark.seconds)}; a solution of {value} is known, a relative gap of "
-        f"{power(benchmark.gap)}. It bounds {entry.scope}."
+        f"{duration(benchmark.seconds)}{known}. It bounds {entry.scope}."
     )
     return Finding("Reference bound", text)
 

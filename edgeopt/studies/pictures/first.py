@@ -23,7 +23,8 @@ CAPTION: Final = (
     "Value over the tightest bound that is valid for the policy, the vertical line; hollow: no "
     "bound is valid for the policy, and the value is over the reference bound. Thin lines are "
     "intervals, with fewer than five repetitions ranges; where there is none, the value is exact "
-    "or the same in all. Small dots are instances. Right margin: violated constraints per run. "
+    "or the same in all, or lies within its dot. Blue: better for sure than all others that it was "
+    "chosen from. Small dots are instances. Right margin: violated constraints per run. "
     "Rows are sorted by the gap to the bound, those without one by their value. Grey, below the "
     "line: policies with hindsight."
 )

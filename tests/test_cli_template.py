@@ -62,6 +62,16 @@ def test_a_foreign_folder_and_a_missing_one_are_named(tmp_path, capsys):
     assert "holds no tables; 'edgeopt template edr --out DIR'" in capsys.readouterr().err
 
 
+def test_tables_that_were_changed_are_not_written_over(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert run(["template", "edr", "--out", str(folder)]) == 0
+    (folder / "cap.csv").write_text("years of work")
+    assert run(["template", "edr", "--out", str(folder)]) == 2
+    assert "--force replaces it: its tables may have been changed" in capsys.readouterr().err
+    assert (folder / "cap.csv").read_text() == "years of work"
+    assert run(["template", "edr", "--out", str(folder), "--force"]) == 0
+
+
 def test_a_missing_table_is_named(tmp_path, capsys):
     folder = tmp_path / "mine"
     assert run(["template", "oinc", "--out", str(folder)]) == 0

@@ -24,7 +24,7 @@ def explore(
 
     The page is reachable from this machine alone, with the token in its address. Ctrl-C ends it.
     """
-    from edgeopt.explore.server import require_marimo, serve
+    from edgeopt.explore.server import end, require_marimo, serve
     from edgeopt.studies.live import instance_of
 
     require_marimo()
@@ -39,4 +39,4 @@ def explore(
     try:
         return served.process.wait()
     finally:
-        served.process.terminate()
+        end(served.process)

@@ -68,9 +68,7 @@ def run(arguments: "Sequence[str]") -> int:
     except _UsageError as error:
         return _complain(error.format_message())
     except BrokenPipeError:
-        # Keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _unread()
     except (EdgeOptError, OSError) as error:
         return _complain(str(error) or type(error).__name__)
     except MemoryError as error:
@@ -81,6 +79,8 @@ def run(arguments: "Sequence[str]") -> int:
     except (Exception, SystemExit) as error:
         if isinstance(error, SystemExit) and complete.asked_for(arguments):
             return error.code if isinstance(error.code, int) else 0
+        if isinstance(error.__context__, BrokenPipeError):  # typer leaves by itself
+            return _unread()
         where = "; ".join(getattr(error, "__notes__", ()))
         what = f"{type(error).__name__}: {error}" + f" ({where})" * bool(where)
         _complain(f"{what}; this is a bug, please report it with what EDGEOPT_DEBUG=1 shows")
@@ -89,6 +89,13 @@ def run(arguments: "Sequence[str]") -> int:
     if code == _INTERRUPTED:
         print("interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _unread() -> int:
+    """Leave because nobody reads on: ``edgeopt ... | head``."""
+    # Keep the interpreter from flushing into the closed pipe.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _require_sayable(arguments: "Sequence[str]") -> None:

@@ -13,7 +13,7 @@ from edgeopt.cli.choose import (
     chosen_instance,
     chosen_system,
 )
-from edgeopt.errors import OptionError
+from edgeopt.errors import OptionError, OutputError
 
 
 def template(
@@ -32,6 +32,8 @@ def template(
 ) -> None:
     """Write an instance as a folder of tables, one CSV file per field, for data of your own."""
     record = chosen_system(system)
+    if not force and any(out.glob("*.csv")):
+        raise OutputError(f"{out} exists; --force replaces it: its tables may have been changed")
     if source is not None:
         instance = chosen_instance(record, source, None, seed).instance
     else:

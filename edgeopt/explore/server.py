@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from edgeopt.errors import MissingDependencyError, OptionError
 
@@ -52,11 +54,33 @@ def serve(
         ],
         stdin=subprocess.PIPE,
         env=_environment(),
+        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
     )  # fmt: skip
     assert process.stdin is not None
     with process.stdin:
         process.stdin.write(token.encode())
     return Served(f"http://{HOST}:{port}/?access_token={token}&system={system}", process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End the server, whether it wants to or not."""
+    process.terminate()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+_PATIENCE: Final = 3.0
+"""Seconds that a server has to end by itself."""
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process when the one that started it is gone, however that ended."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _environment() -> dict[str, str]:

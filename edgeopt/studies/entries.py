@@ -174,14 +174,11 @@ class BenchmarkEntry:
     compute
         Maps an instance to its :class:`Benchmark`.
     offered
-        Whether it is computed for an instance; by default for all. The reference bound and those
-        that policies name must be.
+        Whether it is computed; by default always. The reference and those that policies name must.
     of_scenarios
-        ``of_scenarios(instance, benchmark, scenarios)`` returns the benchmark for the scenarios
-        that are simulated, where a bound of each is tighter than one for all.
+        ``of_scenarios(instance, benchmark, scenarios)`` returns the tighter one of all scenarios.
     holds
-        ``holds(trajectory)`` tells whether it bounds the runs of a policy, where that depends on
-        what the policy did; in tables, a policy for which it does not hold has no bound.
+        ``holds(trajectory)`` tells whether it bounds runs, where that depends on what was done.
     """
 
     label: str
@@ -215,14 +212,13 @@ class PolicyEntry:
         Name of the tightest benchmark that is a valid bound for this policy.
     guarantee
         Proven ratio of the expected value to a bound, where a theorem gives one.
-    guarantee_of
     exact
         ``exact(instance, policy)`` returns the expected value without sampling, or None where that
         takes too long.
     default
         Whether it takes part when no policies are named.
     system
-        Name of the system it belongs to; needed only by the entry-point group ``edgeopt.policies``.
+        Name of its system; needed only by the entry-point group ``edgeopt.policies``.
     kind
         Whether it decides by what has happened so far, or knows the future of a run. A policy with
         hindsight is marked in tables, drawn apart in pictures, and never called best.

@@ -157,7 +157,10 @@ def test_the_command_refuses_what_it_cannot_show(
     monkeypatch.setattr(server, "find_spec", lambda name: sys)
     for arguments, said in (
         (["explore", "recsue"], "unknown"),
-        (["explore", "rescue", "--instance", str(tmp_path / "none.nc")], "neither a file nor"),
+        (
+            ["explore", "rescue", "--instance", str(tmp_path / "none.nc")],
+            "neither a file, a folder nor",
+        ),
         (["explore", "rescue", "--port", "0"], "port"),
     ):
         assert run(arguments) == 2

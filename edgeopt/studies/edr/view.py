@@ -56,7 +56,7 @@ def lanes(case: Case, policy: str) -> Lanes:
             ),
         ]
     return Lanes(
-        f"Energy and training in one run of {case.entries[policy].title}",
+        f"Energy and training, run of {case.entries[policy].title}",
         "frame",
         float(instance.frames),
         found,

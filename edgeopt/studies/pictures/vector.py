@@ -181,7 +181,7 @@ def lanes(found: Lanes) -> tuple[float, str]:
     """Draw lanes over time, below them the axis and what colours and patterns mean."""
     scale = (WIDTH - _LEFT - 6.0) / (found.end or 1.0)
     kinds = {name: place for place, name in enumerate(found.looks)}
-    parts = [f'<text x="1" y="14" font-weight="600">{_text(_cut(found.title, 56))}</text>']
+    parts = [f'<text x="1" y="14" font-weight="600">{_text(_cut(found.title, 50))}</text>']
     top, left = 22.0, MOST_SPANS
     for name, spans in found.lanes.items():
         parts.append(

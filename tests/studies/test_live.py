@@ -175,7 +175,7 @@ def test_the_program_is_for_this_machine_alone(monkeypatch: pytest.MonkeyPatch) 
             started.update(arguments=arguments, **more)
             self.stdin = io.BytesIO()
 
-        def wait(self) -> int:
+        def wait(self, seconds: float | None = None) -> int:
             return 0
 
         def terminate(self) -> None:

@@ -91,7 +91,7 @@ def _latency_of(
 
 
 def from_graph(
-    graph: networkx.Graph,
+    graph: networkx.Graph[Any],
     *,
     latency: str | Mapping[Any, float] = "latency",
     unit: str = "ms",

@@ -215,7 +215,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     @classmethod
     def from_graph(
         cls,
-        graph: networkx.Graph,
+        graph: networkx.Graph[Any],
         *,
         models: Any,
         requests: Any,

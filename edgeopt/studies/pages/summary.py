@@ -63,27 +63,26 @@ def headlines(case: Case) -> list[Headline]:
 
 def _bounds(case: Case) -> list[Headline]:
     """Return the reference bound, and the bound of the first policy where that is another one."""
-    first, names = case.standings.first, [case.system.offline.reference]
-    if first is not None and first.bounded:
-        own = str(case.ranked.set_index("policy").loc[first.policy, "bound"])
-        names += [own] if own and own not in names else []
-    tiles = []
-    for name in names:
-        found, label = case.benchmarks[name], case.system.offline.bounds[name].label
-        role = "the reference bound" if name == names[0] else f"the bound of {first.title}"  # type: ignore[union-attr]
-        if found.scope:
-            role += ", mean of its scenarios"
-        detail = f"proven, {found.solver}, {duration(found.seconds)}"
-        if _closest(case, found):
-            value, bound = (case.objective.amount(x, 5) for x in (found.value, found.bound))
-            # Ratios are to the proven bound, which differs from the plan where the gap is wide.
-            plan = "" if value == bound else f"best plan found: {value}; "
-            detail = (
-                f"{plan}proven relative gap {power(found.gap)}, {found.solver}, "
-                f"{duration(found.seconds)}"
-            )
-        tiles.append(Headline(case.objective.amount(found.bound, 5), f"{label}, {role}", detail))
+    first, reference = case.standings.first, case.system.offline.reference
+    tiles = [_of_bound(case, reference, "the reference bound")]
+    own = case.bound_of(first.policy) if first is not None and first.bounded else ""
+    if first is not None and own not in ("", reference):
+        tiles.append(_of_bound(case, own, f"the bound of {first.title}"))
     return tiles
+
+
+def _of_bound(case: Case, name: str, role: str) -> Headline:
+    found, label = case.benchmarks[name], case.system.offline.bounds[name].label
+    role += ", mean of its scenarios" if found.scope else ""
+    detail = f"{found.solver}, {duration(found.seconds)}"
+    if _closest(case, found):
+        value, bound = (case.objective.amount(x, 5) for x in (found.value, found.bound))
+        # Ratios are to the proven bound, which differs from the plan where the gap is wide.
+        plan = "" if value == bound else f"best plan found: {value}; "
+        detail = f"{plan}proven relative gap {power(found.gap)}, {detail}"
+    else:
+        detail = f"proven, {detail}"
+    return Headline(case.objective.amount(found.bound, 5), f"{label}, {role}", detail)
 
 
 def _closest(case: Case, bound: Benchmark) -> bool:

@@ -183,13 +183,15 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> tup
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return none, 1.0
     positive = (first > 0).all() and (second > 0).all()
-    apart = np.log(first / second) if positive else first - second
+    # A share of the largest figure: what counts as rounding must not depend on the unit.
+    scale = max(np.abs(first).max(), np.abs(second).max()) or 1.0
+    apart = np.log(first / second) if positive else (first - second) / scale
     ratio = spread(first / second, confidence=confidence) if positive else none
     return ratio, _two_sided(apart)
 
 
 def _two_sided(apart: Floats) -> float:
-    """Student's test of a mean of 0."""
+    """Student's test of a mean of 0, for numbers without a unit."""
     from scipy.special import stdtr
 
     if apart.size < FEWEST:

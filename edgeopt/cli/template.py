@@ -13,7 +13,7 @@ from edgeopt.cli.choose import (
     chosen_instance,
     chosen_system,
 )
-from edgeopt.errors import OptionError, OutputError
+from edgeopt.errors import OptionError
 
 
 def template(
@@ -32,8 +32,6 @@ def template(
 ) -> None:
     """Write an instance as a folder of tables, one CSV file per field, for data of your own."""
     record = chosen_system(system)
-    if not force and any(out.glob("*.csv")):
-        raise OutputError(f"{out} exists; --force replaces it: its tables may have been changed")
     if source is not None:
         instance = chosen_instance(record, source, None, seed).instance
     else:
@@ -52,8 +50,7 @@ def with_example_labels(instance: Any) -> Any:
     """Return the instance with a label such as ``server-1`` for each entry that has no name."""
     if not hasattr(instance, "with_labels"):
         return instance
-    counts = {axis: instance._of_named(axis)[1] for axis in instance._named_axes()}
-    missing = {axis: n for axis, n in counts.items() if axis not in instance.labels}
+    missing = {axis: n for axis, n in instance.axes.items() if axis not in instance.labels}
     return instance.with_labels(
         {axis: [f"{axis}-{place}" for place in range(1, n + 1)] for axis, n in missing.items()}
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.records import Record
 
 _PLAIN: Final = frozenset({np.ndarray, float, int, bool, str, list, tuple, type(None)})
-_ALREADY: Final = "the instance"
+_ALREADY: Final = ""  # whose labels are those of the instance
 
 
 def align(record: Record) -> None:
@@ -73,6 +73,9 @@ class Alignment:
                     self.tables[one.name] = self._empty(self.tables[one.name])
             for one in self.record._fields:
                 self._require_labels(one)
+            for one in self.record._fields:
+                if one.ascending and one.name in self.tables:
+                    self._sort(one)
             for one in self.record._fields:
                 if one.name in self.tables:
                     self._set(one.name, self._numbers(one, self.tables[one.name]))
@@ -142,6 +145,29 @@ class Alignment:
                     given = given.along(place, order, len(wanted))
         return given
 
+    def _sort(self, one: Field) -> None:
+        """Put what has labels into the ascending order of a field; equal entries stay as they are.
+
+        The labels of an instance that exists already stay where they are.
+        """
+        name, values = self._name(one), self.tables[one.name].values
+        axis = self.record._first_alike(one.axes[0])
+        if not self._binds(axis) or self.whose[axis] not in map(self._name, self._labelled()):
+            return
+        if values.dtype.kind not in "iuf" or (values[1:] >= values[:-1]).all():
+            return
+        order = np.argsort(values, kind="stable")
+        self.orders[axis] = tuple(self.orders[axis][n] for n in order)
+        for other, given in self.tables.items():
+            for place, along in enumerate(given.axes):
+                if self.record._first_alike(str(along)) == axis:
+                    given = given.along(place, np.argsort(order), len(order))
+            self.tables[other] = given
+        self.notes.append(f"{one.axes[0]}s put in the order of {name}")
+
+    def _labelled(self) -> list[Field]:
+        return [one for one in self.record._fields if one.name in self.tables]
+
     def _empty(self, given: Given) -> Given:
         """Return an array without entries, as long as others along the axes that it has."""
         shape = [
@@ -157,7 +183,7 @@ class Alignment:
     def _timed(self, one: Field, given: Given, place: int, axis: str) -> Given:
         labels = given.labels[place]
         assert labels is not None
-        name, seconds = self._name(one), self.record._seconds(axis, self._lengths())
+        name, seconds = self._name(one), self.record._seconds(axis, self._known_lengths())
         numbers = tuple(timed(name, labels, axis, seconds))
         start = labels[numbers.index(0)]
         whose, begun = self.began.setdefault(axis, (name, start))
@@ -172,7 +198,7 @@ class Alignment:
         shifted = tuple(number + first for number in numbers)
         return replace(given, labels=(*given.labels[:place], shifted, *given.labels[place + 1 :]))
 
-    def _lengths(self) -> dict[str, int]:
+    def _known_lengths(self) -> dict[str, int]:
         """Return the lengths of axes, as far as fields show them before they are checked."""
         found: dict[str, int] = {}
         for one in self.record._fields:

@@ -71,6 +71,7 @@ class Field:
     once: bool
     spare: tuple[str, ...]
     hole: float | None
+    ascending: bool
     name: str = ""
     type: Any = None
     shape: tuple[str, ...] = ()
@@ -155,6 +156,9 @@ class Field:
             known = (array >= (0 if self.hole is None else self.hole)) & (array < count)
             rule = f"must be one of the {count} {self.of}s, counted from 0"
             require(name, known, array, rule)
+        if self.ascending:
+            rule = f"must ascend: list {self.axes[0]}s in the order of their {self.name}"
+            require(name, np.diff(array, prepend=array[:1]) >= 0, array, rule)
         if self.check is not None:
             self.check(name, array)
         if self.once:
@@ -247,6 +251,7 @@ def field(
     once: bool = False,
     spare: tuple[str, ...] = (),
     hole: float | None = None,
+    ascending: bool = False,
 ) -> Any:
     """Declare a field of an instance; its annotation says which numbers or texts it holds.
 
@@ -293,9 +298,11 @@ def field(
         Axes that a labelled table may leave out, because entries are the same along them.
     hole
         What stands for an entry that a labelled table leaves out; None refuses it.
+    ascending
+        Whether entries along the only axis ascend. What has labels along it is put in that order.
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, says, infinite, of, default, fill, prepare,
-        check, always, first, once, spare or axes[: int(once)], hole,
+        check, always, first, once, spare or axes[: int(once)], hole, ascending,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={Field: declared})

@@ -75,6 +75,15 @@ class Instance(Record):
 
         return table_of(self)
 
+    @property
+    def axes(self) -> Mapping[str, int]:
+        """Lengths of the named axes of the instance and of its parts, the first of each kind."""
+        parts = (getattr(self, one.name) for one in self._fields)
+        inner = (axis for part in parts if isinstance(part, Record) for axis in part._along())
+        first = dict.fromkeys(self._first_alike(axis) for axis in (*self._along(), *inner))
+        lengths = {axis: self._length(axis) for axis in first}
+        return MappingProxyType({axis: n for axis, n in lengths.items() if n is not None})
+
     def with_labels(self, labels: Mapping[str, Sequence[Any]]) -> Self:
         """Return the instance with labels for the entries of named axes, as they stand.
 
@@ -97,19 +106,12 @@ class Instance(Record):
         fields = {one.name: getattr(self, one.name) for one in self._fields}
         return self._with(fields, given, self._notes)
 
-    def _named_axes(self) -> tuple[str, ...]:
-        """Return the axes with names of this instance and of its parts, the first of each kind."""
-        parts = (getattr(self, one.name) for one in self._fields)
-        inner = (axis for part in parts if isinstance(part, Record) for axis in part._along())
-        first = dict.fromkeys(self._first_alike(axis) for axis in (*self._along(), *inner))
-        return tuple(axis for axis in first if self._length(axis) is not None)
-
     def _of_named(self, axis: str) -> tuple[str, int]:
         """Return the first of the axes of one kind, and its length."""
         first = self._first_alike(axis)
         length = self._length(first) if named(first) else None
         if length is None:
-            rule = f"is no axis with names; these are: {', '.join(self._named_axes())}"
+            rule = f"is no axis with names; these are: {', '.join(self.axes)}"
             raise InstanceError(axis, rule)
         return first, length
 
@@ -140,7 +142,7 @@ class Instance(Record):
             first, length = self._of_named(axis)
             have = self.labels.get(first) or tuple(map(str, range(length)))
             wanted[first] = as_labels(axis, axis, labels)
-            order_of(axis, axis, wanted[first], have, "the instance")
+            order_of(axis, axis, wanted[first], have)
         labelled = self._with(
             {one.name: getattr(self, one.name) for one in self._fields}, self.labels, self._notes
         )
@@ -200,7 +202,7 @@ class Instance(Record):
             If a file is missing, is no such table, or breaks a rule of its field; the error names
             the file and the line.
         """
-        return cls(**cls._all_of(read_folder(path, cls._kind)))
+        return cls(**cls._all_of(read_folder(path, cls)))
 
     def to_folder(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of the instance to a folder, with a ``README.txt`` that explains them.
@@ -210,12 +212,12 @@ class Instance(Record):
         path
             The folder.
         force
-            Whether to write to a folder that is not empty and holds no such tables.
+            Whether to write to a folder that is not empty; tables there may have been changed.
 
         Raises
         ------
         OutputError
-            If the folder cannot be written to.
+            If the folder is not empty, or cannot be written to.
         """
         write_folder(self, path, force=force)
 

@@ -5,6 +5,7 @@ Every system saves its instances through this one door, and never by pickle.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
@@ -73,14 +74,20 @@ class Labelled(NamedTuple):
     def array(self, name: str) -> Any:
         """Return a variable."""
         if name not in self.arrays:
-            raise InstanceError(name, f"is missing from {self.where}")
+            raise self.without(name)
         return self.arrays[name]
 
     def text(self, name: str) -> str:
         """Return an attribute as text."""
         if name not in self.attributes:
-            raise InstanceError(name, f"is missing from {self.where}")
+            raise self.without(name)
         return str(self.attributes[name])
+
+    def without(self, name: str) -> InstanceError:
+        """Return the error of a field that is missing, and which other may be meant for it."""
+        near = difflib.get_close_matches(name, [*self.arrays, *self.attributes], n=1)
+        hint = f", which has {near[0]}: is that meant?" if near else ""
+        return InstanceError(name, f"is missing from {self.where}{hint}")
 
 
 def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping[str, str]) -> str:

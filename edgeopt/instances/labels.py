@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.fields import Field
-    from edgeopt.instances.records import Record
 
 COUNTED: Final[Mapping[str, int]] = {
     "slot": 0, "frame": 0, "round": 0, "hour": 0, "cpu": 0, "gpu": 0, "position": 0, "duration": 1,
@@ -168,12 +167,6 @@ def long_form(
 # --- where it goes -------------------------------------------------------------------------
 
 
-def kind_of(record: type[Record], axis: str) -> str:
-    """Return the letter of an axis: axes of one letter have the same labels."""
-    letter = record._axes.get(axis, axis)
-    return letter if isinstance(letter, str) else axis
-
-
 def named(axis: str) -> bool:
     """Return whether the labels of an axis are names."""
     return axis not in COUNTED and axis not in KNOWN
@@ -272,20 +265,28 @@ def known(field: str, given: Given, place: int, axis: str) -> Given:
     found = as_labels(field, axis, labels)
     if found == tuple(map(str, range(len(wanted)))):
         return given
-    return given.along(place, order_of(field, axis, found, wanted, "it"), len(wanted))
+    return given.along(place, order_of(field, axis, found, wanted), len(wanted))
 
 
-def order_of(field: str, axis: str, found: Labels, wanted: Labels, whose: str) -> NDArray[np.int64]:
-    """Return the place of each label that was found; both must be the same set."""
-    if set(found) != set(wanted):
-        for label in wanted:
-            if label not in found:
-                rule = f"label {label!r} along '{axis}' is missing ({whose} has {listed(wanted)})"
-                raise InstanceError(field, rule)
-        extra = next(label for label in found if label not in wanted)
-        near = difflib.get_close_matches(extra, wanted, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        rule = f"label {extra!r} along '{axis}' is unknown ({whose} has {listed(wanted)}){hint}"
+def order_of(
+    field: str, axis: str, found: Labels, wanted: Labels, whose: str = ""
+) -> NDArray[np.int64]:
+    """Return the place of each label that was found; both must be the same set.
+
+    The wanted ones are those of the field that `whose` names, or of the instance as it is.
+    """
+    missing = [label for label in wanted if label not in found]
+    extra = [label for label in found if label not in wanted]
+    has = f"{whose or 'the instance'} has {listed(wanted)}"
+    if extra:
+        near = difflib.get_close_matches(extra[0], missing, n=1)
+        hint = f": add it to {whose}, or take it out here" if whose else ""
+        hint = f": did you mean {near[0]!r}?" if near else hint
+        rule = f"label {extra[0]!r} along '{axis}' is unknown ({has}){hint}"
+        raise InstanceError(field, rule)
+    if missing:
+        hint = f": add it, or take it out of {whose}" if whose else ""
+        rule = f"label {missing[0]!r} along '{axis}' is missing ({has}){hint}"
         raise InstanceError(field, rule)
     place = {label: n for n, label in enumerate(wanted)}
     return np.array([place[label] for label in found], dtype=np.int64)

@@ -303,7 +303,7 @@ class Record:
                 split = one.texts and isinstance(value, str)
                 found[one.name] = tuple(value.split(_SEPARATOR)) if split else value
             elif not one.optional or (one.always and not data.partial):
-                raise InstanceError(name, f"is missing from {data.where}")
+                raise data.without(name)
         return found
 
 

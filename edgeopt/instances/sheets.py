@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.errors import InstanceError
+from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances.fields import Flags, Integers
 from edgeopt.instances.labelled import Labelled
 from edgeopt.instances.labels import COUNTED, KNOWN, Given, carried, listed, long_form
+from edgeopt.instances.records import Record
 from edgeopt.instances.validate import described, path_of
 from edgeopt.writing import Folder, write_file
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from edgeopt.instances.fields import Field
+    from edgeopt.instances.instance import Instance
 
 SETTINGS: Final = "settings"
 """Name of the table of numbers and texts."""
@@ -75,14 +77,14 @@ def holds_tables(path: object) -> bool:
 # --- reading -------------------------------------------------------------------------------
 
 
-def read_folder(path: str | os.PathLike[str], kind: str) -> Labelled:
+def read_folder(path: str | os.PathLike[str], cls: type[Instance]) -> Labelled:
     """Read all tables of a folder, or of a zip file."""
-    place = path_of(path)
+    place, declared = path_of(path), dict(_declared(cls))
     arrays: dict[str, Any] = {}
     texts: dict[str, Any] = {}
     found = dict(_zipped(place) if is_zip(place) else _files(place))
     if not found:
-        rule = f"holds no tables; 'edgeopt template {kind} --out DIR' writes an example"
+        rule = f"holds no tables; 'edgeopt template {cls._kind} --out DIR' writes an example"
         raise InstanceError(str(path), rule)
     for name, text in found.items():
         where = f"{name}.csv"
@@ -91,13 +93,20 @@ def read_folder(path: str | os.PathLike[str], kind: str) -> Labelled:
             for line, row in rows:
                 _setting(where, line, row, arrays, texts)
         else:
-            given = _table(where, name, rows)
-            place_of = texts if given.values.dtype == np.object_ and name in _NAMES else arrays
+            one = declared.get(name)
+            given = _table(where, name, rows, one)
+            place_of = texts if one is not None and one.texts else arrays
             place_of[name] = given
     return Labelled(arrays, texts, where=f"the folder {place.name}", partial=True)
 
 
-_NAMES: Final = ("names", "kinds")
+def _declared(cls: type[Record], prefix: str = "") -> Iterator[tuple[str, Field]]:
+    """Go through the fields of a class and of its parts, under the names that files use."""
+    for one in cls._fields:
+        if isinstance(one.type, type) and issubclass(one.type, Record):
+            yield from _declared(one.type, f"{prefix}{one.name}_")
+        else:
+            yield prefix + one.name, one
 
 
 def _files(folder: Path) -> Iterator[tuple[str, str]]:
@@ -172,13 +181,14 @@ def _number(text: str) -> float | None:
     return float(text)
 
 
-def _table(where: str, name: str, rows: list[tuple[int, list[str]]]) -> Given:
+def _table(where: str, name: str, rows: list[tuple[int, list[str]]], one: Field | None) -> Given:
     if not rows:
         raise InstanceError(where, "is empty; its first line names the axes and 'value [unit]'")
     *axes, last = rows.pop(0)[1]
     heading = re.fullmatch(r"value(?:\s*\[(.*)\])?", last)
     if heading is None or not axes or "" in axes or len(set(axes)) < len(axes):
         rule = "first line must be the names of the axes, then 'value [unit]'"
+        rule += ", separated by commas, not by ';'" if ";" in last else ""
         raise InstanceError(where, rule, value=",".join([*axes, last])[:80])
     default = None
     if rows and len(rows[0][1]) == 1 and rows[0][1][0].startswith("default="):
@@ -193,9 +203,17 @@ def _table(where: str, name: str, rows: list[tuple[int, list[str]]]) -> Given:
     columns = [_labels(axis, [row[n] for _, row in rows]) for n, axis in enumerate(axes)]
     cells = [row[-1] for _, row in rows]
     numbers = [None if cell in _HOLES else _number(cell) for cell in cells]
-    texts = any(
-        one is None and cell not in _HOLES for one, cell in zip(numbers, cells, strict=True)
-    )
+    words = [
+        (line, cell)
+        for (line, _), number, cell in zip(rows, numbers, cells, strict=True)
+        if number is None and cell not in _HOLES
+    ]
+    labels = one is not None and (bool(one.of) or one.texts)
+    if words and not labels:
+        line, cell = words[0]
+        hint = "; write decimals with a point" if "," in cell else ""
+        raise InstanceError(where, f"line {line}: {cell[:80]!r} is no number{hint}")
+    texts = bool(words) or (one is not None and one.texts)
     values = [None if cell in _HOLES else cell for cell in cells] if texts else numbers
     return long_form(name, tuple(axes), columns, values, heading[1] or None, default)
 
@@ -218,6 +236,11 @@ def _labels(axis: str, cells: list[str]) -> list[Any]:
 def write_folder(instance: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write the tables of an instance to a folder."""
     folder = Folder(path, _COMMAND, force=force)
+    if not force and any(folder.path.glob("*.csv")):
+        raise OutputError(
+            f"{os.fspath(path)} exists; --force replaces it (force=True in Python): its tables may "
+            "have been changed"
+        )
     for name, text in _sheets(instance).items():
         folder.write(name, text)
 

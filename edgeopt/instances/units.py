@@ -57,6 +57,12 @@ def factor(field: str, found: str, expected: str) -> float:
     return float(given.amount / wanted.amount)
 
 
+def measures_time(unit: str) -> bool:
+    """Return whether a unit differs from a second by a factor alone."""
+    measured = _measure(unit)
+    return measured is not None and measured.powers == (("s", 1),)
+
+
 def _measure(unit: str) -> _Measure | None:
     powers: dict[str, int] = {}
     amount = Fraction(1)

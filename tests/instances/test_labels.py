@@ -20,7 +20,7 @@ from tests.draws import draws as share
 FIRST = {"duration": 1}
 COUNTED = {"slot", "frame", "round", "hour", "cpu", "gpu", "position", "duration"}
 KNOWN = {"resource": ("cpu", "gpu"), "coordinate": ("east", "north"), "end": ("from", "to")}
-IN_ORDER = {"rescue": {"profile"}, "oinc": {"job"}, "tapfinger": {"task"}}
+IN_ORDER = {"rescue": {"profile"}}
 """Axes whose entries a system wants in one order: another one may be refused."""
 
 

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from edgeopt.errors import InstanceError
+from edgeopt.errors import InstanceError, OptionError, OutputError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 from edgeopt.instances.tapfinger import from_durations
+from tests.draws import draws
 
 SERVERS, DEVICES, SLOTS = ["s0", "s1"], ["cam", "car"], range(3)
 
@@ -41,8 +44,8 @@ def small(**changes):
 
 
 def durations(table=None, **changes):
-    given = {"minimum": [[1, 0]], "capacity": [[4, 0]], "arrival": [0], "kind": ["vgg"]}
-    return from_durations(TABLE if table is None else table, **(given | changes))
+    data = {"minimum": [[1, 0]], "capacity": [[4, 0]], "arrival": [0], "kind": ["vgg"]}
+    return from_durations(TABLE if table is None else table, **(data | changes))
 
 
 TABLE = xarray.DataArray(
@@ -268,11 +271,12 @@ CASES = {
     # names
     "a label less": (
         lambda: small(profit=xarray.DataArray([1.0], dims="device", coords={"device": ["cam"]})),
-        "profit: label 'car' along 'device' is missing (arrival has cam, car)",
+        "profit: label 'car' along 'device' is missing (arrival has cam, car): add it, or take it "
+        "out of arrival",
     ),
     "another label": (
         lambda: small(profit=PROFIT.assign_coords(device=["cam", "can"])),
-        "profit: label 'car' along 'device' is missing (arrival has cam, car)",
+        "profit: label 'can' along 'device' is unknown (arrival has cam, car): did you mean 'car'?",
     ),
     "a label more": (
         lambda: small(
@@ -280,7 +284,8 @@ CASES = {
                 [1.0, 2, 3], dims="device", coords={"device": ["cam", "car", "cart"]}
             )
         ),
-        "label 'cart' along 'device' is unknown (arrival has cam, car); did you mean 'car'?",
+        "label 'cart' along 'device' is unknown (arrival has cam, car): add it to arrival, or "
+        "take it out here",
     ),
     "a label twice": (
         lambda: small(capacity=CAPACITY.set_axis(pd.Index(["s0", "s0"], name="server"))),
@@ -300,7 +305,7 @@ CASES = {
     ),
     "numbers of another order beside names": (
         lambda: small(profit=PROFIT.assign_coords(device=[1, 0])),
-        "profit: label 'cam' along 'device' is missing (arrival has cam, car)",
+        "profit: label '1' along 'device' is unknown (arrival has cam, car)",
     ),
     "one field without labels": (
         lambda: small(arrival=ARRIVAL.to_numpy()),
@@ -382,7 +387,7 @@ CASES = {
     ),
     "a bundle left out": (
         lambda: durations(TABLE.sel(cpu=[1, 2, 4])),
-        "a hole in the table; give it, or give the cluster less capacity "
+        'a hole in the table; give it, give the cluster less capacity, or pass holes="smaller" '
         "(kind 'vgg', cpu 3, gpu 0)",
     ),
     "a negative number of cores": (
@@ -393,7 +398,8 @@ CASES = {
         lambda: durations(
             capacity=frame([[4, 0]], ["rack"], ["cpu", "tpu"], ("cluster", "resource"))
         ),
-        "capacity: label 'gpu' along 'resource' is missing",
+        "capacity: label 'tpu' along 'resource' is unknown (the instance has cpu, gpu): did you "
+        "mean 'gpu'?",
     ),
     "an unknown kind": (
         lambda: durations(kind=["resnet"]),
@@ -441,18 +447,18 @@ CASES = {
         lambda: small(capacity=units(CAPACITY, "TMAC/s")),
         "capacity: unit 'TMAC/s' is no 'TMAC/slot'",
     ),
-    "seconds that are slots": (
-        lambda: durations(TABLE.assign_attrs(units="s")),
-        "duration: unit 's' is no 'slot'",
+    "sizes that are slots": (
+        lambda: durations(TABLE.assign_attrs(units="MB")),
+        "duration: unit 'MB' is no 'slot'",
     ),
     # EDR, OINC
     "an origin that is no site": (
         lambda: replaced("rate", lambda t: t.assign_coords(origin=["a", "c"])),
-        "rate: label 'b' along 'origin' is missing (the instance has a, b)",
+        "rate: label 'c' along 'origin' is unknown (the instance has a, b)",
     ),
     "a site that is none": (
         lambda: replaced("speed", lambda t: t.assign_coords(site=["a", "z"])),
-        "speed: label 'b' along 'site' is missing (the instance has a, b)",
+        "speed: label 'z' along 'site' is unknown (the instance has a, b)",
     ),
     "a server that is no site": (
         lambda: replaced("server", lambda t: xarray.DataArray(["a", "q"], t.coords, t.dims)),
@@ -462,7 +468,8 @@ CASES = {
         lambda: edr.small(1).replace(
             position=frame([[1.0, 2.0]], ["a"], ["east", "south"], ("site", "coordinate"))
         ),
-        "position: label 'north' along 'coordinate' is missing",
+        "position: label 'south' along 'coordinate' is unknown (the instance has east, north): "
+        "did you mean 'north'?",
     ),
     # mappings
     "no mapping": (
@@ -569,14 +576,30 @@ DAMAGES = {
     "no header": ("capacity.csv", "server,slot,value", "1,2,3", "first line must be the names"),
     "a cell less": ("capacity.csv", "server-1,3,", "server-1,", "must have 3 cells"),
     "an entry twice": ("capacity.csv", "server-1,3,", "server-1,2,", "slot '2' has two entries"),
-    "a word": ("duration.csv", "profile-1,1,", "profile-1,1,x", "array of real numbers"),
+    "a word": ("duration.csv", "profile-1,1,", "profile-1,1,x", "duration.csv: line 2: 'x0."),
+    "a decimal comma": (
+        "duration.csv", "profile-1,1,0.0044324548182281655", 'profile-1,1,"0,5"',
+        "duration.csv: line 2: '0,5' is no number; write decimals with a point",
+    ),
+    "semicolons": (
+        "capacity.csv", "server,slot,value [TMAC/slot]", "server;slot;value [TMAC/slot]",
+        "then 'value [unit]', separated by commas, not by ';'",
+    ),
+    "a duration that is no number": (
+        "duration.csv", "profile-1,1,", "profile-1,one,",
+        "duration: label 'one' along 'duration' must be a whole number",
+    ),
+    "a capacity below 0": (
+        "capacity.csv", "server-1,3,", "server-1,3,-",
+        "must be positive (server 'server-1', slot 3)",
+    ),
     "a quote": ("capacity.csv", "server-1,3,", '"server-1,3,', "unexpected end of data"),
     "a setting twice": ("settings.csv", "beyond,hold", "arrivals,hold", "stands twice; keep one"),
     "a setting alone": ("settings.csv", "beyond,hold,", "beyond", "must be a name, a value"),
     "an unknown choice": ("settings.csv", "beyond,hold", "beyond,keep", "must be one of 'hold'"),
     "another unit": ("capacity.csv", "TMAC/slot", "kg", "unit 'kg' is unknown"),
     "a server elsewhere": ("reserved_server.csv", "server-", "machine-", "none of the servers"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -592,6 +615,67 @@ def test_a_damaged_table_is_refused_by_name(name, tmp_path):
     with pytest.raises(InstanceError) as caught:
         RescueInstance.from_folder(tmp_path / "tables")
     assert said in str(caught.value)
+    assert "profit." not in str(caught.value)  # its capacity is that of the instance
+
+
+def test_durations_with_a_unit_of_time_are_seconds():
+    minutes = durations(TABLE.assign_attrs(units="min"))
+    assert minutes == durations(TABLE * 60, seconds=True)
+    assert minutes.duration[0, 0, 1, 0] == 48  # 8 minutes in slots of 10 s
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_holes_take_the_fastest_smaller_bundle(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(1, 30, (2, 4, 3)).astype(float)
+    hole = rng.random(table.shape) < 0.5
+    minimum = np.array([[1, 0], [0, 1]])
+    for kind, (cpu, gpu) in enumerate(minimum):
+        hole[kind, cpu, gpu] = False
+    tasks = {"minimum": minimum, "capacity": [[3, 2]], "arrival": [0], "kind": [0]}
+    filled = from_durations(np.where(hole, np.nan, table), holes="smaller", **tasks).duration[0]
+    for kind, cpu, gpu in np.ndindex(table.shape):
+        smaller = [
+            table[kind, a, b]
+            for a in range(minimum[kind, 0], cpu + 1)
+            for b in range(minimum[kind, 1], gpu + 1)
+            if not hole[kind, a, b]
+        ]
+        given_here = not hole[kind, cpu, gpu]
+        known = cpu >= minimum[kind, 0] and gpu >= minimum[kind, 1]
+        wanted = (table[kind, cpu, gpu] if given_here else min(smaller)) if known else 0
+        assert filled[kind, cpu, gpu] == wanted
+    with pytest.raises(OptionError, match="holes = 'guess': must be one of"):
+        from_durations(table, holes="guess", **tasks)
+
+
+def test_labelled_tasks_are_put_in_the_order_of_their_arrival():
+    tasks = pd.Index(["late", "early", "also late"], name="task")
+    weight = pd.Series([1.0, 2.0, 3.0], tasks[::-1])
+    data = {"arrival": pd.Series([5, 0, 5], tasks), "kind": pd.Series(["vgg"] * 3, tasks)}
+    made = durations(**data, weight=weight)
+    assert made.labels["task"] == ("early", "late", "also late")
+    assert made.arrival.tolist() == [0, 5, 5]
+    assert made.weight.tolist() == [2.0, 3.0, 1.0]
+    assert "tasks put in the order of arrival" in made.notes
+    with pytest.raises(InstanceError, match=r"arrival\[1\] = 0: must ascend"):
+        durations(arrival=[5, 0], kind=["vgg", "vgg"])
+
+
+def test_a_file_of_another_name_is_named(tmp_path):
+    rescue.small(1).to_folder(tmp_path)
+    (tmp_path / "capacity.csv").rename(tmp_path / "capcity.csv")
+    with pytest.raises(InstanceError, match=r"capacity: is missing .*, which has capcity: is that"):
+        RescueInstance.from_folder(tmp_path)
+
+
+def test_tables_are_not_written_over(tmp_path):
+    rescue.small(1).to_folder(tmp_path)
+    (tmp_path / "capacity.csv").write_text("years of work")
+    with pytest.raises(OutputError, match="its tables may have been changed"):
+        rescue.small(1).to_folder(tmp_path)
+    assert (tmp_path / "capacity.csv").read_text() == "years of work"
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path):

@@ -79,7 +79,8 @@ def _latency_of(
         trip = latency.get((u, v), latency.get((v, u)))
         where = "the mapping of latencies"
     else:
-        trip, where = data.get(latency), f"its attributes (it has {listed(sorted(map(str, data)))})"
+        has = listed(sorted(map(str, data))) or "none"
+        trip, where = data.get(latency), f"its attributes (it has {has})"
     if trip is None:
         name = "" if isinstance(latency, Mapping) else f"{latency!r} "
         raise InstanceError("latency", f"{name}of {ends} is missing from {where}")

@@ -12,7 +12,7 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.labelled import Labelled, Variable, read
-from edgeopt.instances.labels import Given
+from edgeopt.instances.labels import Given, counted
 from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.rescue.profit import (
     LogProfit,
@@ -310,25 +310,24 @@ def _add_parameters(
         variables[f"profit_{name}"] = Variable(dims, array, unit, f"profit model: {name}")
 
 
-def _complete(data: Labelled) -> None:
-    """Give the model of tables what the instance says: capacities, and the longest duration."""
-    if "profit_capacity" not in data.arrays:
-        data.arrays["profit_capacity"] = data.array("capacity")
-    if "profit_max_duration" not in data.arrays:
-        table = data.array("duration")
-        numbers = None
-        if isinstance(table, Given) and "duration" in table.axes:
-            numbers = table.labels[table.axes.index("duration")]
-        longest = max(map(int, numbers)) if numbers else np.shape(table)[-1]
-        data.arrays["profit_max_duration"] = np.asarray(longest)
+def _complete(data: Labelled) -> dict[str, str]:
+    """Give the model of tables what the instance says; return which fields are from where."""
+    added = {name: source for name, source in _IMPLIED.items() if name not in data.arrays}
+    for name, source in added.items():
+        table = data.array(source)
+        if source == "duration":  # the longest one
+            if isinstance(table, Given) and "duration" in table.axes:
+                table = counted(source, table, table.axes.index("duration"), "duration").values
+            table = np.asarray(np.shape(table)[-1])
+        data.arrays[name] = table
+    return added
 
 
 def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) -> ProfitModel:
     name = data.attributes.get("profit_model", LogProfit.__name__)
     known: tuple[type[ProfitModel], ...] = (LogProfit, *profit_models)
     models = {model.__name__: model for model in known}
-    if name == LogProfit.__name__ and data.partial:
-        _complete(data)
+    added = _complete(data) if name == LogProfit.__name__ and data.partial else {}
     if name not in models:
         raise InstanceError(
             "profit_model",
@@ -347,5 +346,10 @@ def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) 
             parameters[key.removeprefix(prefix)] = value
     try:
         return models[name](**parameters)
+    except InstanceError as error:
+        source = added.get(error.field.replace(".", "_"))
+        if source is None:
+            raise
+        raise InstanceError(source, error.rule, index=error.index, value=error.value) from None
     except TypeError as error:
         raise InstanceError("profit_model", f"cannot be rebuilt: {error}", value=name) from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from edgeopt.instances.fields import Flags, Integers, field
 from edgeopt.instances.labels import carried
 from edgeopt.instances.records import Record, rule
 from edgeopt.instances.tapfinger.instance import AXES, TapFingerInstance
-from edgeopt.instances.units import factor
+from edgeopt.instances.units import factor, measures_time
 from edgeopt.instances.validate import (
     frozen_array,
     frozen_flags,
@@ -21,12 +22,12 @@ from edgeopt.instances.validate import (
     require,
     require_positive,
 )
-from edgeopt.options import LARGEST, SMALLEST
+from edgeopt.options import LARGEST, SMALLEST, check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_HOLE: Final = "give it, or give the cluster less capacity"
+_HOLE: Final = 'give it, give the cluster less capacity, or pass holes="smaller"'
 
 
 def from_durations(
@@ -38,6 +39,7 @@ def from_durations(
     kind: ArrayLike,
     eligible: ArrayLike | None = None,
     seconds: bool = False,
+    holes: Literal["refuse", "smaller"] = "refuse",
     slot_seconds: float = 10.0,
     **fields: Any,
 ) -> TapFingerInstance:
@@ -61,7 +63,10 @@ def from_durations(
     eligible
         Clusters on which a task may run, shape [J, N]; by default all.
     seconds
-        Whether durations are in seconds, not in slots.
+        Whether durations are in seconds, not in slots; a table that says its unit needs no word.
+    holes
+        ``"refuse"`` a table in which a duration is missing, or let a task with such a bundle use
+        the fastest ``"smaller"`` one of the table and leave the rest idle.
     slot_seconds
         Length of a slot, s.
     **fields
@@ -76,6 +81,8 @@ def from_durations(
     InstanceError
         If the table has a hole: a duration that is missing, infinite, zero or negative at or above
         the smallest bundle, named by its index; or a field breaks a rule of the instance.
+    OptionError
+        If it is not said what to do with holes.
 
     Examples
     --------
@@ -86,12 +93,19 @@ def from_durations(
     >>> instance = from_durations(table, minimum=[[1, 0]] * 2, capacity=[[2, 1]], **tasks)
     >>> instance.duration[0, :, 1].tolist()
     [[3, 3], [6, 2]]
+
+    Measured with 1, 2 and 4 cores: with 3 of them a task is as fast as with 2.
+
+    >>> table = [[[None], [8], [4], [None], [2]]]
+    >>> one = {"minimum": [[1, 0]], "capacity": [[4, 0]], "arrival": [0], "kind": [0]}
+    >>> from_durations(table, holes="smaller", **one).duration[0, 0, :, 0].tolist()
+    [0, 8, 4, 4, 2]
     """
-    in_seconds = bool(frozen_flags("seconds", seconds, ()))
-    table = _in_unit(_known(duration), "s" if in_seconds else "slot")
+    check_choice("holes", holes, ("refuse", "smaller"))
+    in_seconds, table = _in_unit(_known(duration), bool(frozen_flags("seconds", seconds, ())))
     fields_of_table = {
-        "minimum": minimum, "duration": table, "capacity": capacity, "arrival": arrival,
-        "kind": kind, "eligible": eligible,
+        "minimum": minimum, "duration": table, "filled": holes == "smaller", "capacity": capacity,
+        "arrival": arrival, "kind": kind, "eligible": eligible,
     }  # fmt: skip
     given = _Durations._with(fields_of_table, {}, ())
     slots = given.table
@@ -129,20 +143,28 @@ class _Durations(Record, axes=AXES, empty=("task",)):
         "cluster", "kind", "cpu", "gpu", spare=("cluster",), hole=np.nan, prepare=_as_table,
         doc="Slots or seconds.",
     )  # fmt: skip
+    filled: bool = field(doc="Whether holes are filled from smaller bundles.")
     capacity: Integers = field("cluster", "resource", doc="CPU cores and GPUs.")
-    arrival: Integers = field("task", doc="Slot of arrival.")
+    arrival: Integers = field("task", ascending=True, doc="Slot of arrival.")
     kind: Integers = field("task", doc="Kind of a task.", of="kind")
     eligible: Flags = field("task", "cluster", default=None, fill=True, doc="Where a task may run.")
 
-    @property
+    @cached_property
     def table(self) -> NDArray[np.float64]:
         """Durations, and whatever stands below the smallest bundle."""
-        return np.asarray(self.duration)
+        table = np.asarray(self.duration)
+        if not self.filled:
+            return table
+        hole = np.isnan(table) & ~self.below
+        best = np.where(np.isnan(table) | self.below, np.inf, table)
+        for axis in (-2, -1):
+            best = np.minimum.accumulate(best, axis=axis)
+        return np.where(hole, best, table)
 
     @property
     def below(self) -> NDArray[np.bool_]:
         """Whether a bundle lies below the smallest one, shape [K, A, B]."""
-        cpu, gpu = np.indices(self.table.shape[-2:])
+        cpu, gpu = np.indices(np.asarray(self.duration).shape[-2:])
         least = self.minimum[:, :, None, None]
         return np.asarray((cpu < least[:, 0]) | (gpu < least[:, 1]))
 
@@ -158,13 +180,15 @@ class _Durations(Record, axes=AXES, empty=("task",)):
         require("duration", self.sound | self.below, self.table, f"{says}; {_HOLE}")
 
 
-def _in_unit(duration: Any, expected: str) -> Any:
-    """Return durations in slots or seconds, if they say their unit."""
+def _in_unit(duration: Any, seconds: bool) -> tuple[bool, Any]:
+    """Return whether durations are in seconds, not in slots, and the table in that unit."""
     given = carried("duration", duration)
     if given is None or given.unit is None:
-        return duration
-    by = factor("duration", given.unit, expected)
-    return replace(given, values=np.asarray(given.values, dtype=np.float64) * by, unit=None)
+        return seconds, duration
+    seconds = seconds or measures_time(given.unit)
+    by = factor("duration", given.unit, "s" if seconds else "slot")
+    table = replace(given, values=np.asarray(given.values, dtype=np.float64) * by, unit=None)
+    return seconds, table
 
 
 def _known(duration: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import edgeopt
 from edgeopt.bounds import claims
 from edgeopt.bounds.search import spaces
-from edgeopt.errors import OptionError, PluginWarning
+from edgeopt.errors import OptionError, PluginWarning, PolicyError
 from edgeopt.solvers import LinearProgram, backends
 from edgeopt.studies import Offline, registry
 from tests.studies import stopping
@@ -206,10 +206,6 @@ class Halfway:
 @pytest.mark.parametrize(
     ("attempt", "why"),
     [
-        (lambda: edgeopt.study(stopping.Offers(), [Halfway()], system=stopping.SYSTEM, runs=2),
-         "policy Halfway has no decide and no learn; a policy has start, decide, learn, see"),
-        (lambda: edgeopt.study(stopping.Offers(), [Halfway], system=stopping.SYSTEM, runs=2),
-         "policy Halfway is a class; pass an object: Halfway()"),
         (lambda: edgeopt.study(stopping.Offers(), system=stopping.Offers(), runs=2),
          "system: must be a System or its name, not a Offers"),
         (lambda: edgeopt.study(3, system=stopping.SYSTEM, runs=2),
@@ -228,3 +224,17 @@ def test_what_is_handed_over_in_a_script_is_checked_as_well(
 ) -> None:
     with pytest.raises(OptionError, match=why):
         attempt()
+
+
+@pytest.mark.parametrize(
+    ("policies", "why"),
+    [
+        (Halfway(), "^Halfway.decide and Halfway.learn are missing; a policy has name, start, dec"),
+        ([Halfway()], "^Halfway.decide and Halfway.learn are missing"),
+        (Halfway, r"^policy Halfway is a class; pass an object: Halfway\(\)"),
+        (3, "^int.name and int.start and int.decide and int.learn are missing"),
+    ],
+)
+def test_a_study_says_what_a_policy_lacks(policies: Any, why: str) -> None:
+    with pytest.raises(PolicyError, match=why):
+        edgeopt.study(stopping.Offers(), policies, system=stopping.SYSTEM, runs=2)

@@ -193,7 +193,7 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
         decision: DecisionT,
         feedback: FeedbackT_contra,
     ) -> StateT:
-        """Return the state after the feedback on a decision."""
+        """Return the state after the feedback on a decision; None only where `start` did."""
         ...
 
 

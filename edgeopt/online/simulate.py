@@ -5,6 +5,7 @@ The checks cost no time while all goes well: signatures are inspected after a ca
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import reprlib
 import time
@@ -149,7 +150,7 @@ _WHEN: Final = (("frame", "frame"), ("slot", "slot"), ("index", "slot"), ("numbe
 """Attributes of an observation that say when it was made, and their names in messages."""
 
 
-_PARTS: Final = "a policy has name, start, decide, learn, see edgeopt.online.Policy"
+_PARTS: Final = ("name", "start", "decide", "learn")
 
 
 def require_parts(policy: Any) -> None:
@@ -158,11 +159,25 @@ def require_parts(policy: Any) -> None:
         name = policy.__name__
         raise PolicyError(f"policy {name} is a class; pass an object: {name}()")
     kind = type(policy).__name__
-    for part in ("start", "decide", "learn"):
-        if not callable(getattr(policy, part, None)):
-            raise PolicyError(f"{kind}.{part} is missing; {_PARTS}")
+    lacks = [part for part in _PARTS[1:] if not callable(getattr(policy, part, None))]
     if not isinstance(getattr(policy, "name", None), str):
-        raise PolicyError(f"{kind}.name is missing or no text; {_PARTS}")
+        lacks.insert(0, "name")
+    if lacks:
+        said = " and ".join(f"{kind}.{part}" for part in lacks)
+        said += f" {'is' if len(lacks) == 1 else 'are'} missing"
+        if lacks == ["name"] and hasattr(policy, "name"):
+            said = f"{kind}.name is no text"
+        near = "".join(_misspelt(policy, part) for part in lacks)
+        raise PolicyError(
+            f"{said}; a policy has {', '.join(_PARTS)}, see edgeopt.online.Policy{near}"
+        )
+
+
+def _misspelt(policy: Any, part: str) -> str:
+    """Ask about an attribute whose name is like that of the part that is missing."""
+    others = {name.lower(): name for name in dir(policy) if name not in _PARTS}
+    near = difflib.get_close_matches(part, others, n=1, cutoff=0.7)
+    return f"; it has {others[near[0]]!r}: did you mean {part!r}?" if near else ""
 
 
 def run_policy(
@@ -173,17 +188,20 @@ def run_policy(
 ) -> float:
     """Simulate a policy on one scenario, to its end."""
     seconds = 0.0
+    first = handed = state
+    learnt = None
     while (observation := episode.observe()) is not None:
         began = time.perf_counter()
         try:
             answer = policy.decide(state, observation, rng)
         except Exception as error:
             _annotate(error, policy, "decide", observation)
+            _name_origin(error, policy, learnt, first, handed, state)
             raise
         seconds += time.perf_counter() - began
         # A decision may be a tuple of two itself: only a plain one is taken apart.
         if type(answer) is not tuple or len(answer) != 2:
-            raise _wrong_answer(policy, answer, episode)
+            raise _wrong_answer(policy, answer, episode, observation)
         decision, state = answer
         try:
             feedback = episode.act(decision)
@@ -191,11 +209,14 @@ def run_policy(
             raise _refused(policy, observation, decision, error) from error
         answered = time.perf_counter()
         try:
-            state = policy.learn(state, observation, decision, feedback)
+            handed, state = state, policy.learn(state, observation, decision, feedback)
         except Exception as error:
             _annotate(error, policy, "learn", observation)
             raise
         seconds += time.perf_counter() - answered
+        if state is None and first is not None:
+            raise _lost_state(policy, observation, handed)
+        learnt = observation
     return seconds
 
 
@@ -214,8 +235,21 @@ def _annotate(error: Exception, policy: Any, part: str, observation: Any = None)
     # Raised by the call itself, not by what the method does.
     if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
         _require_signature(policy, part)
-    where = ", ".join([f"{type(policy).__name__}.{part}", *_when(observation)])
-    error.add_note(f"in {where}, of the policy {policy.name!r}")
+    error.add_note(f"in {_where(policy, part, observation)}, of the policy {policy.name!r}")
+
+
+def _name_origin(
+    error: Exception, policy: Any, learnt: Any, first: Any, handed: Any, state: Any
+) -> None:
+    """Note on an error of ``decide`` where its state is from, if that is of an unexpected kind."""
+    if learnt is None and state is None:
+        error.add_note(f"its state is None, which {type(policy).__name__}.start returned")
+    elif learnt is not None and type(state) is not type(first):
+        part = "learn" if type(handed) is type(first) else "decide"
+        error.add_note(
+            f"its state is of type {type(state).__name__} since {_where(policy, part, learnt)}; "
+            f"that of {type(policy).__name__}.start is of type {type(first).__name__}"
+        )
 
 
 def _require_signature(policy: Any, part: str) -> None:
@@ -234,13 +268,26 @@ def _require_signature(policy: Any, part: str) -> None:
         ) from None
 
 
-def _wrong_answer(policy: Any, answer: Any, episode: Any) -> PolicyError:
+def _wrong_answer(policy: Any, answer: Any, episode: Any, observation: Any) -> PolicyError:
     """Say what ``decide`` has to return."""
     declines = answer is None and getattr(episode, "may_decline", False)
-    shown = " ".join(reprlib.repr(answer).split())
+    found = " ".join(reprlib.repr(answer).split())
     return PolicyError(
-        f"{type(policy).__name__}.decide returned {shown}; it must return (decision, state)"
-        + ": 'return None, state' declines" * declines
+        f"{_where(policy, 'decide', observation)}: returned {found}; "
+        "it must return (decision, state)" + ": 'return None, state' declines" * declines
+    )
+
+
+def _lost_state(policy: Any, observation: Any, handed: Any) -> PolicyError:
+    """Say which method has returned None instead of a state."""
+    if handed is None:
+        return PolicyError(
+            f"{_where(policy, 'decide', observation)}: returned None as its state; "
+            "it must return (decision, state)"
+        )
+    return PolicyError(
+        f"{_where(policy, 'learn', observation)}: returned None; it must return the state: "
+        "'return state' leaves it as it was"
     )
 
 
@@ -248,8 +295,12 @@ def _refused(policy: Any, observation: Any, decision: Any, error: EdgeOptError) 
     """Say whose decision it is that an episode refuses, and why; each once."""
     when, what = list(_when(observation)), shown(decision)
     why = str(error).removeprefix(f"{', '.join(when)}: ").removeprefix(f"{what}: ")
-    where = ", ".join([f"{type(policy).__name__}.decide", *when])
-    return PolicyError(f"{where}: {what}: {why}")
+    return PolicyError(f"{_where(policy, 'decide', observation)}: {what}: {why}")
+
+
+def _where(policy: Any, part: str, observation: Any) -> str:
+    """Name a method and when it was called: ``Mine.decide, slot 7``."""
+    return ", ".join([f"{type(policy).__name__}.{part}", *_when(observation)])
 
 
 def _when(observation: Any) -> Iterator[str]:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
-from edgeopt.options import listed
+from edgeopt.online.simulate import require_parts
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.studies.learners import given, is_learned, learned_entry
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from importlib.metadata import EntryPoint
 
     from edgeopt.studies.result import Case
-
-_PARTS = ("start", "decide", "learn")
-"""Methods of every policy."""
 
 
 def systems() -> list[str]:
@@ -131,16 +129,13 @@ def _require_sound(point: EntryPoint, entry: PolicyEntry) -> None:
         )
 
 
-def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyEntry, ...]:
+def choose(record: System, wanted: Any = None) -> tuple[PolicyEntry, ...]:
     """Resolve names, patterns, learned policies and objects to entries, in their order."""
     known, refused = _known(record)
-    wanted = (
-        None
-        if wanted is None
-        else [wanted]
-        if isinstance(wanted, str)
-        else listed("policies", wanted)
-    )
+    if wanted is not None:
+        # A policy may be a tuple of its options.
+        several = isinstance(wanted, Iterable) and not hasattr(wanted, "decide")
+        wanted = list(wanted) if several and not isinstance(wanted, str) else [wanted]
     for name, why in refused.items():
         if wanted is not None and name in wanted and name not in {entry.name for entry in known}:
             raise why
@@ -169,17 +164,8 @@ def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyE
 
 def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
     """Return an entry for a policy without one; a name in use gets a number."""
-    if isinstance(policy, type):
-        raise OptionError(
-            f"policy {policy.__name__} is a class; pass an object: {policy.__name__}()"
-        )
-    lacks = [part for part in _PARTS if not callable(getattr(policy, part, None))]
-    if lacks:
-        raise OptionError(
-            f"policy {type(policy).__name__} has no {' and no '.join(lacks)}; a policy has "
-            f"{', '.join(_PARTS)}, see edgeopt.online.Policy"
-        )
-    title = str(getattr(policy, "name", "") or type(policy).__name__)
+    require_parts(policy)
+    title = policy.name or type(policy).__name__
     name, count = title, 2
     while name in set(taken) | {entry.name for entry in record.policies.entries}:
         name, count = f"{title} ({count})", count + 1

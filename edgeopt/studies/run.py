@@ -28,13 +28,13 @@ from edgeopt.studies.system import System
 if TYPE_CHECKING:
     import numpy as np
 
-    from edgeopt.online.protocols import Trajectory
+    from edgeopt.online.protocols import Policy, Trajectory
     from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry
 
 
 def study(
     instances: Any,
-    policies: Iterable[Any] | None = None,
+    policies: Iterable[Any] | Policy[Any, Any, Any, Any, Any] | PolicyEntry | None = None,
     *,
     system: System | str | None = None,
     runs: int | None = None,
@@ -58,12 +58,12 @@ def study(
         One instance, a sequence of them, or a mapping from names to them; all of one system.
     policies
         Names and glob patterns of the system's policies (``"rescue*"``), policy objects, or a
-        mixture; by default all entries with ``default=True``. ``[mine, "*"]`` compares a policy of
-        your own with all of the system's. ``learned`` is the learned policy that the system
-        recommends, ``learned:NAME`` one that comes with the package, ``learned:PATH`` one that
-        `edgeopt train` has made. One that knows the future of a run, which is marked and
-        never called best, says so by its `kind`, or as an object by an attribute
-        ``hindsight = True``; such policies come last.
+        mixture; one alone needs no list. By default all entries with ``default=True``.
+        ``[mine, "*"]`` compares a policy of your own with all of the system's. ``learned`` is the
+        learned policy that the system recommends, ``learned:NAME`` one that comes with the package,
+        ``learned:PATH`` one that `edgeopt train` has made. One that knows the future of a run,
+        which is marked and never called best, says so by its `kind`, or as an object by an
+        attribute ``hindsight = True``; such policies come last.
     system
         The system, or its name; by default found by the type of the instance.
     runs
@@ -95,6 +95,8 @@ def study(
     ------
     OptionError
         If an option is out of range, a policy or system is unknown, or there is no instance.
+    PolicyError
+        If a policy of your own lacks a part, or as in :func:`edgeopt.online.simulate`.
 
     Examples
     --------

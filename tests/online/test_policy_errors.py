@@ -53,15 +53,61 @@ def test_declining_is_fine():
 def test_what_decide_returns_is_a_decision_and_a_state():
     said = told(decide=lambda self, state, observation, rng: None)
     assert said == (
-        "Mine.decide returned None; it must return (decision, state): 'return None, state' declines"
+        "Mine.decide, slot 1: returned None; it must return (decision, state): "
+        "'return None, state' declines"
     )
     # A decision that is a tuple of two itself is not taken apart.
     said = told(decide=lambda self, state, observation, rng: Placement(0, 1))
     assert said == (
-        "Mine.decide returned Placement(server=0, profile=1); it must return (decision, state)"
+        "Mine.decide, slot 1: returned Placement(server=0, profile=1); "
+        "it must return (decision, state)"
     )
     said = told(ENVIRONMENTS["idn"], decide=lambda self, state, observation, rng: None)
-    assert said == "Mine.decide returned None; it must return (decision, state)"
+    assert said == "Mine.decide, slot 0: returned None; it must return (decision, state)"
+
+
+def test_a_state_that_is_not_returned_is_asked_of_its_method_at_once():
+    def forgets(self, state, observation, decision, feedback):
+        pass
+
+    assert told(learn=forgets) == (
+        "Mine.learn, slot 1: returned None; it must return the state: "
+        "'return state' leaves it as it was"
+    )
+    # Where `decide` has lost the state, `learn` only hands on what it was given.
+    assert told(decide=lambda self, state, observation, rng: (None, None)) == (
+        "Mine.decide, slot 1: returned None as its state; it must return (decision, state)"
+    )
+    # A policy without memory may do with None.
+    usual = simulate(RESCUE, mine(start=lambda self, instance: None, learn=forgets), runs=2)
+    assert usual.total.tolist() == [0.0, 0.0]
+
+
+def counting(self, state, observation, rng):
+    return None, state + 1
+
+
+WRONG_STATES = [
+    (
+        {"learn": lambda self, state, *rest: str(state), "decide": counting},
+        "its state is of type str since Mine.learn, slot 1; that of Mine.start is of type int",
+    ),
+    (
+        {"decide": lambda self, state, *rest: (None, [state + 1])},
+        "its state is of type list since Mine.decide, slot 1; that of Mine.start is of type int",
+    ),
+    (
+        {"start": lambda self, instance: None, "decide": counting},
+        "its state is None, which Mine.start returned",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parts", "note"), WRONG_STATES)
+def test_an_error_of_decide_says_which_method_its_state_is_from(parts, note):
+    with pytest.raises(TypeError) as own:
+        simulate(RESCUE, mine(**parts), runs=2)
+    assert own.value.__notes__[1] == note
 
 
 def test_methods_take_what_they_are_called_with():
@@ -79,6 +125,18 @@ def test_all_parts_are_there(part):
     said = told(**{part: None})
     assert said.startswith(f"Mine.{part} is missing")
     assert "a policy has name, start, decide, learn, see edgeopt.online.Policy" in said
+
+
+def test_all_that_is_missing_is_said_at_once_with_what_is_misspelt():
+    listed = "a policy has name, start, decide, learn, see edgeopt.online.Policy"
+    for near in ("decid", "Decide"):
+        assert told(decide=None, **{near: lambda self: 0}) == (
+            f"Mine.decide is missing; {listed}; it has {near!r}: did you mean 'decide'?"
+        )
+    assert told(name=None, learn=None, lern=lambda self: 0) == (
+        f"Mine.name and Mine.learn are missing; {listed}; it has 'lern': did you mean 'learn'?"
+    )
+    assert told(name=3) == f"Mine.name is no text; {listed}"
 
 
 def test_a_class_is_no_policy():
@@ -177,7 +235,9 @@ def test_signatures_and_answers_are_checked_at_the_first_call(system):
     def decide(self, state, observation, rng):
         calls.append(observation)
 
-    assert told(environment, decide=decide).startswith("Mine.decide returned None; it must return ")
+    when = {"edr": "frame 0", "tapfinger": "slot 0, round 0", "rescue": "slot 1"}
+    said = told(environment, decide=decide)
+    assert said.startswith(f"Mine.decide, {when.get(system, 'slot 0')}: returned None; it must ")
     assert len(calls) == 1
     assert told(environment, decide=lambda self, state, observation: (None, state)) == (
         "Mine.decide takes (state, observation) but is called with (state, observation, rng)"

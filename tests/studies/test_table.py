@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -158,6 +159,27 @@ def test_own_policies_are_compared_with_published_ones() -> None:
 def test_reference_of_choice() -> None:
     result = study(Offers(), system=SYSTEM, runs=5, reference="half")
     assert list(result.table["reference"]) == ["half", "half", ""]
+
+
+class Options(NamedTuple):
+    """A policy that is a tuple of its options."""
+
+    name: str = "tuple"
+    start = Threshold.start
+    decide = Threshold.decide
+    learn = Threshold.learn
+    level: float = 0.5
+
+
+@pytest.mark.parametrize("instances", [Offers(), [Offers(3), Offers(4)]], ids=["one", "several"])
+@pytest.mark.parametrize("policy", [Threshold(0.5), Options(), SYSTEM.policies.entries[0]], ids=str)
+def test_a_single_policy_needs_no_list(instances: Any, policy: Any) -> None:
+    alone, listed = (
+        study(instances, policies, system=SYSTEM, runs=3) for policies in (policy, [policy])
+    )
+    assert len(alone.table) == (len(instances) if isinstance(instances, list) else 1)
+    timed = ["decision_us"]
+    pd.testing.assert_frame_equal(alone.table.drop(columns=timed), listed.table.drop(columns=timed))
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ def generate(
     Parameters
     ----------
     rng
-        Seed or generator; equal seeds give equal instances. On the second network, which has two base
-        stations, exact arrivals leave nothing to draw.
+        Seed or generator; equal seeds give equal instances. The second network has two base
+        stations: exact arrivals leave nothing to draw there.
     topology
         1 or 2 for the paper's networks, or another network; node 0 is the cloud.
     popularity

@@ -36,6 +36,8 @@ def test_tables_are_read_back_as_they_were_written(name, tmp_path, capsys):
     for file in folder.iterdir():
         assert (again / file.name).read_text() == file.read_text()
     said = (folder / "README.txt").read_text()
+    for block in " ".join(said.split()).split(".csv: ")[1:]:
+        assert "Entries are" in block or "It " in block or "Any text" in block
     for file in folder.glob("*.csv"):
         assert file.name in said
 

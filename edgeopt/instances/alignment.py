@@ -53,7 +53,8 @@ class Alignment:
         self.whose = dict.fromkeys(self.orders, _ALREADY)
         self.tabled: set[str] = set()  # axes along which a table or part has labels
         self.codes: dict[str, Labels] = {}  # of axes that only entries refer to
-        self.began: dict[str, tuple[str, Any]] = {}  # first time of counted axes, and whose it is
+        # First time of counted axes, how long their entries are in seconds, and whose that is.
+        self.began: dict[str, tuple[str, Any, float | None]] = {}
         self.notes = list(record._notes)
         self.tables: dict[str, Given] = {}
         self.parts: dict[str, Record] = {}
@@ -184,9 +185,11 @@ class Alignment:
         labels = given.labels[place]
         assert labels is not None
         name, seconds = self._name(one), self.record._seconds(axis, self._known_lengths())
-        numbers = tuple(timed(name, labels, axis, seconds))
+        if seconds is None and axis in self.began:
+            seconds = self.began[axis][2]
+        numbers, length = timed(name, labels, axis, seconds)
         start = labels[numbers.index(0)]
-        whose, begun = self.began.setdefault(axis, (name, start))
+        whose, begun, _ = self.began.setdefault(axis, (name, start, length))
         zones = [getattr(time, "tzinfo", None) for time in (begun, start)]
         if str(zones[0]) != str(zones[1]):
             rule = f"times along '{axis}' are in zone {zones[1]}, those of {whose} in {zones[0]}"
@@ -263,11 +266,22 @@ class Alignment:
             raise InstanceError(name, self._of_hole(given))
         if one.of:
             given = self._coded(one, given)
-        values, note = in_units(name, given, one)
+        self._require_numbers(name, given)
+        values, note = in_units(name, given, one.unit)
         self.notes += [note] * bool(note)
         if one.hole is not None and not np.isnan(one.hole) and values.dtype.kind == "f":
             values = np.where(np.isnan(values), one.hole, values)
         return values
+
+    def _require_numbers(self, name: str, given: Given) -> None:
+        """Refuse a text among the numbers of a table."""
+        if given.values.dtype.kind not in "OUS":
+            return
+        for index, value in np.ndenumerate(given.values):
+            if isinstance(value, str):
+                places = zip(given.axes, index, strict=True)
+                where = ", ".join(f"{axis} {self.shown(str(axis), n)}" for axis, n in places)
+                raise InstanceError(name, f"{value!r} of {where} is no number")
 
     def _of_hole(self, given: Given) -> str:
         assert given.missing is not None
@@ -280,7 +294,9 @@ class Alignment:
                 said = f"{axis} {missing} has no entry; {axis}s count from {first} "
                 said += f"(found {there[0]}..{there[-1]})"
                 shifted = there[0] == 1 and first == 0
-                what = "pass origin=1 to from_labelled" if shifted else "give every one of them"
+                what = "give every one of them"
+                if shifted:
+                    what = "pass origin=1 to from_labelled or from_folder"
                 return f"{said}: {what}"
         index = np.argwhere(given.missing)[0].tolist()
         where = ", ".join(
@@ -341,7 +357,7 @@ class Alignment:
             first = self.record._first_alike(axis)
             if first not in self.orders:
                 rule = f"names {axis}s ({listed(labels)}), but no field is labelled along '{axis}'"
-                raise InstanceError(name, rule)
+                raise InstanceError(name, f"{rule}; label one, or give their numbers")
             wanted = self.orders[first]
             if axis in part._along():
                 order_of(name, axis, labels, wanted, self.whose[first])

@@ -123,6 +123,11 @@ class Instance(Record):
                 return tuple(getattr(self, one.name))
         return self._orders.get(first)
 
+    def name_of(self, axis: str, place: int) -> str:
+        """Return what pictures, tables and messages call an entry: its label, or ``server 3``."""
+        names = self.called(axis)
+        return f"{axis} {place}" if names is None else names[place]
+
     def reordered(self, orders: Mapping[str, Sequence[Any]]) -> Self:
         """Return the instance with the entries of named axes in other orders, validated anew.
 
@@ -187,7 +192,7 @@ class Instance(Record):
         return cls(**cls._all_of(gathered(cls, data, origin)))
 
     @classmethod
-    def from_folder(cls, path: str | os.PathLike[str]) -> Self:
+    def from_folder(cls, path: str | os.PathLike[str], *, origin: int = 0) -> Self:
         """Read a folder of tables, or a ``.zip`` of one, as ``edgeopt template`` writes it.
 
         Parameters
@@ -195,6 +200,8 @@ class Instance(Record):
         path
             The folder: a file ``FIELD.csv`` per array, one entry per line, and ``settings.csv``
             with numbers and texts.
+        origin
+            Number of the first slot or frame in the tables.
 
         Raises
         ------
@@ -202,7 +209,8 @@ class Instance(Record):
             If a file is missing, is no such table, or breaks a rule of its field; the error names
             the file and the line.
         """
-        return cls(**cls._all_of(read_folder(path, cls)))
+        check_whole("origin", origin, 0, 1)
+        return cls(**cls._all_of(read_folder(path, cls, origin)))
 
     def to_folder(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the tables of the instance to a folder, with a ``README.txt`` that explains them.

@@ -86,7 +86,7 @@ class Labelled(NamedTuple):
     def without(self, name: str) -> InstanceError:
         """Return the error of a field that is missing, and which other may be meant for it."""
         near = difflib.get_close_matches(name, [*self.arrays, *self.attributes], n=1)
-        hint = f", which has {near[0]}: is that meant?" if near else ""
+        hint = f", which has {near[0]}: is that meant?" if near else ": add it"
         return InstanceError(name, f"is missing from {self.where}{hint}")
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.fields import Field
 
 COUNTED: Final[Mapping[str, int]] = {
     "slot": 0, "frame": 0, "round": 0, "hour": 0, "cpu": 0, "gpu": 0, "position": 0, "duration": 1,
@@ -64,7 +63,7 @@ class Given:
     def counted_from(self, origin: int) -> Given:
         """Return the array with slots and frames counted from 0, if they were from `origin`."""
         labels = tuple(
-            tuple(label - origin if _is_whole(label) else label for label in one)
+            tuple(_less(label, origin) for label in one)
             if axis in _FROM_ORIGIN and one is not None
             else one
             for axis, one in zip(self.axes, self.labels, strict=True)
@@ -87,6 +86,13 @@ class Given:
 
 def _is_whole(label: object) -> bool:
     return isinstance(label, int | np.integer) and not isinstance(label, bool)
+
+
+def _less(label: Any, origin: int) -> Any:
+    """Return a number, or a text that is one, less the number of the first entry."""
+    if isinstance(label, str) and label.isdigit():
+        return int(label) - origin
+    return label - origin if _is_whole(label) else label
 
 
 # --- what comes with labels ----------------------------------------------------------------
@@ -251,7 +257,7 @@ def counted(field: str, given: Given, place: int, axis: str) -> Given:
         raise InstanceError(field, f"{axis} {twice} has two entries; keep one")
     if low < first:
         rule = f"{axis} {low} does not exist; {axis}s count from {first} (found {low}..{high})"
-        raise InstanceError(field, rule)
+        raise InstanceError(field, f"{rule}: number them so")
     if high - first >= 4 * len(numbers) + 1000:
         rule = f"{axis} {high} is far beyond the {len(numbers)} entries along '{axis}'"
         raise InstanceError(field, f"{rule}; check its labels")
@@ -305,8 +311,10 @@ def _entry(axes: Sequence[Hashable], labels: Sequence[Any]) -> str:
     )
 
 
-def timed(field: str, labels: tuple[Any, ...], axis: str, seconds: float | None) -> list[int]:
-    """Return which slot or frame each timestamp is, if they are evenly spaced."""
+def timed(
+    field: str, labels: tuple[Any, ...], axis: str, seconds: float | None
+) -> tuple[list[int], float | None]:
+    """Return which slot or frame each timestamp is, if they are evenly spaced, and their length."""
     import pandas
 
     stamps = pandas.DatetimeIndex(labels)
@@ -320,7 +328,7 @@ def timed(field: str, labels: tuple[Any, ...], axis: str, seconds: float | None)
         rule = f"{axis}s are {wanted:g} s long, but {ordered[n + 1]} follows {ordered[n]} after "
         raise InstanceError(field, f"{rule}{steps[n]:g} s; resample the table")
     place = {stamp: n for n, stamp in enumerate(ordered)}
-    return [place[stamp] for stamp in stamps]
+    return [place[stamp] for stamp in stamps], wanted if steps.size else seconds
 
 
 def number_in(value: Any) -> float | None:
@@ -349,6 +357,9 @@ def without_labels(field: str, value: Any) -> Any:
     """Return the numbers of a table that has no labels; refuse one that has."""
     given = carried(field, value)
     if given is None:
+        if isinstance(value, list | tuple):
+            for entry in value:
+                without_labels(field, entry)
         return value
     for axis, labels in zip(given.axes, given.labels, strict=True):
         if axis is not None or labels is not None:
@@ -358,12 +369,12 @@ def without_labels(field: str, value: Any) -> Any:
     return given.values
 
 
-def in_units(field: str, given: Given, one: Field) -> tuple[NDArray[Any], str]:
+def in_units(field: str, given: Given, unit: str) -> tuple[NDArray[Any], str]:
     """Return the numbers in the declared unit, and a note if they were converted."""
-    if given.unit is None or given.unit == one.unit:
+    if given.unit is None or given.unit == unit:
         return given.values, ""
-    by = factor(field, given.unit, one.unit)
+    by = factor(field, given.unit, unit)
     if by == 1.0:
         return given.values, ""
-    note = f"{field}: converted from {given.unit} to {one.unit} (times {by:g})"
+    note = f"{field}: converted from {given.unit} to {unit} (times {by:g})"
     return np.asarray(given.values, dtype=np.float64) * by, note

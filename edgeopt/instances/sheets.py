@@ -21,7 +21,7 @@ from edgeopt.instances.fields import Flags, Integers
 from edgeopt.instances.labelled import Labelled
 from edgeopt.instances.labels import COUNTED, KNOWN, Given, carried, listed, long_form
 from edgeopt.instances.records import Record
-from edgeopt.instances.validate import described, path_of
+from edgeopt.instances.validate import check_probabilities, described, path_of
 from edgeopt.writing import Folder, write_file
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ SETTINGS: Final = "settings"
 """Name of the table of numbers and texts."""
 
 _COMMAND: Final = "template"
+_KIND: Final = "edgeopt_kind"
 _HOLES: Final = ("", "-")
 _LARGEST: Final = 2**30  # bytes of a table
 _SPARSE: Final = 0.5  # share of equal entries from which a table leaves them out
@@ -77,7 +78,7 @@ def holds_tables(path: object) -> bool:
 # --- reading -------------------------------------------------------------------------------
 
 
-def read_folder(path: str | os.PathLike[str], cls: type[Instance]) -> Labelled:
+def read_folder(path: str | os.PathLike[str], cls: type[Instance], origin: int = 0) -> Labelled:
     """Read all tables of a folder, or of a zip file."""
     place, declared = path_of(path), dict(_declared(cls))
     arrays: dict[str, Any] = {}
@@ -94,9 +95,12 @@ def read_folder(path: str | os.PathLike[str], cls: type[Instance]) -> Labelled:
                 _setting(where, line, row, arrays, texts)
         else:
             one = declared.get(name)
-            given = _table(where, name, rows, one)
+            given = _table(where, name, rows, one).counted_from(origin)
             place_of = texts if one is not None and one.texts else arrays
             place_of[name] = given
+    kind = texts.pop(_KIND, cls._kind)
+    if kind != cls._kind:
+        raise InstanceError(str(path), f"holds an instance of {kind}, not of {cls._kind}")
     return Labelled(arrays, texts, where=f"the folder {place.name}", partial=True)
 
 
@@ -257,7 +261,7 @@ def write_zip(instance: Any, path: str | os.PathLike[str]) -> None:
 def _sheets(instance: Any) -> dict[str, str]:
     variables, texts = instance._content()
     fields = dict(_fields(instance))
-    sheets, settings, said = {}, [["name", "value", "unit"]], []
+    sheets, settings, said = {}, [["name", "value", "unit"], [_KIND, instance._kind, ""]], []
     for name, variable in variables.items():
         if name in instance._implied:
             continue
@@ -371,6 +375,8 @@ def _rule(one: Field) -> str:
         return f"Entries are labels of {one.of}s."
     if one.says:
         return f"It {one.says}."
+    if one.texts or one.type is str:
+        return "Any text of one line." if one.texts else "Any text."
     words = []
     if one.type in (Flags, bool):
         words.append("0 or 1")
@@ -384,8 +390,10 @@ def _rule(one: Field) -> str:
         words.append("not negative" if one.least == 0 else f"at least {one.least:g}")
     if one.most is not None:
         words.append(f"at most {one.most:g}")
-    said = ", ".join(words) + (" or inf" if one.infinite else "")
-    return f"Entries are {said}." if words else ""
+    if one.check is check_probabilities:
+        words.append("probabilities")
+    said = (", ".join(words) or "finite numbers") + (" or inf" if one.infinite else "")
+    return f"Entries are {said}."
 
 
 def _explained(instance: Any, said: list[tuple[str, str, Field | None]]) -> str:

@@ -53,7 +53,8 @@ def factor(field: str, found: str, expected: str) -> float:
         rule = f"unit {found!r} is unknown, expected {expected!r}; convert the numbers"
         raise InstanceError(field, rule)
     if given.powers != wanted.powers:
-        raise InstanceError(field, f"unit {found!r} is no {expected!r}: it measures something else")
+        rule = f"unit {found!r} is no {expected!r}: it measures something else; correct it"
+        raise InstanceError(field, rule)
     return float(given.amount / wanted.amount)
 
 

@@ -149,9 +149,9 @@ def test_labels_are_no_part_of_the_fingerprint():
 # --- what is refused -------------------------------------------------------------------------
 
 
-def task_of(server):
+def task_of(server, demand=1.0):
     index = pd.Index([0], name="task")
-    return ReservedTasks(pd.Series([server], index=index), [0], [1], [1.0])
+    return ReservedTasks(pd.Series([server], index=index), [0], [1], [demand])
 
 
 def units(table, unit):
@@ -181,6 +181,17 @@ MODELS = pd.DataFrame(
      "capacity": [40, 300]},
     index=["large", "tiny"],
 )  # fmt: skip
+
+
+ASKED = {"task": "detect", "node": "nice", "requests": 9}
+
+
+def sizes(unit):
+    """The table of models with sizes in another unit."""
+    columns = {name: MODELS[name] for name in MODELS}
+    columns["size"] = columns["size"] / 1000
+    columns["size"].attrs["units"] = unit
+    return columns
 
 
 def delivery(graph=GRAPH, **changes):
@@ -485,7 +496,27 @@ CASES = {
     ),
     "a label where numbers are": (
         lambda: small(capacity=CAPACITY.astype(object).replace(6.0, "much")),
-        "must be an array of real numbers",
+        "capacity: 'much' of server 's1', slot 2 is no number",
+    ),
+    "a list of labelled rows": (
+        lambda: small(capacity=[CAPACITY.loc["s0"], CAPACITY.loc["s1"][::-1]]),
+        "capacity: is labelled along 'slot' where entries go by position; hand over .to_numpy()",
+    ),
+    "slots of two lengths": (
+        lambda: small(**timed([stamps(0, 10, 20), stamps(0, 5, 10)])),
+        "capacity: slots are 300 s long, but 2026-01-01 00:10:00 follows 2026-01-01 00:00:00",
+    ),
+    "reserved work that does not fit": (
+        lambda: small(reserved=task_of("s0", demand=99.0)),
+        "of s0 cannot all be finished: together they need 99 TMAC within slots",
+    ),
+    "a size in grams": (
+        lambda: delivery(models=sizes("kg")),
+        "models.size: unit 'kg' is unknown, expected 'MB'; convert the numbers",
+    ),
+    "requests twice": (
+        lambda: delivery(requests=pd.DataFrame([ASKED, ASKED])),
+        "requests: slot 0, type ('detect', 'nice') has two entries; keep one",
     ),
     "a label along an axis by position": (
         lambda: oinc.generate(jobs=1, slots=2).job_seconds(
@@ -661,6 +692,37 @@ def test_labelled_tasks_are_put_in_the_order_of_their_arrival():
     assert "tasks put in the order of arrival" in made.notes
     with pytest.raises(InstanceError, match=r"arrival\[1\] = 0: must ascend"):
         durations(arrival=[5, 0], kind=["vgg", "vgg"])
+
+
+def test_sizes_and_budgets_of_a_graph_are_converted():
+    budget = pd.Series({"lyon": 0.5, "nice": 0.5})
+    budget.attrs["units"] = "GB"
+    made = delivery(models=sizes("GB"), budget=budget)
+    assert made == delivery()
+    assert made.notes == (
+        "models.size: converted from GB to MB (times 1000)",
+        "budget: converted from GB to MB (times 1000)",
+    )
+
+
+def test_a_folder_may_count_slots_from_one(tmp_path):
+    made = rescue.small(1)
+    made.to_folder(tmp_path)
+    for path in tmp_path.glob("*.csv"):
+        table = pd.read_csv(path)
+        if "slot" in table.columns:
+            assert not table.isna().any().any()
+            table["slot"] += 1
+            table.to_csv(path, index=False)
+    with pytest.raises(InstanceError, match="origin=1 to from_labelled or from_folder"):
+        RescueInstance.from_folder(tmp_path)
+    assert RescueInstance.from_folder(tmp_path, origin=1) == made
+
+
+def test_tables_of_another_system_are_refused(tmp_path):
+    edr.small(1).to_folder(tmp_path)
+    with pytest.raises(InstanceError, match="holds an instance of edr, not of rescue"):
+        RescueInstance.from_folder(tmp_path)
 
 
 def test_a_file_of_another_name_is_named(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,8 +11,16 @@ import numpy as np
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.idn.graphs import CheckedGraph, checked_graph, node_of
 from edgeopt.instances.idn.topology import tree_of_paths
-from edgeopt.instances.labels import as_labels, carried, listed, long_form, order_of, straight
-from edgeopt.instances.units import factor
+from edgeopt.instances.labels import (
+    Given,
+    as_labels,
+    carried,
+    in_units,
+    listed,
+    long_form,
+    order_of,
+    straight,
+)
 from edgeopt.instances.validate import described
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 
 _PER_MODEL: Final = ("accuracy", "task")
 _PER_PAIR: Final = {"size": "MB", "delay": "ms", "capacity": "1/slot"}
+_UNITS: Final = {**_PER_PAIR, "accuracy": "percent"}
 
 
 def instance_from_graph(
@@ -39,13 +49,14 @@ def instance_from_graph(
 ) -> IdnInstance:
     """Build an instance from a graph and tables; see `IdnInstance.from_graph`."""
     checked = checked_graph(graph, latency)
-    table = _models(models)
+    notes: list[str] = []
+    table = _models(models, notes)
     names = as_labels("models", "model", table["task"][0])
     tasks = as_labels("models", "task", list(dict.fromkeys(table["task"][1])))
     number = {task: n for n, task in enumerate(tasks)}
     task = np.array([number[one] for one in as_many(table["task"][1])], dtype=np.int64)
     permanent = _permanent(checked, names, repositories)
-    pairs = {name: _per_pair(name, table, checked, names) for name in _PER_PAIR}
+    pairs = {name: _per_pair(name, table, checked, names, notes) for name in _PER_PAIR}
     pairs["capacity"] = np.where(permanent, np.inf, pairs["capacity"])
     slots, asked = _requests(checked, number, requests)
     entries = [(number[kind], v) for kind, v in asked]
@@ -61,14 +72,14 @@ def instance_from_graph(
         **pairs,
         "accuracy": _per_model("accuracy", table, names),
         "task": task,
-        "budget": _budget(checked, graph, budget, permanent),
+        "budget": _budget(checked, graph, budget, permanent, notes),
         "repository": permanent,
         "request_task": np.array([kind for kind, _ in entries], dtype=np.int64),
         "path": routes,
         "requests": slots,
         **fields,
     }
-    return cls._with(data, labels, ())
+    return cls._with(data, labels, tuple(notes))
 
 
 def as_many(labels: Iterable[Any]) -> list[str]:
@@ -79,7 +90,7 @@ def as_many(labels: Iterable[Any]) -> list[str]:
 Column = tuple[tuple[Any, ...], list[Any]]
 
 
-def _models(models: Any) -> dict[str, Any]:
+def _models(models: Any, notes: list[str]) -> dict[str, Any]:
     """Return the columns of a table of models: labels and entries, or a table by node."""
     wanted = (*_PER_MODEL, *_PER_PAIR)
     columns = {str(name): models[name] for name in models} if _is_table(models) else None
@@ -99,7 +110,11 @@ def _models(models: Any) -> dict[str, Any]:
         given = carried(f"models.{name}", column)
         if given is not None and len(given.shape) == 2:
             found[name] = given
-        elif given is not None and given.labels[0] is not None:
+            continue
+        if given is not None and given.unit is not None:
+            values = _converted(f"models.{name}", given, _UNITS.get(name, "1"), notes)
+            given = replace(given, values=values)
+        if given is not None and given.labels[0] is not None:
             found[name] = given.labels[0], given.values.tolist()
         elif given is not None:  # numbered from 0
             found[name] = tuple(range(given.shape[0])), given.values.tolist()
@@ -107,6 +122,13 @@ def _models(models: Any) -> dict[str, Any]:
             rule = "must be a table by label: a Series, a mapping, or a frame by node and model"
             raise InstanceError(f"models.{name}", rule, value=described(column))
     return found
+
+
+def _converted(field: str, given: Given, unit: str, notes: list[str]) -> NDArray[Any]:
+    """Return the numbers of a table in the unit that an instance has; tell what was done."""
+    values, note = in_units(field, given, unit)
+    notes += [note] * bool(note)
+    return values
 
 
 def _is_table(value: Any) -> bool:
@@ -126,15 +148,18 @@ def _per_model(name: str, table: Mapping[str, Any], names: tuple[str, ...]) -> N
 
 
 def _per_pair(
-    name: str, table: Mapping[str, Any], graph: CheckedGraph, names: tuple[str, ...]
+    name: str,
+    table: Mapping[str, Any],
+    graph: CheckedGraph,
+    names: tuple[str, ...],
+    notes: list[str],
 ) -> NDArray[np.float64]:
     given = table[name]
     if isinstance(given, tuple):
         return np.tile(_per_model(name, table, names), (len(graph.labels), 1))
     field = f"models.{name}"
     given = straight(field, given, ("node", "model"), ())
-    by = 1.0 if given.unit is None else factor(field, given.unit, _PER_PAIR[name])
-    values = given.values * by
+    values = _converted(field, given, _PER_PAIR[name], notes)
     for place, (axis, wanted, whose) in enumerate(
         (("node", graph.labels, "the graph"), ("model", names, "task"))
     ):
@@ -162,7 +187,11 @@ def _permanent(graph: CheckedGraph, names: tuple[str, ...], repositories: Any) -
 
 
 def _budget(
-    graph: CheckedGraph, network: Any, budget: Any, permanent: NDArray[np.bool_]
+    graph: CheckedGraph,
+    network: Any,
+    budget: Any,
+    permanent: NDArray[np.bool_],
+    notes: list[str],
 ) -> NDArray[np.float64]:
     """Return the memory of every node, without limit at repositories for which none is given."""
     found = np.where(permanent.any(axis=1), np.inf, np.nan)
@@ -177,8 +206,8 @@ def _budget(
             labels = table.labels[0] if len(table.shape) == 1 else None
             if labels is None:
                 raise InstanceError("budget", "must be a Series by node, or a mapping")
-            by = 1.0 if table.unit is None else factor("budget", table.unit, "MB")
-            given = dict(zip(labels, (table.values * by).tolist(), strict=True))
+            values = _converted("budget", table, "MB", notes)
+            given = dict(zip(labels, values.tolist(), strict=True))
         elif isinstance(budget, Mapping):
             given = dict(budget)
         else:
@@ -190,7 +219,8 @@ def _budget(
             raise InstanceError("budget", rule, value=described(memory))
         found[node_of(graph, node, "budget")] = float(memory)
     for v in np.flatnonzero(np.isnan(found)).tolist():
-        raise InstanceError("budget", f"of node {graph.labels[v]!r} is missing")
+        rule = f"of node {graph.labels[v]!r} is missing; give it, or one number for all nodes"
+        raise InstanceError("budget", rule)
     return found
 
 
@@ -214,15 +244,16 @@ def _requests(
         raise InstanceError("requests", rule, value=described(requests))
     if not rows:
         raise InstanceError("requests", "needs at least one request type")
-    kinds: list[tuple[str, int]] = []
+    kinds: list[tuple[str, str]] = []
     for task, node, slot, _ in rows:
         [label] = as_labels("requests", "task", [task])
         if label not in tasks:
-            rule = f"task {task!r} has no model (there are models of {listed(list(tasks))})"
+            rule = f"task {task!r} has no model (there are models of {listed(list(tasks))}); "
+            rule += "add one, or leave these requests out"
             raise InstanceError("requests", rule)
         if isinstance(slot, bool) or int(slot) != slot or slot < 0:
             raise InstanceError("requests", "slots must be whole numbers from 0", value=slot)
-        kinds.append((label, node_of(graph, node, "requests")))
+        kinds.append((label, graph.labels[node_of(graph, node, "requests")]))
     given = long_form(
         "requests",
         ("slot", "type"),
@@ -235,7 +266,7 @@ def _requests(
     assert types is not None
     table = np.zeros((max(slots) + 1, len(types)))
     table[list(slots)] = given.values
-    return table, list(types)
+    return table, [(kind, graph.labels.index(node)) for kind, node in types]
 
 
 def _pair(key: Any) -> tuple[Any, Any]:
@@ -262,7 +293,8 @@ def _routes(
         }
         for kind, v in entries:
             if (tasks[kind], v) not in given:
-                rule = f"of task {tasks[kind]!r} from {graph.labels[v]!r} is missing"
+                rule = f"of task {tasks[kind]!r} from {graph.labels[v]!r} is missing; give it, or "
+                rule += "leave paths out for the shortest"
                 raise InstanceError("paths", rule)
         return [tuple(given[tasks[kind], v]) for kind, v in entries]
     if paths != "shortest":
@@ -273,7 +305,8 @@ def _routes(
     }
     for kind, v in entries:
         if v not in trees[kind]:
-            rule = f"node {graph.labels[v]!r} cannot reach a repository of task {tasks[kind]!r}"
+            rule = f"node {graph.labels[v]!r} cannot reach a repository of task {tasks[kind]!r}; "
+            rule += "add an edge, or name one that it can reach"
             raise InstanceError("repositories", rule)
     return [trees[kind][v] for kind, v in entries]
 

@@ -155,7 +155,8 @@ def _require_connected(graph: networkx.Graph) -> None:
     parts = list(networkx.connected_components(graph))
     if len(parts) > 1:
         one, other = (next(iter(part)) for part in parts[:2])
-        rule = f"falls into {len(parts)} parts: there is no path from {one!r} to {other!r}"
+        rule = f"falls into {len(parts)} parts: there is no path from {one!r} to {other!r}; "
+        rule += "add an edge, or leave the other parts out"
         raise InstanceError("graph", rule)
 
 

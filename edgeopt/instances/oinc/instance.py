@@ -75,8 +75,9 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
         doc="Longest latency of a request. At most a slot.",
     )  # fmt: skip
     arrival: Integers = field(
-        "job", symbol="a_k", of="slot", doc="Slot in which a job arrives. Ascending."
-    )
+        "job", symbol="a_k", of="slot", ascending=True,
+        doc="Slot in which a job arrives. Ascending.",
+    )  # fmt: skip
     work: Floats = field(
         "job", unit="Gcycle", symbol="w_k", above=0,
         says="must be positive: there is nothing to do", doc="Computation of a job.",

@@ -129,7 +129,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     @rule
     def _check_reserved(self) -> None:
         """Check that reserved tasks fit on servers that do nothing else."""
-        self.reserved.check(self.capacity)
+        self.reserved.check(self.capacity, self.called("server"))
 
     @rule
     def _check_profit(self) -> None:

@@ -13,6 +13,7 @@ from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.validate import require
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -56,13 +57,15 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
         """Return the indices of the tasks of server ``k``, in order of index."""
         return np.flatnonzero(self.server == k).astype(np.int64)
 
-    def check(self, capacity: NDArray[np.float64]) -> None:
+    def check(self, capacity: NDArray[np.float64], names: Sequence[str] | None = None) -> None:
         """Check that the tasks fit on servers that do nothing else.
 
         Parameters
         ----------
         capacity
             Work that each server does per slot, TMAC, shape [K, T].
+        names
+            What errors call the servers; by default their numbers.
 
         Raises
         ------
@@ -89,9 +92,9 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
             mine = order[offset[k] : offset[k + 1]]
             work = self.demand
             if not edf_feasible(mine, self.start, self.end, work, work, capacity[k], 0, 0):
-                self._raise_conflict(k, capacity[k])
+                self._raise_conflict(k, capacity[k], f"server {k}" if names is None else names[k])
 
-    def _raise_conflict(self, k: int, capacity: NDArray[np.float64]) -> None:
+    def _raise_conflict(self, k: int, capacity: NDArray[np.float64], name: str) -> None:
         mine = self.of_server(k)
         load = self.start[mine], self.end[mine], self.demand[mine], capacity
         # A task much smaller than its neighbours may fail by their rounding alone.
@@ -99,10 +102,10 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
             interval_loads(*load), key=lambda one: one.demand / one.offer
         )
         tasks = tuple(int(mine[i]) for i in conflict.tasks)
-        names = f"task {tasks[0]}" if len(tasks) == 1 else f"tasks {', '.join(map(str, tasks))}"
+        those = f"task {tasks[0]}" if len(tasks) == 1 else f"tasks {', '.join(map(str, tasks))}"
         raise InstanceError(
             "reserved.demand",
-            f"{names} of server {k} cannot all be finished: together they need "
+            f"{those} of {name} cannot all be finished: together they need "
             f"{conflict.demand:g} TMAC within slots {conflict.first}..{conflict.last}, "
             f"which offer {conflict.offer:g}",
             index=tasks,

@@ -202,7 +202,9 @@ class RescueEpisode:
                 there = f"there {'is' if most == 1 else 'are'} {counted(most, what)}"
                 raise _impossible(Placement(server, profile), there)
         if not arrival.idle[server]:
-            raise _impossible(Placement(server, profile), f"server {server} is busy")
+            raise _impossible(
+                Placement(server, profile), f"{instance.name_of('server', server)} is busy"
+            )
         law = self._environment.duration_cumulative[profile]
         duration = 1 + int(np.searchsorted(law, self._duration_coin, side="right"))
         profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])

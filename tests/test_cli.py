@@ -13,9 +13,11 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
+from edgeopt.errors import OptionError
 from edgeopt.instances import edr
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.oinc import OincInstance, generate
+from edgeopt.instances.rescue import RescueInstance
 from edgeopt.studies import Source as SourceEntry
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
@@ -223,6 +225,18 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=0"], "servers"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=1.5"], "a whole number"),
         (["generate", "rescue", "--out", "nowhere/x.nc"], "the directory does not exist"),
+        (["generate", "rescue", "--out", ""], "error: --out: must not be empty"),
+        (["solve", "rescue", "--out="], "error: --out: must not be empty"),
+        (["study", "rescue", "--force", "--out", ""], "error: --out: must not be empty"),
+        (["solve", "rescue", "--bound", "best"], "--bound best: unknown; rescue has safe, lp, lp_"),
+        (["solve", "rescue", "--bound", "safe", "--method", "auto"], "BOUND(safe) of rescue does"),
+        (["solve", "rescue", "--bound", "safe", "--out", "x.nc"], "--out: BOUND(safe) of rescue"),
+        (["study", "rescue", "--set", "servrs=3"], "no parameter servrs; did you mean servers?"),
+        (["study", "rescue", "--set", "options=3"], "no parameter options; known: servers, dev"),
+        (
+            ["study", "tapfinger", "--instance", "tables", "--set", "reduced=False"],
+            "known: figures",
+        ),
         (["check", "rescue.theorem9"], "claim 'rescue.theorem9' is unknown"),
         (["check", "rescu"], "did you mean rescue"),
         (["check", "zzz"], "claims are of rescue, idn, oinc, edr, tapfinger"),
@@ -403,3 +417,55 @@ def test_progress_on_a_terminal_only(instance_file: str, tmp_path: Path) -> None
     assert started.wait() == 0
     assert json.loads((tmp_path / "out.json").read_text())["system"] == "rescue"
     assert b"simulating policies" in shown
+
+
+@pytest.mark.parametrize(
+    ("system", "setting", "size"),
+    [
+        ("rescue", "servers=3", "servers"),
+        ("idn", "horizon=4", "horizon"),
+        ("oinc", "sites=3", "sites"),
+        ("edr", "sites=3", "sites"),
+        ("tapfinger", "clusters=2", "clusters"),
+    ],
+)
+def test_sources_of_tables_take_the_settings_of_their_builders(
+    system: str, setting: str, size: str
+) -> None:
+    from edgeopt.cli.choose import chosen_instance
+    from edgeopt.studies import find_system
+
+    chosen = chosen_instance(find_system(system), "tables", None, 0, [setting])
+    assert getattr(chosen.instance, size) == int(setting.partition("=")[2])
+
+
+def test_a_function_that_lists_no_parameters_takes_none() -> None:
+    from edgeopt.cli.choose import parsed_settings
+
+    with pytest.raises(OptionError, match="no parameter options; known: none"):
+        parsed_settings(["options=3"], lambda rng=0, **options: None)
+
+
+def test_solve_says_whom_a_bound_bounds(
+    instance_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["solve", "rescue", "--instance", instance_file]) == 0
+    usual = " ".join(capsys.readouterr().out.split())
+    assert "OPT(LP) bounds the expected profit of every policy that meets all reserved" in usual
+    assert "The reference bound of studies is BOUND(safe) (--bound safe); it bounds the" in usual
+    assert run(["solve", "rescue", "--instance", instance_file, "--bound", "safe", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["benchmark"]
+    assert found["name"] == "safe"
+    assert found["bounds"].startswith("the expected profit of every policy that never lets")
+    study = edgeopt.study(RescueInstance.load(instance_file), "srs", runs=2)
+    assert found["bound"] == study.cases[0].benchmark.bound
+    assert run(["solve", "rescue", "--instance", instance_file, "--bound", "safe"]) == 0
+    assert "It is the reference bound, by which studies divide" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("offering")
+def test_a_bound_that_has_no_solve_of_its_own_is_computed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["solve", "stopping"]) == 0
+    assert "bounds" in capsys.readouterr().out

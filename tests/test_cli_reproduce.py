@@ -47,6 +47,9 @@ def test_json_holds_what_the_file_holds(tmp_path: Path, capsys: pytest.CaptureFi
     [
         (["nothing"], "system 'nothing' is unknown"),
         (["idn", "--figure", "77"], "idn has no figure '77' to reproduce; choose from Table II"),
+        (["idn", "--figure", "77", "--figure", "4"], "idn has no figure '77' to reproduce"),
+        (["idn", "--figure", "77,4"], "idn has no figure '77' to reproduce"),
+        (["idn", "--figure", ","], "figure: must not be empty; leave it out to reproduce all"),
         (["idn", "--table", "9"], "idn has no table '9'"),
         ([*TABLE[1:4], "--workers", "0"], "workers = 0"),
         ([*TABLE[1:], "--cluster", "tcp://127.0.0.1:1"], "--workers and --cluster"),

@@ -23,6 +23,10 @@ def test_a_find_is_printed_and_saved(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert printed.err == ""
     for word in ("rescue.routing.published", "violated", "few_slots_2", "arrival_0", str(path)):
         assert word in printed.out
+    assert (
+        "is known to be false; this search violates it, too. Corrected by rescue.routing."
+        in printed.out
+    )
     verdict = claims("rescue.routing.published")["rescue.routing.published"].check(
         RescueInstance.load(path)
     )
@@ -39,9 +43,24 @@ def test_a_find_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert document["space"] == "rivals"
     assert document["evaluations"] <= 75
     assert document["file"] == str(path)
+    assert document["spaces"] == ["rivals"]
+    assert document["known_false"]
+    [claim] = claims("tapfinger.conflict.published").values()
+    assert document["corrected_by"] == list(claim.corrected_by)
     rivals = rebuild(path)
     numbers = (*rivals.score, *rivals.room, *rivals.gives)
     assert numbers == tuple(document["instance"].values())
+
+
+def test_the_budget_is_told_in_sum(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "rescue.theorem1", "--budget", "4", "--json"]) == 0
+    spaces = json.loads(capsys.readouterr().out)["spaces"]
+    assert len(spaces) > 1
+    assert run(["search", "rescue.theorem1", "--budget", "4"]) == 0
+    printed = capsys.readouterr().out
+    said = f"Searched {len(spaces)} parameter spaces ({', '.join(spaces)}): at most 4 instances in"
+    assert f"{said} each, {4 * len(spaces)} in all" in printed
+    assert "known to be false" not in printed
 
 
 def test_a_broken_claim_that_should_hold_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

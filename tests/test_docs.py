@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,36 @@ def test_every_command_has_its_section() -> None:
     assert sorted(headings("command-line")) == sorted(f"edgeopt {name}" for name in commands)
     told = re.findall(r"^```\{command\} (.*)$", (DOCS / "command-line.md").read_text(), re.M)
     assert sorted(told) == sorted(commands)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_viewers_of_plain_markdown_show_a_command_for_what_the_build_makes(page: Path) -> None:
+    commands = {"run": "python examples/{}.py", "command": "edgeopt {} --help"}
+    pattern = r"^```\{(run|command)\} (\w+)\n(.*?)```$|^```\{(commands)\}\n(.*?)```$"
+    for kind, name, body, all_, every in re.findall(pattern, page.read_text(), re.M | re.S):
+        wanted = "edgeopt --help" if all_ else commands[kind].format(name)
+        assert (every if all_ else body) == f"{wanted}\n"
+        assert kind != "run" or (ROOT / "examples" / f"{name}.py").is_file()
+
+
+def test_the_page_of_extensions_names_what_there_is() -> None:
+    text = (DOCS / "own.md").read_text()
+    part = re.search(r"^### What a policy is handed\n(.*?)^### ", text, re.M | re.S)
+    assert part
+    arrival, *others = re.split(r"^\| system ", part[1], flags=re.M)
+    named = re.findall(r"^\| (`.*?`) \|", arrival, re.M)
+    rescue = importlib.import_module("edgeopt.online.rescue")
+    said = re.findall(r"`(\w+)`", " ".join(named))
+    assert said == [one.name for one in dataclasses.fields(rescue.Arrival)]
+    assert all(f"`{name}`" in arrival for name in rescue.FinishedRun._fields)
+    for line in re.findall(r"^\| \[.*$", others[0], re.M):
+        place, *names = re.findall(r"`([\w.]+)`", line)
+        module = importlib.import_module(place)
+        assert [name for name in names if name != "None" and not hasattr(module, name)] == []
+    package = tomllib.loads((ROOT / "examples/sixth_system/pyproject.toml").read_text())
+    points = package["project"]["entry-points"]
+    rows = re.findall(r'^\| `\[project.entry-points."(.*)"\]` \| `(.*) = "(.*)"` \|$', text, re.M)
+    assert {group: {name: value} for group, name, value in rows} == points
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)

@@ -61,6 +61,18 @@ def test_own_policy_is_compared_with_the_published_ones(printed: Callable[..., s
     assert all(0.3 < float(row[4]) < 1.5 for row in rows)
 
 
+def test_a_guarded_policy_of_ones_own_lets_no_reserved_task_fail(
+    printed: Callable[..., str],
+) -> None:
+    free, guarded = printed("guarded_policy").splitlines()[1:]
+    assert free.split()[0] == "Selective"
+    assert float(free.split()[-1]) > 0
+    assert guarded.strip().startswith("Selective, guarded")
+    *_, ratio, bound, violated = guarded.split()
+    assert (bound, float(violated)) == ("safe", 0.0)
+    assert 0.0 < float(ratio) <= 1.0
+
+
 def test_own_system_is_studied_with_its_exact_benchmark(printed: Callable[..., str]) -> None:
     text = printed("own_system")
     rows = {
@@ -304,6 +316,7 @@ def test_every_example_is_tested() -> None:
         "ten_lines", "rounding", "energy_cap", "retraining", "across_clusters",
         "own_system", "own_policy", "own_solver", "own_claim", "live_events",
         "cache_online", "long_term_budget", "leads", "short_policy", "own_data", "own_bound",
+        "guarded_policy",
     }  # fmt: skip
 
 

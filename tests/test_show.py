@@ -64,3 +64,18 @@ def test_a_table_without_rows_has_its_headings(
 ) -> None:
     show.table("Nothing yet", ["policy", "cost"], [])
     assert "cost" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("60", 60), ("100", 100), ("", 1000), ("0", 1000)])
+def test_a_pipe_is_as_wide_as_columns_says(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    columns: str,
+    widest: int,
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    show.table("What it costs", COLUMNS, [*ROWS, ["Other", *["9" * 30] * 4]])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= widest
+    parts = sum("Other" in line for line in lines)
+    assert parts == 1 if widest == 1000 else parts > 1

@@ -1,4 +1,7 @@
-"""``{command} NAME``: the help of a command; ``{commands}``: a table of all commands."""
+"""``{command} NAME``: the help of a command; ``{commands}``: a table of all commands.
+
+The body is the command whose help this is, for viewers of plain Markdown.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,8 @@ def known() -> dict[str, Any]:
 class Commands(SphinxDirective):
     """Table of all commands, each with its first sentence and a link to its section."""
 
+    has_content = True
+
     def run(self) -> list[nodes.Node]:
         rows = []
         for name, command in known().items():
@@ -39,6 +44,7 @@ class Command(SphinxDirective):
     """Usage, text and options of one command."""
 
     required_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]

@@ -1,9 +1,10 @@
 """Code that the build runs and shows with its output.
 
-``{run}`` runs Python, its body or the marked part of an example (``{run} ten_lines``);
-``{shell}`` runs commands of edgeopt, one per line. Each block starts in an empty folder. With the
-option ``continued`` it keeps the folder and the names of the blocks before it. An exception, or an
-exit code other than that of the option ``code``, stops the build.
+``{run}`` runs Python, its body or the marked part of an example (``{run} ten_lines``), whose body
+then is the command that a viewer of plain Markdown shows instead; ``{shell}`` runs commands of
+edgeopt, one per line. Each block starts in an empty folder. With the option ``continued`` it keeps
+the folder and the names of the blocks before it. An exception, or an exit code other than that of
+the option ``code``, stops the build.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Block(SphinxDirective):
     kind = "python"
 
     def run(self) -> list[nodes.Node]:
-        text = "\n".join(self.content) if self.content else example(self.arguments[0])
+        text = example(self.arguments[0]) if self.arguments else "\n".join(self.content)
         pages = self.env.temp_data.setdefault("edgeopt-blocks", [])
         if "continued" not in self.options:
             pages.clear()

@@ -69,6 +69,11 @@ SettingsOption = Annotated[
 ]
 
 
+def separated(given: Sequence[str] | None) -> list[str] | None:
+    """Return the names of an option that takes them comma-separated or repeated."""
+    return None if given is None else [name for one in given for name in one.split(",") if name]
+
+
 class Chosen(NamedTuple):
     """An instance, what to call it, where its data come from, and whether others can be drawn."""
 
@@ -148,7 +153,8 @@ def _from_source(name: str, source: Source, seed: int, settings: Sequence[str]) 
     if not source.seeded:
         _refuse(name, settings)
         return Chosen(name, source.make(), (f"{name}: {source.title}", *source.provenance()))
-    instance = source.make(rng=seed, **parsed_settings(settings, source.make))
+    taken = parsed_settings(settings, source.make, source.settings)
+    instance = source.make(rng=seed, **taken)
     title = f"{source.title}, with {', '.join(settings)}" if settings else source.title
     return Chosen(name, instance, (f"{name}: {title}", *source.provenance()), True)
 
@@ -168,10 +174,22 @@ def _from_raw(record: System, data: Path, seed: int) -> Chosen:
     return Chosen("data", from_raw(data, rng=seed), (f"raw data from {data}",))
 
 
-def parsed_settings(given: Sequence[str], make: Callable[..., Any]) -> dict[str, Any]:
-    """Parse ``name=value``, parameters of a function, each as the kind of thing its default is."""
+def parsed_settings(
+    given: Sequence[str], make: Callable[..., Any], listing: Callable[..., Any] | None = None
+) -> dict[str, Any]:
+    """Parse ``name=value``, parameters of a function, each as the kind of thing its default is.
+
+    `listing` is the function that lists what `make` hands on to it, where it hands on all.
+    """
     taken = inspect.signature(make)
-    known = {name: parameter for name, parameter in taken.parameters.items() if name != "rng"}
+    listed = (taken if listing is None else inspect.signature(listing)).parameters
+    known = {
+        name: parameter
+        for name, parameter in listed.items()
+        if name not in {"rng", *getattr(listing, "keywords", ())}
+        if parameter.kind is not parameter.VAR_KEYWORD
+        if listing is None or parameter.kind is parameter.KEYWORD_ONLY
+    }
     chosen: dict[str, Any] = {}
     for setting in given:
         name, equals, text = setting.partition("=")
@@ -179,7 +197,7 @@ def parsed_settings(given: Sequence[str], make: Callable[..., Any]) -> dict[str,
             raise OptionError(f"--set {setting}: write it as name=value")
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
             raise OptionError(f"--set {setting}: no parameter {name}; {hint}")
         chosen[name] = _value(setting, text, known[name])
     try:

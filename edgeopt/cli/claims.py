@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Final
 
+from edgeopt.cli.show import console_of
 from edgeopt.studies.claims.written_out import digits
 from edgeopt.studies.pages.rendering import in_text
 from edgeopt.studies.wording import number, plural
@@ -13,8 +13,6 @@ from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from edgeopt.studies import Checked, CheckedClaim
 
@@ -40,7 +38,7 @@ def table(system: str, claims: Sequence[CheckedClaim], *, drawn: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
+    console = console_of(_WIDE)
     shown = Table(
         title=Text(system, "bold"),
         title_justify="left",
@@ -112,7 +110,7 @@ def counterexamples(checked: Checked) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    console = _console(100)
+    console = console_of(100)
     failing = [one for one in checked.claims if one.published and one.refutation is not None]
     for one in failing:
         found = one.refutation
@@ -141,9 +139,3 @@ def counterexamples(checked: Checked) -> None:
     if others:
         also = plural(others, "other plausible form")
         console.print(Text(f"{also} also fail{'s' * (others == 1)}; the page of --out shows them."))
-
-
-def _console(narrow: int = _WIDE) -> Console:
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else narrow, highlight=False)

@@ -99,8 +99,13 @@ def _unread() -> int:
 
 
 def _require_sayable(arguments: "Sequence[str]") -> None:
-    """Refuse an argument that can be neither a file name nor printed."""
-    for argument in arguments:
+    """Refuse an argument that can be neither a file name nor printed, and options without one."""
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        option, equals, value = argument.partition("=")
+        if before.startswith("--") and not argument:
+            raise OptionError(f"{before}: must not be empty")
+        if option.startswith("--") and equals and not value:
+            raise OptionError(f"{option}: must not be empty")
         try:
             sayable = b"\0" not in os.fsencode(argument)
         except UnicodeEncodeError:

@@ -6,16 +6,22 @@ from typing import Annotated
 import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument
+from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument, separated
 from edgeopt.errors import OptionError
 
 
 def reproduce(
     system: SystemArgument,
     figure: Annotated[
-        str | None, typer.Option(help="Number of the figure; by default all figures and tables.")
+        list[str] | None,
+        typer.Option(
+            help="Numbers of figures, comma-separated or repeated; by default all figures and "
+            "tables."
+        ),
     ] = None,
-    table: Annotated[str | None, typer.Option(help="Number of the table.")] = None,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Numbers of tables, comma-separated or repeated.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the page, pictures, tables and finished cells."),
@@ -48,8 +54,8 @@ def reproduce(
         raise OptionError("--workers and --cluster cannot be used together")
     found = compute(
         system,
-        figure=figure,
-        table=table,
+        figure=separated(figure),
+        table=separated(table),
         out=out,
         force=force,
         quick=quick,

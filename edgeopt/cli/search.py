@@ -27,7 +27,10 @@ def search(
             autocompletion=complete.spaces,
         ),
     ] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Instances to check in each space.")] = 800,
+    budget: Annotated[
+        int,
+        typer.Option(min=1, help="Most instances to check in each space; not the sum over spaces."),
+    ] = 800,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     out: Annotated[
         Path | None,
@@ -38,12 +41,13 @@ def search(
 ) -> int:
     """Search for the instance that leaves a claim the least slack.
 
-    Stops at the first instance that violates the claim, and simplifies it. Exit code 1 if the claim
-    should hold.
+    Stops at the first instance that violates the claim, and simplifies it, by checks beyond the
+    budget. Exit code 1 if the claim should hold.
     """
     from edgeopt.bounds import search as least_slack
     from edgeopt.bounds.search.registry import fitting, known_claim
     from edgeopt.studies.progress import progress_bar
+    from edgeopt.studies.wording import plural
 
     chosen = known_claim(claim)
     places = fitting(chosen, space)
@@ -65,10 +69,25 @@ def search(
                 "space": found.space.name,
                 "instance": dict(found.parameters),
                 "file": None if out is None else str(out),
+                "spaces": [one.name for one in places],
+                "known_false": bool(chosen.corrected_by),
+                "corrected_by": list(chosen.corrected_by),
             }
         )
     else:
         _print(found, chosen.relation.value)
+        show.note(
+            f"Searched {plural(len(places), 'parameter space')} "
+            f"({', '.join(one.name for one in places)}): at most {budget} instances in each, "
+            f"{len(places) * budget} in all, and others to simplify what is shown."
+        )
+        if chosen.corrected_by:
+            shown = "violates it, too" if violated else "found no violation of it"
+            show.note(
+                f"{chosen.id} is known to be false; this search {shown}. Corrected by "
+                f"{' and '.join(chosen.corrected_by)}. edgeopt check {chosen.id} --published shows "
+                "its smallest counterexample."
+            )
         if out is not None:
             show.note(f"instance: {out}")
     return 1 if violated and not chosen.corrected_by else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
 
 _WIDE = 1000
 """Columns when standard output is no terminal, so that a table is never cut."""
@@ -39,7 +42,6 @@ def table(
 
     The last `apart` rows stand below a line.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -52,7 +54,7 @@ def table(
         for place, body in enumerate(bodies)
     ]
     most = [max(body, len(column)) for body, column in zip(bodies, columns, strict=True)]
-    console = Console(width=None if sys.stdout.isatty() else _WIDE)
+    console = console_of(_WIDE)
     for number, part in enumerate(_parts(least, left, console.width - 1)):
         shown = Table(title_justify="left", header_style="bold")
         shown.title = Text(title) if number == 0 else None
@@ -70,6 +72,15 @@ def table(
                 *(Text(row[place]) for place in part), end_section=number_left == apart + 1
             )
         console.print(shown)
+
+
+def console_of(wide: int) -> Console:
+    """Return a console as wide as the terminal or as COLUMNS says, or else this wide."""
+    from rich.console import Console
+
+    asked = os.environ.get("COLUMNS", "")
+    known = sys.stdout.isatty() or (asked.isdecimal() and int(asked) > 0)
+    return Console(width=None if known else wide, highlight=False)
 
 
 def _widest(texts: Iterable[str]) -> int:

@@ -1,7 +1,7 @@
-"""``edgeopt solve``: the offline benchmark of an instance. ``edgeopt solvers``: the solvers."""
+"""``edgeopt solve``: a bound on what policies can reach. ``edgeopt solvers``: the solvers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,20 +29,37 @@ def solve(
     instance: InstanceOption = None,
     data: DataOption = None,
     seed: SeedOption = 0,
+    bound: Annotated[
+        str | None,
+        typer.Option(
+            help="Which bound of the system to compute (rescue: lp, safe, lp_safe, lp_free); an "
+            "unknown name lists them."
+        ),
+    ] = None,
     method: Annotated[
-        str | None, typer.Option(help="How to solve it; an unknown name lists the methods.")
+        str | None,
+        typer.Option(help="How to solve for the default bound; an unknown name lists the methods."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the plan (.csv or .nc).")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Solve the offline benchmark of an instance, with a proven gap."""
-    from edgeopt.studies.wording import duration, number, power
+    """Solve the offline problem of an instance: the best plan found, and a proven bound.
 
+    Studies set policies beside the reference bound of their system. Where another bound is solved
+    for by default, the output names the option that computes the reference bound.
+    """
     record = chosen_system(system)
     offline = record.offline
-    if offline.solve is None:
-        raise OptionError(f"{record.name} has no benchmark that can be solved by itself")
+    usual = offline.solved or offline.reference
+    name = usual if bound is None else bound
+    if name not in offline.bounds:
+        raise OptionError(f"--bound {name}: unknown; {record.name} has {', '.join(offline.bounds)}")
+    entry = offline.bounds[name]
+    if name != usual or offline.solve is None:
+        for option, given in (("--method", method), ("--out", out)):
+            if given is not None:
+                raise OptionError(f"{option}: {entry.label} of {record.name} does not take it")
     if method is not None and method not in offline.methods:
         raise OptionError(
             f"--method {method}: unknown; {record.name} has {', '.join(offline.methods) or 'none'}"
@@ -50,8 +67,13 @@ def solve(
     if out is not None:
         _check_writable(record, out, force=force)
     chosen = chosen_instance(record, instance, data, seed)
-    name = offline.solved or offline.reference
-    benchmark = offline.solve(chosen.instance, **({} if method is None else {"method": method}))
+    if entry.offered is not None and not entry.offered(chosen.instance):
+        raise OptionError(f"--bound {name}: {entry.label} is not computed for this instance")
+    if name == usual and offline.solve is not None:
+        options = {} if method is None else {"method": method}
+        benchmark = offline.solve(chosen.instance, **options)
+    else:
+        benchmark = entry.compute(chosen.instance)
     if out is not None and offline.export is not None:
         with placed(out, force=force) as draft:
             offline.export(benchmark, draft)
@@ -64,13 +86,21 @@ def solve(
                     "fingerprint": chosen.instance.fingerprint(),
                     **record.instances.describe(chosen.instance),
                 },
-                "benchmark": {"name": name, **benchmark.record()},
+                "benchmark": {"name": name, "bounds": entry.scope, **benchmark.record()},
             }
         )
         return
-    label = offline.bounds[name].label
+    _print(record, name, chosen.name, benchmark)
+    if out is not None:
+        show.note(f"plan: {out}")
+
+
+def _print(record: "System", name: str, instance: str, benchmark: Any) -> None:
+    from edgeopt.studies.wording import duration, number, power
+
+    entry, reference = record.offline.bounds[name], record.offline.reference
     show.table(
-        f"{label} of {record.name}, instance {chosen.name}",
+        f"{entry.label} of {record.name}, instance {instance}",
         ["", "value"],
         [
             ["objective", number(benchmark.value, 8)],
@@ -81,8 +111,15 @@ def solve(
             ["status", benchmark.status],
         ],
     )
-    if out is not None:
-        show.note(f"plan: {out}")
+    show.note(f"{entry.label} bounds {entry.scope}.")
+    if name == reference:
+        show.note("It is the reference bound, by which studies divide the values of policies.")
+    else:
+        other = record.offline.bounds[reference]
+        show.note(
+            f"The reference bound of studies is {other.label} (--bound {reference}); it bounds "
+            f"{other.scope}."
+        )
 
 
 def _check_writable(record: "System", out: Path, *, force: bool) -> None:

@@ -18,6 +18,7 @@ from edgeopt.cli.choose import (
     SystemArgument,
     chosen_instances,
     chosen_system,
+    separated,
 )
 from edgeopt.writing import Folder
 
@@ -65,10 +66,9 @@ def study(
     if out is not None:
         Folder(out, "study", force=force)
     chosen = chosen_instances(record, instance, data, seed, draws, settings or ())
-    names = [name for given in policies or () for name in given.split(",") if name]
     result = compare(
         {one.name: one.instance for one in chosen},
-        None if policies is None else names,
+        separated(policies),
         system=record,
         runs=runs,
         rng=seed,

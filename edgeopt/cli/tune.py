@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgeopt.cli import complete, show
-from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument
+from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument, separated
 from edgeopt.writing import target_of
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ def tune(
 
     if out is not None:
         target_of(out, force=force)
-    chosen, kinds = (
-        None if given is None else [name for one in given for name in one.split(",") if name]
-        for given in (policies, modes)
-    )
-    found = tuned_policies(system, chosen, modes=kinds, budget=budget, test=test, workers=workers)
+    found = tuned_policies(
+        system, separated(policies), modes=separated(modes), budget=budget, test=test,
+        workers=workers,
+    )  # fmt: skip
     if out is not None:
         write_table(out, found)
     if as_json:

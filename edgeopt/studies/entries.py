@@ -59,12 +59,15 @@ class Source:
         Whether the instance depends on a seed.
     provenance
         Called without arguments: one line per data set, with source and licence.
+    settings
+        Where `make` takes ``**options``: the function to whose keyword parameters it hands them.
     """
 
     make: Callable[..., Any]
     title: str
     seeded: bool = False
     provenance: Callable[[], Sequence[str]] = tuple
+    settings: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -139,7 +142,7 @@ class Benchmark:
             gap=abs(plan.gap),
             seconds=sum(solution.seconds),
             solver=f"{solution.solver} {solution.version}".strip(),
-            status=f"{_words(solution.status.name)}, {_words(solution.quality.name)}",
+            status=f"{solution.status.name}, {solution.quality.name}".lower().replace("_", " "),
             plan=plan,
         )
 
@@ -154,10 +157,6 @@ class Benchmark:
             "status": self.status,
             **({"each": list(self.each)} if self.each else {}),
         }
-
-
-def _words(name: str) -> str:
-    return name.lower().replace("_", " ")
 
 
 @brief

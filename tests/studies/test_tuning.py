@@ -211,6 +211,9 @@ def test_a_figure_says_how_policies_were_tuned(monkeypatch):
     monkeypatch.setattr(stored, "stored", lambda name: rows)
     said = tuned_in_words("edr", titles, "none")
     assert "of LYNO is the least or the largest that was tried" in said
-    assert said.endswith("The code has changed since then: run `make tuned`.")
+    assert said.endswith(
+        "These options were found with an earlier state of the code, and others may be better now: "
+        "`edgeopt tune edr` finds them."
+    )
     assert tuned_in_words("edr", titles, "group") == "No policy is tuned."
     assert tuned("edr", "greedy", "none") == {}

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.edr import EdrInstance, from_bundled, from_raw, generate
+from edgeopt.instances.edr.measurements import build
 from edgeopt.instances.edr.named_instances import small as random_instance
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
@@ -194,6 +195,7 @@ SYSTEM = System(
                 from_bundled,
                 "a composite week of public measurements from different places",
                 seeded=True,
+                settings=build,
                 provenance=partial(licences, "Ontario", "EIA", "London", "EUA"),
             ),
         },

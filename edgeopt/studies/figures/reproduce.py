@@ -195,8 +195,8 @@ class Reproduction:
 def reproduce(
     system: System | str,
     *,
-    figure: str | None = None,
-    table: str | None = None,
+    figure: str | Sequence[str] | None = None,
+    table: str | Sequence[str] | None = None,
     out: str | Path | None = None,
     force: bool = False,
     quick: bool = False,
@@ -212,7 +212,7 @@ def reproduce(
     system
         The system, or its name.
     figure, table
-        Number of the one to reproduce; by default all.
+        Number of the one to reproduce, or several; by default all.
     out
         Directory for page, pictures and tables. Finished cells are kept in its folder ``cells``:
         an interrupted run resumes where it stopped.
@@ -314,11 +314,18 @@ def _trainable(
     return found
 
 
-def _chosen(record: System, figure: str | None, table: str | None) -> Sequence[PaperFigure]:
+def _chosen(
+    record: System, figure: str | Sequence[str] | None, table: str | Sequence[str] | None
+) -> Sequence[PaperFigure]:
     if not record.figures:
         raise OptionError(f"system {record.name!r} has no figures or tables to reproduce")
     numbers = {"figure": figure, "table": table}
-    wanted = [(kind, number) for kind, number in numbers.items() if number is not None]
+    wanted = []
+    for kind, given in numbers.items():
+        several = [given] if isinstance(given, str) else given
+        if several is not None and not several:
+            raise OptionError(f"{kind}: must not be empty; leave it out to reproduce all")
+        wanted += [(kind, number) for number in several or ()]
     for kind, number in wanted:
         if not any(one.is_called(kind, number) for one in record.figures):
             known = ", ".join(one.heading for one in record.figures)

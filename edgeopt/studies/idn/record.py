@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.idn import IdnInstance, from_bundled, from_raw, generate
+from edgeopt.instances.idn.measurements import build
 from edgeopt.instances.idn.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
@@ -148,6 +149,7 @@ SYSTEM = System(
                 from_bundled,
                 "a European network and a cloud, built on small tables of public measurements",
                 seeded=True,
+                settings=build,
                 provenance=partial(licences, "TopoHub", "pytorch-image-models", "Azure"),
             ),
         },

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.oinc import OincInstance, from_bundled, from_raw, generate
+from edgeopt.instances.oinc.measurements import build
 from edgeopt.instances.oinc.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
@@ -149,6 +150,7 @@ SYSTEM = System(
                 from_bundled,
                 "requests, training times and drift of public measurements, on drawn sites",
                 seeded=True,
+                settings=build,
                 provenance=partial(licences, "Azure", "Alibaba", "RobustBench"),
             ),
         },

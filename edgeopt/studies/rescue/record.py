@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt import registry
 from edgeopt.instances.rescue import RescueInstance, from_bundled, from_raw, generate
 from edgeopt.instances.rescue import small as random_instance
+from edgeopt.instances.rescue.measurements import build
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
@@ -157,6 +158,7 @@ SYSTEM = System(
                 from_bundled,
                 "built on small tables of public measurements",
                 seeded=True,
+                settings=build,
                 provenance=partial(licences, "Alibaba", "EUA", "RobustBench"),
             ),
             "paper": Source(

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, from_raw, generate
+from edgeopt.instances.tapfinger.measurements import build
 from edgeopt.instances.tapfinger.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
@@ -240,6 +241,7 @@ SYSTEM = System(
                 from_bundled,
                 "tasks with measured durations, on clusters of containers",
                 seeded=True,
+                settings=partial(build, reduced=True),
                 provenance=partial(licences, "TapFinger"),
             ),
         },

@@ -92,7 +92,10 @@ def tuned_in_words(system: str, titles: Mapping[str, str], mode: str) -> str:
         else "every best value lies between others that were tried"
     )
     if not all(one.fresh for one in rows.values()):
-        said.append("the code has changed since then: run `make tuned`")
+        said.append(
+            "these options were found with an earlier state of the code, and others may be better "
+            f"now: `edgeopt tune {system}` finds them"
+        )
     return " ".join(f"{capitalised(one)}." for one in said)
 
 

@@ -174,6 +174,9 @@ def test_finished_cells_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path
 def test_numbers_are_found_as_people_type_them() -> None:
     assert len(reproduce(RECORD, figure="3", quick=True).outcomes) == 1
     assert len(reproduce(RECORD, figure="3B", quick=True).outcomes) == 1
+    three = replace(SYSTEM, figures=[replace(PAPER_FIGURE, number=one) for one in ("3b", "4", "5")])
+    several = reproduce(three, figure=["5", "3"], quick=True).outcomes
+    assert [one.paper_figure.number for one in several] == ["3b", "5"]
     for figure, table in (("4", None), (None, "3b"), ("33", None)):
         with pytest.raises(OptionError, match="choose from Figure 3b"):
             reproduce(RECORD, figure=figure, table=table)

@@ -212,7 +212,7 @@ def of_case(case: Case) -> Standings:
     """Return the policies of one instance."""
     verb, name = case.constraint.verb[0], case.constraint.name
     rows = []
-    for row in case.ranked.to_dict("records"):
+    for row in case.rows.values():
         per_run = " per run" if case.objective.adds == "sum" else ""
         exact = isfinite(row["value_exact"])
         value = row["value_exact"] if exact else row["value"]

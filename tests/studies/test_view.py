@@ -227,6 +227,18 @@ def test_a_published_claim_is_hunted(name: str) -> None:
     assert known.verdict.verdict == "violated"
 
 
+def test_a_hunt_can_be_ended() -> None:
+    asked = []
+
+    def ended() -> bool:
+        asked.append(None)
+        return len(asked) > 2
+
+    found = hunt(find_system("rescue"), ended=ended)
+    assert len(asked) == 3
+    assert not found.found
+
+
 def test_hunting_says_when_it_has_found_one() -> None:
     found = hunt(find_system("tapfinger"))
     assert found.found

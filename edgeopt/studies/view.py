@@ -26,12 +26,10 @@ from edgeopt.studies.result import Case
 from edgeopt.studies.run import solve_benchmark
 from edgeopt.studies.settings import Settings
 from edgeopt.studies.wording import (
-    NO_BOUND,
     beside,
     capitalised,
     gap_said,
     number,
-    percent,
     plural,
     power,
 )
@@ -261,8 +259,9 @@ def written(case: Case, key: str, value: float) -> str:
     name = key.rpartition(".")[2]
     if key == "bound.gap":
         return power(value)
-    if name == "gap" and case.benchmark.bound:
-        return percent(value)
+    if name == "gap":
+        unit = "" if case.benchmark.bound else case.objective.unit
+        return gap_said({"gap": value, "gap_unit": unit})
     return number(value, 3) if name == "violated" else case.objective.amount(value)
 
 
@@ -287,7 +286,7 @@ def _bars(
         if isfinite(row["gap"]):
             parts += [Said("", " · gap "), said(f"{name}.gap")]
         else:
-            parts.append(Said("", f" · {NO_BOUND}"))
+            parts.append(Said("", f" · {written(case, 'gap', row['gap'])}"))
         if row["violated"] > 0:
             parts += [Said("", " · "), said(f"{name}.violated"), Said("", f" {past}")]
         apart = "apart" if row["kind"] == "hindsight" else "plain"
@@ -313,7 +312,7 @@ def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:
                 row["title"],
                 written(case, "value", row["value"]),
                 _ends(row),
-                gap_said(row),
+                written(case, "gap", row["gap"]),
                 *([written(case, "violated", row["violated"])] if constrained else []),
             ]
             for row in rows

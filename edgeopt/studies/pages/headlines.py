@@ -88,13 +88,14 @@ def sentence(found: Standings) -> str:
     if found.crowned:
         count = len(found.others)
         than = "the other" if count == 1 else f"each of the {count} others"
+        than += " of these" if _among(found) else ""
         said += f", and is better than {than} by the {_paired(f'the same {found.over}')}"
     return f"{said}."
 
 
 def _paired(over: str) -> str:
     """Say what is compared where a policy is called better."""
-    return f"differences in each of {over}, all pairs tested together (Holm's method)"
+    return f"differences in each of {over}, all pairs tested together (method of Holm)"
 
 
 def lead(found: Standings) -> str:

@@ -94,7 +94,7 @@ def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standin
         axes.plot([scale * ratio.low, scale * ratio.high], [height] * 2, color=colour)
     axes.plot(
         [scale * ratio.centre], [height], "o", color=colour, zorder=3,
-        markersize=9 if one is found.first else 5.5,
+        markersize=7.5 if one is found.first else 5.5,
         markerfacecolor=colour if one.bounded else PAPER,
     )  # fmt: skip
     return [float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, *one.each)]

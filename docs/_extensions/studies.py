@@ -141,7 +141,7 @@ def single(ran: Study) -> tuple[list[str], list[list[str]]]:
         headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}, of {constrained}")
     headings += [metric.title for metric in system.reporting.metrics]
     rows = []
-    for row in case.ranked.to_dict("records"):
+    for row in case.rows.values():
         error = f" ± {number(row['value_se'], 2)}" if row["spread"] == "interval" else ""
         ratio = system.objective.ratio(row["ratio"])
         ends = beside(row, "ratio", share=system.objective.sense == "max", digits=4)

@@ -136,7 +136,7 @@ def _print(case: "Case") -> None:
                 ),
                 number(row["decision_us"], 2),
             ]
-            for row in case.ranked.to_dict("records")
+            for row in case.rows.values()
         ),
         left=1 + told,
         apart=len(case.entries) - len(case.causal),

@@ -99,10 +99,22 @@ def python(mo, moved, page, record, show):
 @app.cell
 def counterexample(hunt, live, mo, moved, page, record):
     mo.stop(not hunt.value)
-    with mo.status.spinner("Searching for at most 10 seconds ..."):
-        hunted = live.hunt(record, rng=moved.seed)
-    mo.Html(f'<div id="hunted">{page.View(hunted.text)._repr_html_()}</div>')
-    return (hunted,)
+
+    # Beside the cells, so that a moved slider does not wait for it, but ends it.
+    def _search():
+        _thread = mo.current_thread()
+        _found = live.hunt(record, rng=moved.seed, ended=lambda: _thread.should_exit)
+        if not _thread.should_exit:
+            _text = page.View(_found.text)._repr_html_()
+            mo.output.replace(mo.Html(f'<div id="hunted">{_text}</div>'))
+
+    mo.output.append(
+        mo.Html(
+            '<p id="hunting">Searching for at most 10 seconds. What is moved meanwhile ends it.</p>'
+        )
+    )
+    mo.Thread(target=_search, daemon=True).start()
+    return
 
 
 if __name__ == "__main__":

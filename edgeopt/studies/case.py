@@ -108,6 +108,11 @@ class Case:
         """The table as it is shown: the least gap first, those with hindsight last."""
         return by_gap(self.table, self.system.objective.sense)
 
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """The rows of `ranked` by policy."""
+        return {str(row["policy"]): row for row in self.ranked.to_dict("records")}  # type: ignore[misc]
+
     @property
     def benchmark(self) -> Benchmark:
         """The reference bound, by which the column ``ratio`` divides."""

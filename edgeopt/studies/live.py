@@ -176,10 +176,16 @@ class _TimeIsUpError(Exception):
     pass
 
 
-def hunt(record: System, rng: int = 0, seconds: float = SECONDS) -> Hunted:
+def hunt(
+    record: System,
+    rng: int = 0,
+    seconds: float = SECONDS,
+    ended: Callable[[], bool] = lambda: False,
+) -> Hunted:
     """Search for an instance on which a published claim fails, else take the known smallest one.
 
-    The search is given up after so many seconds; a sentence says whether it has found one.
+    The search is given up after so many seconds, or once `ended` is true, which is asked at every
+    instance; a sentence says whether it has found one.
     """
     from edgeopt.bounds import check, claims
     from edgeopt.bounds.search import search
@@ -191,14 +197,15 @@ def hunt(record: System, rng: int = 0, seconds: float = SECONDS) -> Hunted:
     began = time.perf_counter()
 
     def step(_: str) -> None:
-        if time.perf_counter() - began > seconds:
+        if ended() or time.perf_counter() - began > seconds:
             raise _TimeIsUpError
 
     verdict = None
     try:
         result = search(claim, rng=rng, step=step)
     except (_TimeIsUpError, OptionError):
-        how = f"Nothing was found within {duration(seconds)}; this is the known smallest instance"
+        spent = min(seconds, time.perf_counter() - began)
+        how = f"Nothing was found within {duration(spent)}; this is the known smallest instance"
     else:
         checked = plural(result.evaluations, "instance")
         if result.verdict.verdict == "violated":

@@ -69,7 +69,8 @@ def system_of(instance: object) -> System:
     classes = {f"{one.__module__}:{one.__qualname__}" for one in type(instance).__mro__}
     for name, point in registry.built_in(registry.INSTANCES).items():
         if point.value in classes:
-            return find_system(name)
+            built_in: System = registry.built_in(registry.SYSTEMS)[name].load()
+            return built_in
     for name in systems():
         if name in registry.built_in(registry.SYSTEMS):
             continue

@@ -6,7 +6,7 @@ of a `Study` and the live page all show what these return.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -26,12 +26,10 @@ from edgeopt.studies.result import Case
 from edgeopt.studies.run import solve_benchmark
 from edgeopt.studies.settings import Settings
 from edgeopt.studies.wording import (
-    NO_BOUND,
     beside,
     capitalised,
     gap_said,
     number,
-    percent,
     plural,
     power,
 )
@@ -84,7 +82,7 @@ class View:
 
     text: str
     numbers: Mapping[str, float] = field(default_factory=dict)
-    table: pd.DataFrame = field(default_factory=lambda: _empty())
+    table: pd.DataFrame = field(default_factory=lambda: _table())
     svg: str = ""
     written: str = ""
     """The table in HTML."""
@@ -101,10 +99,10 @@ def _paragraph(text: str) -> str:
     return f"<p>{escape(printable(text))}</p>"
 
 
-def _empty() -> pd.DataFrame:
+def _table(rows: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame(columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 COLUMNS: Final = (
@@ -127,15 +125,15 @@ def view(instance: Any, settings: ViewSettings | None = None) -> View:
 
 def view_of(case: Case) -> View:
     """Return the view of a case of a study."""
-    table = _table(case)
-    numbers = _numbers(case, table)
+    rows = _rows(case)
+    numbers = _numbers(case, rows)
     text = f"{headlines.sentence(case.standings)} {_of_bound(case)}"
-    parts = [_bars(case, table, numbers)]
+    parts = [_bars(case, rows, numbers)]
     live = case.system.live
     if live is not None and live.lanes is not None:
         parts.append(vector.lanes(live.lanes(case, _shown(case))))
     svg = vector.document(f"{case.system.title}: policies and the proven bound", text, parts)
-    return View(text, numbers, table, svg, _written(case, table))
+    return View(text, numbers, _table(rows), svg, _written(case, rows))
 
 
 class _Bounds(Mapping[str, "Benchmark"]):
@@ -174,12 +172,12 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
     check_whole("runs", runs, 2, MOST_RUNS)
     seed = settings.rng
     check_whole("rng", seed, 0)
-    wanted = settings.policies or (live.policies if live else ()) or None
+    wanted = settings.policies or (live.policies if live else ())
     valid = {bound, *(live.looser_than if live and bound == live.bound else ())}
     entries = {
         # A row has the bound of the view, if that is valid for it, or none.
         entry.name: replace(entry, bound=bound if entry.bound in valid else "")
-        for entry in sorted(registry.choose(record, wanted), key=lambda one: not one.causal)
+        for entry in sorted(_chosen(record, wanted), key=lambda one: not one.causal)
     }
     bounds = _Bounds(record, instance, seed, runs)
     policies = {name: entry.make(instance, bounds) for name, entry in entries.items()}
@@ -202,6 +200,14 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
     )
 
 
+def _chosen(record: System, wanted: Sequence[Any]) -> Sequence[PolicyEntry]:
+    """Resolve policies; plugins are read, which takes a while, only where they may be meant."""
+    own = {entry.name: entry for entry in record.policies.entries}
+    if wanted and all(isinstance(one, str) and one in own for one in wanted):
+        return [own[name] for name in dict.fromkeys(wanted)]
+    return registry.choose(record, wanted or None)
+
+
 def _narrowed(record: System, entries: Mapping[str, PolicyEntry], bound: str) -> System:
     """Return the record with one bound and without what a view does not show."""
     from edgeopt.studies.system import Reporting
@@ -214,17 +220,15 @@ def _narrowed(record: System, entries: Mapping[str, PolicyEntry], bound: str) ->
     )
 
 
-def _table(case: Case) -> pd.DataFrame:
-    import pandas as pd
-
+def _rows(case: Case) -> list[dict[str, Any]]:
     rows = []
-    for row in case.table.to_dict("records"):
-        values = case.values(str(row["policy"]))
+    for name in case.trajectories:
+        row, values = case.rows[name], case.values(name)
         found = spread(values, "signed", confidence=case.settings.confidence)
         ends = (found.low, found.high) if found.kind in ("interval", "range") else (np.nan, np.nan)
         rows.append(
             {
-                "policy": row["policy"],
+                "policy": name,
                 "title": case.title(row),
                 "kind": row["kind"],
                 "value": row["value"],
@@ -239,12 +243,12 @@ def _table(case: Case) -> pd.DataFrame:
                 "violated_share": row["violated_share"],
             }
         )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return rows
 
 
-def _numbers(case: Case, table: pd.DataFrame) -> dict[str, float]:
+def _numbers(case: Case, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     found = {"bound": float(case.benchmark.bound), "bound.gap": float(case.benchmark.gap)}
-    for row in table.to_dict("records"):
+    for row in rows:
         for column in ("value", "gap", "violated"):
             found[f"{row['policy']}.{column}"] = float(row[column])
     return found
@@ -255,8 +259,9 @@ def written(case: Case, key: str, value: float) -> str:
     name = key.rpartition(".")[2]
     if key == "bound.gap":
         return power(value)
-    if name == "gap" and case.benchmark.bound:
-        return percent(value)
+    if name == "gap":
+        unit = "" if case.benchmark.bound else case.objective.unit
+        return gap_said({"gap": value, "gap_unit": unit})
     return number(value, 3) if name == "violated" else case.objective.amount(value)
 
 
@@ -264,7 +269,9 @@ _SHADES: Final = [one for one in colours(map(str, range(9))).values() if one != 
 """Colours of policies; grey is for those that violate the service constraint."""
 
 
-def _bars(case: Case, table: pd.DataFrame, numbers: Mapping[str, float]) -> tuple[float, str]:
+def _bars(
+    case: Case, rows: Sequence[Mapping[str, Any]], numbers: Mapping[str, float]
+) -> tuple[float, str]:
     groups = list(dict.fromkeys(entry.group for entry in case.entries.values()))
     shade = {group: _SHADES[n % len(_SHADES)] for n, group in enumerate(groups)}
     past = case.constraint.verb[1]
@@ -272,26 +279,25 @@ def _bars(case: Case, table: pd.DataFrame, numbers: Mapping[str, float]) -> tupl
     def said(key: str) -> Said:
         return Said(key, written(case, key, numbers[key]))
 
-    rows = []
-    for row in table.to_dict("records"):
+    drawn = []
+    for row in rows:
         name = str(row["policy"])
         parts = [said(f"{name}.value")]
         if isfinite(row["gap"]):
             parts += [Said("", " · gap "), said(f"{name}.gap")]
         else:
-            parts.append(Said("", f" · {NO_BOUND}"))
+            parts.append(Said("", f" · {written(case, 'gap', row['gap'])}"))
         if row["violated"] > 0:
             parts += [Said("", " · "), said(f"{name}.violated"), Said("", f" {past}")]
         apart = "apart" if row["kind"] == "hindsight" else "plain"
         look = "failing" if row["violated"] > 0 else apart
         colour = shade[case.entries[name].group]
-        rows.append(Bar(row["title"], row["value"], row["low"], row["high"], colour, look, parts))
+        drawn.append(Bar(row["title"], row["value"], row["low"], row["high"], colour, look, parts))
     known = [said("bound"), Said("", " (gap "), said("bound.gap"), Said("", ")")]
-    return vector.bars(rows, case.benchmark.bound, known, case.label)
+    return vector.bars(drawn, case.benchmark.bound, known, case.label)
 
 
-def _written(case: Case, table: pd.DataFrame) -> str:
-    rows = table.to_dict("records")
+def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:
     constrained = case.constraints > 0
     return html_table(
         f"{case.objective.heading}; {plural(case.settings.runs, 'scenario')}; gap to the proven "
@@ -306,7 +312,7 @@ def _written(case: Case, table: pd.DataFrame) -> str:
                 row["title"],
                 written(case, "value", row["value"]),
                 _ends(row),
-                gap_said(row),
+                written(case, "gap", row["gap"]),
                 *([written(case, "violated", row["violated"])] if constrained else []),
             ]
             for row in rows
@@ -322,9 +328,11 @@ def _ends(row: Mapping[Any, Any]) -> str:
 
 
 def _shown(case: Case) -> str:
-    """Name the policy whose run is drawn: the best one that keeps the service constraint."""
-    best = case.winner
-    return next(iter(case.entries)) if best is None else str(best["policy"])
+    """Name the policy whose run is drawn: the first one, if it keeps the service constraint."""
+    first = case.standings.first
+    if first is None or not (first.keeps or case.constraint.soft):
+        return next(iter(case.entries))
+    return first.policy
 
 
 def _of_bound(case: Case) -> str:

@@ -16,7 +16,7 @@ from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
 from edgeopt.studies.pages import headlines, overall, summary
 from edgeopt.studies.pairs import UNRESOLVED
-from edgeopt.studies.pictures.first import drawn
+from edgeopt.studies.pictures.first import CAPTION, drawn
 from edgeopt.studies.wording import number, percent
 from tests.studies.stopping import SYSTEM, Offers, _fixed
 from tests.studies.test_impossible_intervals import SMALL, SPANS
@@ -122,6 +122,12 @@ def check(case: Case) -> None:
     allowed = bool(rest) and won == rest and (not hard or first.policy in kept)
     assert bool(crowned) == allowed, (crowned, rest - won)
     lead = summary.lead(case)
+    # Where one is called better, or this is open, the text says what is compared.
+    for one in sentences(summary.sentences(case)):
+        if re.search(r"\bis best\b|\bbetter\b.* than\b", one):
+            assert re.search(f"same {runs}.* all pairs tested together .method of Holm.", one), one
+    if rest - won:
+        assert ("all pairs tested together" in lead) == (f"not resolved in {runs}" in lead)
     alike = {n for n in rest if np.allclose(values[n], values[first.policy], rtol=1e-12, atol=0)}
     assert (f"the same in all {runs}." in lead) == bool(alike)
     assert (f"not resolved in {runs}" in lead) == bool(rest - won - alike)
@@ -270,6 +276,65 @@ def test_mean_and_ratio_must_both_say_so() -> None:
     assert "is best" not in " ".join(texts(case))
     assert case.pairs.finding("a", "b") == case.pairs.finding("b", "a") == UNRESOLVED
     assert case.table["relative_finding"].tolist() == ["", UNRESOLVED]
+
+
+def bars(case: Case, *, narrow: bool) -> tuple[list[str], list[float]]:
+    """Return which names are bold in the first picture, and the rows with the largest marks."""
+    axes = drawn(case.standings, narrow=narrow).axes[0]
+    texts = [*axes.texts, *axes.get_yticklabels()]
+    bold = [text.get_text() for text in texts if text.get_fontweight() == "bold"]
+    bold = [said for said in bold if said]
+    marks = {
+        float(line.get_ydata()[0]): line.get_markersize()
+        for line in axes.lines
+        if line.get_marker() == "o"
+    }
+    return bold, [row for row, size in marks.items() if size == max(marks.values())]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_policy_that_is_named_is_marked_in_the_picture(name: str, narrow: bool) -> None:
+    case = small(name, -1)
+    first = case.standings.first
+    assert first is not None
+    bold, [row] = bars(case, narrow=narrow)
+    assert [one for one in bold if not re.fullmatch(r"[\d.]+", one)] == [first.title]
+    assert round(row) == [one.policy for one in case.standings.rows].index(first.policy)
+    assert "Bold" in CAPTION
+
+
+def test_a_policy_without_a_bound_is_headed_by_its_value() -> None:
+    case = made({"a": NOISE, "b": NOISE * 0.5})
+    entries = {name: replace(entry, bound="") for name, entry in case.entries.items()}
+    free = replace(case, entries=entries)
+    check(free)
+    bounded, tile = summary.headlines(case)[0], summary.headlines(free)[0]
+    assert bounded.figure == f"{percent(NOISE.mean() / 20)} of E[max]"
+    assert tile.figure == f"{number(NOISE.mean())} per run"
+    low, high = stats.t.interval(0.95, 39, NOISE.mean(), stats.sem(NOISE))
+    assert tile.detail.startswith("no bound")
+    assert tile.detail.endswith(f"{percent(0.95, 0)} interval {number(low)} to {number(high)}")
+    assert f": {number(NOISE.mean())} per run, no bound; " in headlines.title(free.standings)
+    exact = replace(free, exact={"a": 2.1})
+    assert summary.headlines(exact)[0].figure == "2.100 per run"
+    assert summary.headlines(exact)[0].detail == "no bound for this policy, exact"
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_figure_is_a_share_of_what_does_not_bound_the_policy(name: str) -> None:
+    found = small(name, -1).standings
+    those = [one for one in (found.first, found.other) if one is not None]
+    for one, tile in zip(those, headlines.headlines(found), strict=True):
+        own = small(name, -1).bound_of(one.policy)
+        label = "no bound for this" if not own else found.of(one.policy).label
+        assert label in (tile.figure if own else tile.detail)
+        if not own:
+            assert tile.figure == one.amount
+            unit = found.objective.unit
+            assert unit == "dimensionless" or tile.detail.endswith(f" {unit}")
+    if name == "idn":
+        assert not those[0].bounded
 
 
 def test_what_is_exact_has_no_interval() -> None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 PHONE, WIDTHS = 390, (390, 800, 1000, 1280, 1600)
+SCROLLBAR = 15
+"""Pixels that the bar of a long page takes of a window."""
+
 LEAST = 9.0
 """Pixels of the smallest text in a picture."""
 
@@ -64,6 +67,23 @@ def test_text_in_pictures_of_a_study(browser: Browser, name: str, tmp_path: Path
         " return [box.scrollWidth <= box.clientWidth,"
         " [...box.querySelectorAll('svg')].filter((it) => it.checkVisibility()).length]; })()"
     ) == [True, 1]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_first_picture_needs_no_bar_of_its_own(
+    browser: Browser, name: str, tmp_path: Path
+) -> None:
+    page = look(browser, studied(name).page(tmp_path))
+    page.evaluate(f"document.body.style.marginRight = '{SCROLLBAR}px'")
+    # 641 and 1241 are the least widths of one and of two columns.
+    for width in (PHONE, 641, 1241, 1280, 1600):
+        page.look(width=width)
+        wide = page.evaluate(
+            "[...document.querySelectorAll('.first > figure, .first > figure > div')]"
+            ".filter((box) => box.scrollWidth > box.clientWidth)"
+            ".map((box) => [box.className, box.scrollWidth, box.clientWidth])"
+        )
+        assert wide == [], width
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -136,6 +136,46 @@ def test_the_address_keeps_the_state_and_buttons_answer(browser: Browser, served
     assert "Found just now" in text or "known smallest instance" in text
 
 
+SEEN = """
+(() => {
+  window.seen = [];
+  const note = () => {
+    const found = document.querySelector('#hunted') ? 'hunted' : %s;
+    if (found && found !== window.seen.at(-1)) window.seen.push(found);
+  };
+  note();
+  new MutationObserver(note).observe(document.body, {subtree: true, childList: true});
+})()
+"""
+"""Note every stamp that is shown, and whether a search has an end."""
+
+
+def test_of_many_moves_few_are_computed(browser: Browser, served: str) -> None:
+    page = opened(browser, f"{served}&system=idn")
+    stamp = page.evaluate(STAMP)
+    page.evaluate(SEEN % STAMP)
+    moves = 25
+    for _ in range(moves):
+        press(page, 6, "ArrowRight")
+    until(lambda: f"seed {moves}," in page.evaluate(STAMP))
+    shown = page.evaluate("window.seen")
+    assert shown[0] == stamp
+    # The first one, and what was newest whenever another was done.
+    assert len(shown) <= 1 + moves // 2
+
+
+def test_a_moved_slider_ends_the_search(browser: Browser, served: str) -> None:
+    page = opened(browser, f"{served}&system=rescue&policies=random&runs=10")
+    stamp = page.evaluate(STAMP)
+    page.evaluate(SEEN % STAMP)
+    click(page, "hunt")
+    until(lambda: page.evaluate("document.querySelector('#hunting') !== null"))
+    press(page, 0, "ArrowLeft")
+    until(lambda: page.evaluate(STAMP) not in ("", stamp))
+    until(lambda: page.evaluate("document.querySelector('#hunting') === null"))
+    assert "hunted" not in page.evaluate("window.seen")
+
+
 def test_large_sizes_wait_for_the_button(browser: Browser, served: str) -> None:
     page = opened(browser, f"{served}&system=oinc&sites=12&devices=40&policies=ekya")
     assert page.evaluate(STAMP) == "not computed yet"

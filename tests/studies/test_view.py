@@ -16,6 +16,7 @@ from edgeopt.studies.live import hunt, instance_of, lines, live_of, offered
 from edgeopt.studies.pictures.vector import TEXT, WIDTH, _ticks
 from edgeopt.studies.registry import choose
 from edgeopt.studies.view import View, ViewSettings, view, view_of, written
+from edgeopt.studies.wording import gap_said
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 PHONE = 390
@@ -62,13 +63,43 @@ def test_numbers_of_the_picture_are_those_of_the_table(name: str, views: dict[st
     np.testing.assert_allclose(np.array(widths) / widths[0], shares, atol=1e-3)
 
 
-def _case_of(name: str) -> Any:
+def _case_of(name: str, bound: float = 1.0) -> Any:
     """Return what `written` asks of a case: the unit, and whether there is a bound."""
     from types import SimpleNamespace
 
     return SimpleNamespace(
-        objective=find_system(name).objective, benchmark=SimpleNamespace(bound=1.0)
+        objective=find_system(name).objective, benchmark=SimpleNamespace(bound=bound)
     )
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_gap_is_written_in_one_way(name: str, views: dict[str, View]) -> None:
+    found = views[name]
+    drawn = {
+        one.attrib["data-number"]: one.text
+        for one in ElementTree.fromstring(found.svg).iter()
+        if one.attrib.get("data-number", "").endswith(".gap")
+    }
+    for row in found.table.to_dict("records"):
+        assert f">{gap_said(row)}<" in found.written
+        if np.isfinite(row["gap"]):
+            assert drawn[f"{row['policy']}.gap"] == gap_said(row)
+        else:
+            assert f" · {gap_said(row)}" in found.svg
+    unit = find_system(name).objective.unit
+    expected = gap_said({"gap": 0.42, "gap_unit": unit})
+    assert written(_case_of(name, bound=0.0), "x.gap", 0.42) == expected
+    assert "from a bound of 0" in expected
+
+
+def test_the_run_that_is_drawn_is_of_the_policy_that_is_named() -> None:
+    # Two policies have the same value here; the text names one of them.
+    record = find_system("tapfinger")
+    found = view(instance_of(record, rng=1), ViewSettings(rng=1))
+    table = found.table.set_index("policy")
+    assert table["value"]["optimus"] == table["value"]["reservation"] == table["value"].min()
+    title = found.text.partition(" has the least")[0]
+    assert f"in one run of {title}<" in found.svg
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -127,6 +158,17 @@ def test_a_policy_that_violates_or_knows_the_future_is_marked(views: dict[str, V
             assert row["kind"] == "causal" or row["title"] != best
     assert (views["idn"].table["kind"] == "hindsight").any()
     assert (views["rescue"].table["violated"] > 0).any()
+
+
+def test_a_view_of_own_policies_reads_no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offered(group: str) -> list[Any]:
+        raise AssertionError(group)
+
+    instance = instance_of(find_system("tapfinger"))
+    monkeypatch.setattr("edgeopt.registry.offered", offered)
+    assert view(instance, ViewSettings(("min", "random"), runs=2)).svg
+    with pytest.raises(AssertionError, match=r"edgeopt\.policies"):
+        view(instance, ViewSettings(("mi*",), runs=2))
 
 
 def test_labels_are_escaped() -> None:
@@ -225,6 +267,18 @@ def test_a_published_claim_is_hunted(name: str) -> None:
     assert not known.found
     assert "known smallest instance" in known.text
     assert known.verdict.verdict == "violated"
+
+
+def test_a_hunt_can_be_ended() -> None:
+    asked = []
+
+    def ended() -> bool:
+        asked.append(None)
+        return len(asked) > 2
+
+    found = hunt(find_system("rescue"), ended=ended)
+    assert len(asked) == 3
+    assert not found.found
 
 
 def test_hunting_says_when_it_has_found_one() -> None:

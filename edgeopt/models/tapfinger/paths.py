@@ -9,7 +9,7 @@ from scipy import sparse
 
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.limits import classify, pooled_profiles
-from edgeopt.models.tapfinger.pricing import Columns, joined
+from edgeopt.models.tapfinger.pricing import Columns
 from edgeopt.models.tapfinger.volume import ENOUGH, largest_gain
 
 if TYPE_CHECKING:
@@ -116,7 +116,16 @@ class PathPricing:
             if key not in menus:
                 menus[key] = _Menu(g, profiles[p, g], bool(labels[p]), limits, instance)
             menus[key].profiles.append(p)
-        self._menus = tuple(menus.values())
+        # The classes of each menu, and those of each weight among them.
+        self._menus = [
+            (menu, np.flatnonzero(np.isin(self.classes.profile, menu.profiles)))
+            for menu in menus.values()
+        ]
+        self._groups = [
+            (menu, weight, mine[self.classes.weight[mine] == weight])
+            for menu, mine in self._menus
+            for weight in np.unique(self.classes.weight[mine]).tolist()
+        ]
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
         """Return the least cost of a task of each class, prices included, and the ways to it."""
@@ -124,53 +133,64 @@ class PathPricing:
         classes = self.classes
         least = np.full(classes.arrival.size, np.inf)
         found = []
-        for menu in self._menus:
+        for menu, weight, mine in self._groups:
             cost = menu.size @ resource[:, menu.pool]
             fee = start[menu.pool] if start.size else np.zeros(cost.shape[1])
-            member = np.isin(classes.profile, menu.profiles)
-            for weight in np.unique(classes.weight[member]).tolist():
-                mine = np.flatnonzero(member & (classes.weight == weight))
-                from_slot, place, first, keeps, swaps = _search(
-                    weight, cost, fee, menu.keep, menu.swap, menu.rest
-                )
-                begin = np.minimum(classes.arrival[mine], cost.shape[1])
-                least[mine] = np.minimum(least[mine], from_slot[begin])
-                way = _follow(begin, place, first, keeps, swaps, menu.keep, menu.swap, menu.rest)
-                found.append(self._columns(mine, menu, *way))
-        return least, joined(found)
+            from_slot, place, first, keeps, swaps = _search(
+                weight, cost, fee, menu.keep, menu.swap, menu.rest
+            )
+            begin = np.minimum(classes.arrival[mine], cost.shape[1])
+            least[mine] = np.minimum(least[mine], from_slot[begin])
+            way = _follow(begin, place, first, keeps, swaps, menu.keep, menu.swap, menu.rest)
+            found.append((mine, menu, *way))
+        return least, self._columns(found)
 
     def late_columns(self) -> Columns:
         """Return the columns that run after all priced slots; with them all tasks can be run."""
         slots = self.limits.room.shape[2]
         found = []
-        for menu in self._menus:
-            mine = np.flatnonzero(np.isin(self.classes.profile, menu.profiles))
+        for menu, mine in self._menus:
             begin = np.full(mine.size, slots)
             used = np.full((mine.size, slots), -1, dtype=np.int64)
-            found.append(self._columns(mine, menu, used, begin, begin + menu.rest[0]))
-        return joined(found)
+            found.append((mine, menu, used, begin, begin + menu.rest[0]))
+        return self._columns(found)
 
-    def _columns(self, owner: Ints, menu: _Menu, used: Ints, placed: Ints, end: Ints) -> Columns:
-        """Return the columns of classes that follow paths on a pool."""
+    def _columns(self, ways: list[tuple[Ints, _Menu, Ints, Ints, Ints]]) -> Columns:
+        """Return the columns of classes that follow paths, at most one of a class on a pool.
+
+        A way has classes, their menu, and for each class the bundle in every slot, the slot in
+        which it is placed and that after its end.
+        """
         (resources, pools, slots), starts = self.limits.room.shape, self.limits.starts
-        g = menu.pool
-        column, slot = np.nonzero(used >= 0)
-        size = menu.size[used[column, slot]]
-        rows = [(i * pools + g) * slots + slot for i in range(resources)]
-        values, columns = [size[:, i] for i in range(resources)], [column] * resources
-        if starts.size:
-            here = np.flatnonzero(placed < slots)
-            rows.append(self.limits.room.size + g * slots + placed[here])
-            values.append(np.ones(here.size))
-            columns.append(here)
+        rows, columns, values, costs, keys = [], [], [], [], []
+        many = 0
+        for owner, menu, used, placed, end in ways:
+            g = menu.pool
+            column, slot = np.nonzero(used >= 0)
+            size = menu.size[used[column, slot]]
+            rows += [(i * pools + g) * slots + slot for i in range(resources)]
+            values += [size[:, i] for i in range(resources)]
+            columns += [many + column] * resources
+            if starts.size:
+                here = np.flatnonzero(placed < slots)
+                rows.append(self.limits.room.size + g * slots + placed[here])
+                values.append(np.ones(here.size))
+                columns.append(many + here)
+            arrival = self.classes.arrival[owner]
+            late = np.maximum(
+                arrival - slots, 0
+            )  # they run after all priced slots, as early as ever
+            costs.append(self.classes.weight[owner] * (end + late - arrival))
+            keys += [
+                hash((c, g, p, u.tobytes())) for c, p, u in zip(owner, placed, used, strict=True)
+            ]
+            many += owner.size
+        # One matrix of all: small ones take longer to make than to fill.
         triplets = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        use = sparse.csc_array(triplets, shape=(self.limits.rows, owner.size))
+        use = sparse.csc_array(triplets, shape=(self.limits.rows, many))
         use.eliminate_zeros()
-        arrival = self.classes.arrival[owner]
-        late = np.maximum(arrival - slots, 0)  # they run after all priced slots, as early as ever
-        cost = self.classes.weight[owner] * (end + late - arrival)
-        key = [hash((c, g, p, u.tobytes())) for c, p, u in zip(owner, placed, used, strict=True)]
-        return Columns(owner, cost, use, np.array(key, dtype=np.int64))
+        owners = np.concatenate([owner for owner, *_ in ways])
+        return Columns(owners, np.concatenate(costs), use, np.array(keys, dtype=np.int64))
 
 
 def _fastest(tables: Floats) -> Floats:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.pages.standings import plain
 from edgeopt.studies.pairs import UNRESOLVED
-from edgeopt.studies.wording import capitalised, listed, number
+from edgeopt.studies.wording import NO_BOUND, capitalised, listed, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,13 +45,13 @@ class Finding:
 
 
 def title(found: Standings) -> str:
-    """Say in a line which policy is the first, and what it reaches and violates."""
+    """Say in a line which policy is the first, what it reaches of its bound, and violates."""
     first = found.first
     if first is None:
         return _nobody(found)
     says = "is best" if found.crowned else f"has the {_most(found)}"
-    share = found.share(first) or first.amount
-    return f"{first.title} {says}{_among(found)}: {share}; it {first.violations}"
+    reached = found.figure(first) if first.bounded else f"{first.amount}, {NO_BOUND}"
+    return f"{first.title} {says}{_among(found)}: {reached}; it {first.violations}"
 
 
 def _among(found: Standings) -> str:
@@ -84,7 +84,18 @@ def sentence(found: Standings) -> str:
     where = _among(found) + ("" if found.here else f" over {found.over}")
     crown = f"is best{where}: a {found.objective.name} of"
     said = f"{first.title} {crown if found.crowned else f'has the {_most(found)}{where}:'}"
-    return f"{said} {found.reach(first, whole=True)}; it {first.violations}."
+    said += f" {found.reach(first, whole=True)}; it {first.violations}"
+    if found.crowned:
+        count = len(found.others)
+        than = "the other" if count == 1 else f"each of the {count} others"
+        than += " of these" if _among(found) else ""
+        said += f", and is better than {than} by the {_paired(f'the same {found.over}')}"
+    return f"{said}."
+
+
+def _paired(over: str) -> str:
+    """Say what is compared where a policy is called better."""
+    return f"differences in each of {over}, all pairs tested together (method of Holm)"
 
 
 def lead(found: Standings) -> str:
@@ -117,6 +128,7 @@ def _contest(found: Standings, first: Standing) -> str:
         said += f" {_named(same)} {have} the same in all {found.over}."
     if rest:
         said += f" The difference to {_named(rest)} is {UNRESOLVED} in {found.over}."
+        said += f" Policies are compared by {_paired(f'the same {found.over}')}."
     return said
 
 
@@ -137,11 +149,11 @@ def headlines(found: Standings) -> list[Headline]:
         if one.violated == 0 and found.other is not None:
             role += f" of those that {plain(found.constraint.verb[0])} no {found.constraint.name}"
         what = f"{one.title}: {role}{found.price(one.policy)}"
-        if not one.bounded and isfinite(one.ratio.centre):
-            what += f"; {one.label} is no bound for it"
-        ends = found.beside(one.gap, share=not one.gap_unit) if one.bounded else found.ends(one)
+        # A share of what does not bound the policy is no measure of it.
+        gap = found.beside(one.gap, share=not one.gap_unit)
+        ends = gap if one.bounded else found.around(one)
         detail = ", ".join(part for part in (found.gap(one), ends) if part)
-        tiles.append(Headline(found.share(one) or one.amount, what, detail))
+        tiles.append(Headline(found.figure(one), what, detail))
     return tiles
 
 
@@ -164,9 +176,9 @@ def others(found: Standings) -> list[Finding]:
     some = "each" if better == count else f"{better}"
     named = next_.title if count == 1 else f"{some} of {count} others"
     if better:
-        text += f" is better than {named}"
+        text += f" is better than {named} by the {_paired('them')}"
         text += "" if better == count else f"; of the rest this is {UNRESOLVED}"
     else:
         named = next_.title if count == 1 else f"any of {count} others"
-        text += f" is not better for sure than {named}"
-    return [Finding("Other policies", f"{text}. All pairs are tested together, by Holm's method.")]
+        text += f" is not better for sure than {named} by the {_paired('them')}"
+    return [Finding("Other policies", f"{text}.")]

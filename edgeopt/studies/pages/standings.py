@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.bounds.intervals import Spread, spread
+from edgeopt.studies.objective import DIMENSIONLESS
 from edgeopt.studies.over_instances import by_gap, series_of
 from edgeopt.studies.wording import (
     NO_BOUND,
@@ -45,6 +46,8 @@ class Standing:
         Which it is, and whether it does not know the future.
     value
         Its value, by which policies are ranked.
+    spread
+        The same with its ends; the kind may be ``"exact"``.
     amount
         The value in words, with its unit.
     ratio
@@ -68,6 +71,7 @@ class Standing:
     title: str
     causal: bool
     value: float
+    spread: Spread
     amount: str
     ratio: Spread
     label: str
@@ -164,6 +168,12 @@ class Standings:
         """Write what stands beside a ratio, see `beside`."""
         return self.beside(one.ratio, share=self.objective.sense == "max", whole=whole)
 
+    def around(self, one: Standing) -> str:
+        """Write what stands beside a value, with its unit: ``95 % interval 57.5 to 57.8 ms``."""
+        said, unit = self.beside(one.spread), self.objective.unit
+        finite = isfinite(one.spread.low) and unit != DIMENSIONLESS
+        return f"{said} {unit}" if finite else said
+
     def beside(self, found: Spread, *, share: bool = False, whole: bool = False) -> str:
         """Write an interval or range, and if `whole` what it is over, or that there is none."""
         over = f"{self.over}{self.here if whole else ''}"
@@ -190,6 +200,10 @@ class Standings:
             return self.objective.against(one.ratio.centre, one.label)
         return f"a {self.gap(one)}" if one.bounded else ""
 
+    def figure(self, one: Standing) -> str:
+        """Write what is known of a policy: its share of a bound that is valid for it, or value."""
+        return (self.share(one) if one.bounded else "") or one.amount
+
     def of(self, policy: str) -> Standing:
         """Return the row of a policy."""
         return next(one for one in self.rows if one.policy == policy)
@@ -212,10 +226,13 @@ def of_case(case: Case) -> Standings:
     """Return the policies of one instance."""
     verb, name = case.constraint.verb[0], case.constraint.name
     rows = []
-    for row in case.ranked.to_dict("records"):
+    for row in case.rows.values():
         per_run = " per run" if case.objective.adds == "sum" else ""
         exact = isfinite(row["value_exact"])
         value = row["value_exact"] if exact else row["value"]
+        each, confidence = case.values(str(row["policy"])), case.settings.confidence
+        found = spread(each, "signed", confidence=confidence)
+        found = Spread(value, nan, nan, EXACT, each.size) if exact else found
         amount = f"{case.objective.amount(value)}{per_run}"
         ratio, label, bounded = _ratio_of(case, row)
         if not case.constraints:
@@ -228,7 +245,7 @@ def of_case(case: Case) -> Standings:
         rows.append(
             Standing(
                 str(row["policy"]), case.title(row), row["kind"] == "causal", float(row["value"]),
-                amount, ratio, label, bounded, _gap_of(row, case.settings.runs), row["gap_unit"],
+                found, amount, ratio, label, bounded, _gap_of(row, each.size), row["gap_unit"],
                 float(row["violated"]) if case.constraints else nan, violations, np.empty(0),
             )
         )  # fmt: skip
@@ -283,7 +300,7 @@ def of_study(study: Study) -> Standings:
         value = spread(series_of(table, policy, cases, "value"), confidence=confidence)
         gaps.append((policy, entry.kind, gap.centre, value.centre))
         found[policy] = Standing(
-            policy, entry.title, entry.causal, value.centre,
+            policy, entry.title, entry.causal, value.centre, value,
             f"{study.system.objective.amount(value.centre)}{per_run}",
             spread(ratios, confidence=confidence), label, bounded, gap, "",
             float(np.mean(series_of(table, policy, cases, "violated"))) if constrained else nan,

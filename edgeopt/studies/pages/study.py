@@ -148,7 +148,7 @@ def _shown(
         "unbounded": bool(case.table["gap"].isna().any()),
         "claims": with_claims(case.verdicts),
         "notes": case.system.reporting.notes(case),
-        "rows": [{**row, "title": case.title(row)} for row in case.ranked.to_dict("records")],
+        "rows": [{**row, "title": case.title(row)} for row in case.rows.values()],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [
             case.entries[name].title for name in dict.fromkeys(case.references.values())

@@ -250,7 +250,7 @@ def in_margin(
         xytext=(away, 0),
         textcoords="offset points",
         va=va,
-        fontsize=8,
+        fontsize=8.5,
         color=INK,
         **look,
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.pages.standings import Standing, Standings
 
 CAPTION: Final = (
+    "Bold, with a larger mark: the policy that the first sentence names. "
     "Value over the tightest bound that is valid for the policy, the vertical line; hollow: no "
     "bound is valid for the policy, and the value is over the reference bound. Thin lines are "
     "intervals, with fewer than five repetitions ranges; where there is none, the value is exact "
@@ -48,12 +49,14 @@ def _draw(found: Standings, narrow: bool) -> Figure:
         if narrow:
             axes.annotate(
                 one.title, (0, place - 0.2), xycoords=("axes fraction", "data"), va="center",
-                fontsize=8.5, color=INK,
+                fontsize=8.5, color=INK, fontweight=_weight(one is found.first),
             )  # fmt: skip
         if not isnan(one.violated):
-            weight = "normal" if one.keeps else "bold"
-            canvas.in_margin(axes, place + 0.2 * narrow, number(one.violated, 3), fontweight=weight)
+            weight, lost = _weight(not one.keeps), number(one.violated, 3)
+            canvas.in_margin(axes, place + 0.2 * narrow, lost, fontweight=weight)
     canvas.in_rows(axes, [""] * len(rows) if narrow else [one.title for one in rows])
+    for one, label in zip(rows, axes.get_yticklabels(), strict=True):
+        label.set_fontweight(_weight(one is found.first))
     if found.constrained:
         noun, failed = found.constraint.name, found.constraint.verb[1]
         canvas.in_margin(axes, -0.65, f"{noun}s\n{failed} per run", va="bottom")
@@ -73,6 +76,10 @@ def _draw(found: Standings, narrow: bool) -> Figure:
     return figure
 
 
+def _weight(bold: bool) -> str:
+    return "bold" if bold else "normal"
+
+
 def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standings) -> list[float]:
     """Draw a policy, and return what its axis has to show."""
     best = found.crowned and one is found.first
@@ -86,7 +93,8 @@ def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standin
     if isfinite(ratio.low):
         axes.plot([scale * ratio.low, scale * ratio.high], [height] * 2, color=colour)
     axes.plot(
-        [scale * ratio.centre], [height], "o", color=colour, markersize=5.5, zorder=3,
+        [scale * ratio.centre], [height], "o", color=colour, zorder=3,
+        markersize=7.5 if one is found.first else 5.5,
         markerfacecolor=colour if one.bounded else PAPER,
     )  # fmt: skip
     return [float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, *one.each)]

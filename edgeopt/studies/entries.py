@@ -12,6 +12,7 @@ from edgeopt import registry
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,6 +85,7 @@ def origin(instance: Any) -> str:
     return f"Data: {said}" if said else "The origin of the data is not recorded."
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class Benchmark:
@@ -133,13 +135,14 @@ class Benchmark:
             With ``objective``, ``bound``, ``gap`` and ``solution``.
         """
         solution = plan.solution
+        ended = (one.name.lower().replace("_", " ") for one in (solution.status, solution.quality))
         return cls(
             value=plan.objective,
             bound=plan.bound,
             gap=abs(plan.gap),
             seconds=sum(solution.seconds),
             solver=f"{solution.solver} {solution.version}".strip(),
-            status=f"{_words(solution.status.name)}, {_words(solution.quality.name)}",
+            status=", ".join(ended),
             plan=plan,
         )
 
@@ -154,10 +157,6 @@ class Benchmark:
             "status": self.status,
             **({"each": list(self.each)} if self.each else {}),
         }
-
-
-def _words(name: str) -> str:
-    return name.lower().replace("_", " ")
 
 
 @brief

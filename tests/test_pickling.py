@@ -5,22 +5,28 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import re
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import edgeopt
+from edgeopt import solve
 from edgeopt.bounds import Claim, Measurement, Relation, Source
+from edgeopt.errors import ProblemTypeError
 from edgeopt.online.rescue import PickConfigs
+from edgeopt.solvers import CasadiNlp, Kind, LinearProgram, Quality, backends
 from edgeopt.studies import find_system
 from tests.results import SYSTEMS, results_of, study_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from edgeopt.solvers import Solution
     from edgeopt.studies import Study
 
 PASSED = {"study", "case", "benchmarks", "trajectories", "verdicts", "system", "instance"}
@@ -103,3 +109,83 @@ def test_a_policy_of_ones_own_is_kept() -> None:
     assert same_runs(study, back)
     first = next(iter(back.cases[0].entries.values()))
     assert first.make(instance, {}).name == PickConfigs().name
+
+
+def linear(_: str) -> LinearProgram:
+    return LinearProgram([3, 2], [[1, 1], [1, 0]], -np.inf, [4, 2], sense="max")
+
+
+def pyomo_model(_: str) -> Any:
+    pyo = pytest.importorskip("pyomo.environ", reason="Pyomo is not installed")
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 4))
+    model.row = pyo.Constraint(rule=lambda model: model.x >= 1)  # cannot be pickled
+    model.cost = pyo.Objective(expr=3 * model.x)
+    return model
+
+
+def cvxpy_problem(_: str) -> Any:
+    cvxpy = pytest.importorskip("cvxpy", reason="CVXPY is not installed")
+    x = cvxpy.Variable(2, name="x")
+    return cvxpy.Problem(cvxpy.Minimize(3 * cvxpy.sum(x)), [x >= 1])
+
+
+def casadi_program(symbols: str) -> CasadiNlp:
+    casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
+    x = getattr(casadi, symbols).sym("x", 2)
+    return CasadiNlp(x, casadi.sumsqr(x - 1), x[0] + x[1], row_upper=1, convex=True)
+
+
+def routes() -> Iterator[Any]:
+    """Yield what makes a problem, and the solver, for every kind that an installed one takes."""
+    problem = {Kind.LINEAR: linear, Kind.PYOMO: pyomo_model, Kind.CVXPY: cvxpy_problem}
+    for backend in backends(installed=True):
+        for kind in (one for one in problem if one in backend.routes):
+            solver = f"cvxpy:{backend.name}" if kind is Kind.CVXPY else backend.name
+            yield pytest.param(problem[kind], solver, id=f"{backend.name} {kind.name}")
+    for symbols in ("SX", "MX"):
+        yield pytest.param(casadi_program, symbols, id=f"CasADi {symbols}")
+
+
+def same_solution(one: Solution, other: Solution) -> bool:
+    """Return whether all that was found is the same; the problem is another matter."""
+    plain = ("status", "quality", "objective", "bound", "seconds", "solver", "version", "options")
+    equal = all(getattr(one, name) == getattr(other, name) for name in (*plain, "path", "sense"))
+    for name in ("values", "duals"):
+        np.testing.assert_equal(getattr(one, name), getattr(other, name))
+    return equal and one.gap == other.gap and str(one) == str(other) and repr(one) == repr(other)
+
+
+@pytest.mark.parametrize(("make", "solver"), list(routes()))
+def test_solutions_of_every_backend_survive(
+    make: Any, solver: str, pool: ProcessPoolExecutor
+) -> None:
+    problem = make(solver)
+    found = solve(problem, None if make is casadi_program else solver)
+    assert found.quality is Quality.OPTIMAL
+    for back in (copy.copy(found), copy.deepcopy(found)):
+        assert same_solution(found, back)
+        assert back.problem is problem
+        assert back.certify().quality is Quality.OPTIMAL
+    for back in (pickle.loads(pickle.dumps(found, 5)), pool.submit(copy.copy, found).result()):
+        assert same_solution(found, back)
+        assert same_solution(found, pickle.loads(pickle.dumps(back)))
+        assert back._repr_html_() == found._repr_html_()
+        if type(back.problem) is type(problem):
+            assert back.certify().quality is Quality.OPTIMAL
+        elif make is pyomo_model:  # what was solved came along as a linear program
+            assert "Pyomo model was left behind" in repr(back.problem)
+            assert back.certify().quality is Quality.OPTIMAL
+        else:
+            assert re.search("(CVXPY problem|CasADi.*) was left behind.*cannot", repr(back.problem))
+            assert len([back.value(name) for name in found.values]) == len(found.values)
+            for needing in (back.certify, back.primal_residual, partial(solve, back.problem)):
+                with pytest.raises(ProblemTypeError, match="left behind in the process"):
+                    needing()
+
+
+def test_what_can_be_pickled_is_not_left_behind() -> None:
+    found = solve(linear(""))
+    back = pickle.loads(pickle.dumps(found))
+    assert back.dual_residual() == found.dual_residual()
+    assert np.array_equal(back.problem.matrix.toarray(), found.problem.matrix.toarray())

@@ -7,6 +7,7 @@ import enum
 import importlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,19 @@ from tests.results import SYSTEMS, inside, results_of, study_of
 NAMES = Path(__file__).parents[1] / "docs" / "api" / "names.txt"
 
 
+@cache
+def public_objects() -> list[Any]:
+    parts = (name.rpartition(".") for name in NAMES.read_text(encoding="utf-8").split())
+    return [getattr(importlib.import_module(module), last) for module, _, last in parts]
+
+
 def public_classes() -> list[type]:
-    found = []
-    for name in NAMES.read_text(encoding="utf-8").split():
-        module, _, last = name.rpartition(".")
-        one = getattr(importlib.import_module(module), last)
-        if inspect.isclass(one) and not issubclass(one, BaseException | enum.Enum):
-            found.append(one)
-    return found
+    every = (one for one in public_objects() if inspect.isclass(one))
+    return [one for one in every if not issubclass(one, BaseException | enum.Enum)]
+
+
+def public_functions() -> list[Any]:
+    return [one for one in public_objects() if inspect.isfunction(one)]
 
 
 def too_long(one: Any) -> bool:

@@ -17,11 +17,13 @@ from edgeopt.bounds.intervals import finite_numbers, student, t_quantile
 from edgeopt.errors import OptionError
 from edgeopt.options import check_flag, check_real
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+@in_html
 @brief
 @dataclass(frozen=True, kw_only=True)
 class Growth:

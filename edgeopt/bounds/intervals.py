@@ -25,6 +25,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, check_real, real_array
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,6 +45,7 @@ EQUAL = 1e-12
 """Relative spread that counts as rounding."""
 
 
+@in_html
 @dataclass(frozen=True)
 class Spread:
     """Centre and spread of a figure over independent repetitions.

@@ -14,6 +14,7 @@ import numpy as np
 
 from edgeopt.bounds.intervals import expectation, real_numbers
 from edgeopt.errors import OptionError
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,7 @@ Estimate = Any
 """A float for one series of runs, an array over the leading axes for several."""
 
 
+@in_html
 @dataclass(frozen=True)
 class Ratio:
     """Mean profit as a share of an upper bound.

@@ -20,6 +20,7 @@ from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding, Verdict, in_json
 from edgeopt.digests import digest
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,7 @@ _ALONE: Final = frozenset({"edgeopt.registry"})
 _NUMBERS: Final = ("measured", "guaranteed", "slack")
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class StoredVerdicts:

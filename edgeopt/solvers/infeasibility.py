@@ -13,6 +13,7 @@ from edgeopt.representation import brief
 from edgeopt.solvers.conflict import Bound, cheapest_point, find_conflict, is_infeasible
 from edgeopt.solvers.request import Kind, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +47,7 @@ class Side:
         return f"{self.label}:  {left}({value}){right}{broken}"
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class Explanation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -38,6 +39,10 @@ def kind_of(problem: Any) -> Kind:
                 )
             return Kind.QUADRATIC
         return Kind.MIXED_INTEGER if problem.is_mixed_integer else Kind.LINEAR
+    if isinstance(problem, LeftBehind):
+        if problem.kind is None:
+            raise ProblemTypeError(repr(problem))
+        return problem.kind
     from edgeopt.solvers.nonlinear import CasadiNlp
 
     if isinstance(problem, CasadiNlp):
@@ -52,6 +57,43 @@ def kind_of(problem: Any) -> Kind:
         f"cannot solve a {type(problem).__name__}: pass a LinearProgram, a Pyomo model, "
         "a CVXPY problem or a CasadiNlp"
     )
+
+
+@dataclass(frozen=True, repr=False)
+class LeftBehind:
+    """Stands for a problem that could not pass to another process, and says so when it is used."""
+
+    what: str
+    why: str
+    kind: Kind | None
+
+    def __repr__(self) -> str:
+        return (
+            f"the {self.what} was left behind in the process that solved it, since it cannot be "
+            f"pickled ({self.why}); ask there for what needs it"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # protocols of Python ask for what may be missing
+            raise AttributeError(name)
+        raise ProblemTypeError(repr(self))
+
+
+def portable(problem: Any) -> Any:
+    """Return a problem that can be pickled: itself, or what says why it was left behind."""
+    if isinstance(problem, LinearProgram | LeftBehind):
+        return problem
+    try:
+        pickle.dumps(problem, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # of any type: most hold objects of solvers in other languages
+        why = str(error).partition("\n")[0].rstrip(".:")
+    else:
+        return problem
+    try:
+        kind = kind_of(problem)
+    except ProblemTypeError:
+        return LeftBehind(type(problem).__name__, why, None)
+    return LeftBehind(kind.value, why, kind)
 
 
 @dataclass(frozen=True)

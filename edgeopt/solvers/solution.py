@@ -6,9 +6,10 @@ MathOptInterface's.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import importlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
@@ -17,7 +18,7 @@ import numpy as np
 from edgeopt.errors import InputError, ProblemTypeError, SolverError
 from edgeopt.representation import brief
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.request import Kind, kind_of
+from edgeopt.solvers.request import Kind, LeftBehind, kind_of, portable
 from edgeopt.solvers.tolerance import DEFAULT, Sum, gap_closed, relative_gap
 
 if TYPE_CHECKING:
@@ -76,6 +77,10 @@ class Solution:
 
     Residuals and gap are methods that recompute from the data of the problem; nothing is believed.
 
+    A solution can be pickled and copied. A deep copy has the same problem, not a copy of it. A
+    problem that cannot be pickled, such as one of CVXPY that holds its solver, is left behind:
+    `problem` then says why, and methods that need it raise a `ProblemTypeError`.
+
     Parameters
     ----------
     status
@@ -129,6 +134,18 @@ class Solution:
     evidence: Any = field(default=None, repr=False)
     sense: Sense | None = None
     sizes: tuple[float | None, float | None] = field(default=(None, None), repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "problem": portable(self.problem)}
+
+    def __copy__(self) -> Solution:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Solution:
+        return replace(self, **{
+            one.name: copy.deepcopy(getattr(self, one.name), memo)
+            for one in fields(self) if one.name != "problem"
+        })  # fmt: skip
 
     def primal_residual(self) -> float:
         """Return the largest constraint violation, relative to what meets in the constraint."""
@@ -331,7 +348,8 @@ def _certificate_for(problem: Any) -> _Certificate:
     A problem that is never written out in full, such as one solved by column generation, may
     bring the functions as its own methods; without `objective` the stated one is taken.
     """
-    if all(hasattr(problem, name) for name in ("primal_residual", "dual_residual", "dual_bound")):
+    own = ("primal_residual", "dual_residual", "dual_bound")
+    if not isinstance(problem, LeftBehind) and all(hasattr(problem, name) for name in own):
         return cast("_Certificate", problem)
     kind = kind_of(problem)
     return cast("_Certificate", importlib.import_module(_MODULES[kind]))

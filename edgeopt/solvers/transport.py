@@ -34,6 +34,7 @@ from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.solvers.transport_start import astray, greedy, value
 from edgeopt.solvers.transport_tree import Network, Tree, optimise
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,6 +51,7 @@ DUST = 1e-14  # flows below this share of the largest supply are what rounding l
 PIVOTS_PER_ARC = 50  # pivots are given up after this many times the number of arcs; never seen
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class TransportFlow:
@@ -224,6 +226,7 @@ def _largest(values: NDArray[Any]) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class TransportPlan:

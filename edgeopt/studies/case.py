@@ -14,7 +14,7 @@ from edgeopt.studies.over_instances import by_gap
 from edgeopt.studies.pages.standings import of_case
 from edgeopt.studies.pairs import Pairs
 from edgeopt.studies.registry import taken_apart
-from edgeopt.studies.table import tidy
+from edgeopt.studies.table import tidy, with_exact
 from edgeopt.studies.wording import sizes
 
 if TYPE_CHECKING:
@@ -105,8 +105,12 @@ class Case:
 
     @property
     def ranked(self) -> pd.DataFrame:
-        """The table as it is shown: the least gap first, those with hindsight last."""
-        return by_gap(self.table, self.system.objective.sense)
+        """The table as it is shown: the least gap first, those with hindsight last.
+
+        Where a value is known exactly, it stands in place of the mean over the runs.
+        """
+        shown = with_exact(self.table, self.benchmark.bound)
+        return by_gap(shown, self.system.objective.sense)
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -211,7 +215,8 @@ class Case:
         pandas.Series or None
             None when no policy is left.
         """
-        rows = self.table[self.table["kind"] == kind]
+        shown = self.ranked
+        rows = shown[shown["kind"] == kind]
         if kept:
             rows = rows[rows["violated"] == 0]
         if rows.empty:

@@ -12,6 +12,7 @@ from edgeopt import registry
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,6 +88,7 @@ def origin(instance: Any) -> str:
     return f"Data: {said}" if said else "The origin of the data is not recorded."
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class Benchmark:
@@ -136,13 +138,14 @@ class Benchmark:
             With ``objective``, ``bound``, ``gap`` and ``solution``.
         """
         solution = plan.solution
+        ended = (one.name.lower().replace("_", " ") for one in (solution.status, solution.quality))
         return cls(
             value=plan.objective,
             bound=plan.bound,
             gap=abs(plan.gap),
             seconds=sum(solution.seconds),
             solver=f"{solution.solver} {solution.version}".strip(),
-            status=f"{solution.status.name}, {solution.quality.name}".lower().replace("_", " "),
+            status=", ".join(ended),
             plan=plan,
         )
 

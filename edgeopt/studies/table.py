@@ -27,7 +27,8 @@ _ERRORS: Final = 4.0
 def tidy(case: Case) -> pd.DataFrame:
     r"""Tabulate the policies of one case.
 
-    Columns, all over the simulated runs on this instance:
+    Columns, all over the simulated runs on this instance (`Case.ranked` has an exact value in place
+    of the mean):
 
     ``instance, policy, group, variant, kind, told, runs``
         What the row is about; `kind` is ``"hindsight"`` for a policy that knows the future, and
@@ -85,6 +86,26 @@ def tidy(case: Case) -> pd.DataFrame:
             }
             for name, relative in zip(case.trajectories, found, strict=True)
         ]
+    )
+
+
+def with_exact(table: pd.DataFrame, reference: float) -> pd.DataFrame:
+    """Return rows as they are shown: an exact value takes the place of the mean over the runs.
+
+    Its ratios to the reference bound and to the bound of the row follow; `spread` is ``"exact"``.
+    """
+    exact = table["value_exact"]
+    shown: dict[str, Any] = {"value": exact, "value_se": 0.0, "spread": "exact", "value_each": None}
+    for name, bound in (("ratio", reference), ("bound_ratio", table["bound_value"])):
+        over = (0.0 * exact + bound).between(0.0, np.inf, inclusive="neither")
+        ratio = (exact / bound).where(over)
+        shown |= {name: ratio, f"{name}_se": 0.0, f"{name}_low": np.nan, f"{name}_high": np.nan}
+    return table.assign(
+        **{
+            name: table[name].mask(exact.notna(), column)
+            for name, column in shown.items()
+            if name in table
+        }
     )
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from edgeopt.instances.edr import EdrInstance, forced_excess, generate, small
+from edgeopt.models.edr import served_cap
 from edgeopt.studies import Case, Claims, Study, registry, study
 from edgeopt.studies.edr import SYSTEM
 from edgeopt.studies.edr.cost import states
@@ -18,6 +19,9 @@ from edgeopt.studies.edr.log import cost_parts, done, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
 from edgeopt.studies.edr.trained import TABLE, TITLES, summary
 from edgeopt.studies.edr.training import shares, shown_tasks
+from tests.oracles.edr import plain
+from tests.oracles.edr.log import late_price, unserved_price
+from tests.oracles.edr.offline import enumerate_rounds
 from tests.studies.test_page import assert_readable, assert_self_contained
 
 if TYPE_CHECKING:
@@ -48,13 +52,54 @@ def test_default_policies_and_their_bounds(case: Case) -> None:
     assert {"saddle_point", "saddle_point+published", "greedy", "lyapunov", "oasdr"} <= set(
         table.index
     )
-    assert list(table.index[table["bound"] == OFFLINE]) == SHEDDING
-    assert (table.loc[SHEDDING, "bound_ratio"] >= 1 - 1e-6).all()
-    assert (table.loc[SHEDDING, "violated"] == 0).all()
+    assert set(SHEDDING) <= set(table.index[table["bound"] == OFFLINE])
+    assert ((table["bound"] == OFFLINE) == (table["violated"] == 0)).all()
+    assert (table.loc[table["bound"] == OFFLINE, "gap"] >= -1e-6).all()
+    assert table.loc[table["bound"] != OFFLINE, "gap"].isna().all()
+    assert (table["violated"] > 0).any()
     assert case.instance.cap.min() < np.inf
     names = [entry.name for entry in registry.choose(SYSTEM, "*")]
     assert {"saddle_point+carry", "saddle_point+price", "even_rate+shed"} <= set(names)
     assert len(registry.choose(SYSTEM, "*")) > len(registry.choose(SYSTEM))
+
+
+def test_without_caps_the_bound_is_one_for_all() -> None:
+    instance = generate(**SIZES | {"frames": 12}, rng=1, capped=0.0)
+    names = ["scenario", "greedy", "oasdr", "saddle_point+published", "even_rate"]
+    mine = next(iter(SYSTEM.policies.entries)).make(instance, {})
+    table = study(
+        instance, [mine, *names], system=FEW_CLAIMS, runs=2, rng=5, progress=False
+    ).table  # fmt: skip
+    assert (table["bound"] == OFFLINE).all()
+    assert len(table) == len(names) + 1
+    assert (table["gap"] >= -1e-6).all()
+
+
+def test_the_bound_is_one_for_runs_that_keep_the_caps() -> None:
+    """An oracle tries all rounds and serves at its own optimum; the rule is that of energies."""
+    bounded, beyond = 0, 0
+    for seed in range(12):
+        instance = small(seed)
+        given = plain(instance, float)
+        cap = served_cap(instance)
+        best = enumerate_rounds(
+            given, late_price=late_price(given), unserved_price=unserved_price(given), cap=cap
+        )
+        names = ["greedy", "even_rate", "saddle_point", "saddle_point+shed"]
+        found = study(
+            instance, names, system=FEW_CLAIMS, runs=2, rng=seed, progress=False
+        ).cases[0]  # fmt: skip
+        for name, trajectory in simulated(found).items():
+            kept = (trajectory.energy <= instance.cap * (1 + 1e-9)).all()
+            assert found.bound_of(name) == (OFFLINE if kept else "")
+            least = found.values(name).min()
+            if kept:
+                bounded += 1
+                assert least >= best - 1e-6 * abs(best)
+            else:
+                beyond += least < found.benchmark.bound * (1 - 1e-3)
+    assert bounded >= 10
+    assert beyond >= 1, "no run shows why the rule is needed"
 
 
 def test_what_foresight_is_worth_is_said_of_instances_with_a_law(case: Case) -> None:

@@ -85,6 +85,33 @@ def test_simulation_agrees_with_exact_expectations(case: Case) -> None:
     assert ((known["value"] - known["value_exact"]).abs() <= 5 * known["value_se"] + 1e-9).all()
 
 
+def test_what_is_exact_is_shown_without_an_interval(
+    case: Case, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from edgeopt.cli.study import _print
+
+    rows = case.ranked.set_index("policy")
+    assert {"rescue", "rescue+state"} <= set(case.exact)
+    for name, value in case.exact.items():
+        row = rows.loc[name]
+        assert (row["value"], row["value_se"], row["spread"]) == (value, 0.0, "exact")
+        assert row["ratio"] == pytest.approx(value / case.benchmark.bound)
+        assert row["bound_ratio"] == pytest.approx(value / row["bound_value"])
+        ends = [
+            f"{part}_{end}" for part in ("gap", "ratio", "bound_ratio") for end in ("low", "high")
+        ]
+        assert row[ends].isna().all()
+    sampled = sorted(set(case.trajectories) - set(case.exact))
+    both, raw = rows.loc[sampled], case.table.set_index("policy").loc[sampled]
+    assert both[raw.columns].equals(raw)
+    _print(case)
+    printed = capsys.readouterr().out
+    [line] = [one for one in printed.splitlines() if "RESCUE by state" in one]
+    assert f"{case.exact['rescue+state']:.5g}" in line
+    assert line.count("exact") == 2
+    assert " to " not in line
+
+
 def test_utilisation_is_retraining_over_what_reserved_work_leaves(case: Case) -> None:
     for name in ("rescueplus", "srs+guard"):
         environment = SYSTEM.policies.environment(case.instance)

@@ -18,6 +18,7 @@ from edgeopt.models.oinc.retraining import (
     flow_bound,
 )
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -67,6 +68,7 @@ def competitive_factor(epsilon: float) -> float:
     return (1.0 + epsilon) / (epsilon * safe_scale(epsilon))
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
@@ -211,6 +213,7 @@ ROUNDING = 1e-6
 """Seconds by which a completion time may be too early."""
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class CertifiedRatio:
     """Weighted flow time of a schedule, and a lower bound on that of every schedule.

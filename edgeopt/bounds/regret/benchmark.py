@@ -20,6 +20,7 @@ from edgeopt.bounds.intervals import finite_numbers, student
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,7 @@ ROUNDING = 1e-9
 """Share of its terms by which a value may exceed its own bound before it counts as a mistake."""
 
 
+@in_html
 @brief
 @dataclass(frozen=True, kw_only=True)
 class Regret:

@@ -19,6 +19,7 @@ from edgeopt.bounds.regret.benchmark import Regret, regret
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,6 +40,7 @@ class DynamicRegret(Regret):
     path: NDArray[np.float64]
 
 
+@in_html
 @brief
 @dataclass(frozen=True, kw_only=True)
 class DynamicFit:

@@ -12,6 +12,7 @@ from edgeopt.bounds.search.registry import spaces
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import brief
 from edgeopt.writing import write_file
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     import os
@@ -26,6 +27,7 @@ __all__ = ["Found", "rebuild"]
 _KIND = "edgeopt.found"
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class Found:

@@ -21,6 +21,7 @@ from edgeopt.models.tapfinger import (
     volume_bound,
 )
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +40,7 @@ NO_BOUND: Final = "no bound"
 """How a note begins where nothing is proven."""
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class Gap:

@@ -19,6 +19,7 @@ from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.representation import brief
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.solvers.tolerance import gap_closed
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,7 @@ GAP = 1e-9  # share of the terms of a cost by which it may lie above its bound
 MOST = 500  # cuts of one frame; a handful is usual
 
 
+@in_html
 @brief
 class FrameComparator(NamedTuple):
     """The cheapest training and routing of one frame by itself.

@@ -15,6 +15,7 @@ from edgeopt.models.edr.penalties import late_price
 from edgeopt.models.edr.recourse import FrameRecourse
 from edgeopt.models.edr.waiting import Coming, Stopping, informed_value, room_prices, stopping
 from edgeopt.options import check_whole, generator
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ ERRORS = 2.0
 """Standard errors by which the bound is below the estimate."""
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class InformedBound:
     """An estimated lower bound on the expected penalised cost of plans without foresight.

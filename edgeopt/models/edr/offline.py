@@ -15,6 +15,7 @@ from edgeopt.models.edr.penalties import check_cap, late_price, served_cap, unse
 from edgeopt.models.edr.recourse import FrameRecourse, RoundsMaster, Served
 from edgeopt.solvers import Quality, solve
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ PATIENCE = 20
 """Plans in a row that may leave the gap as it is: then it is below what solvers can tell."""
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class OfflinePlan:
     """A plan over all frames, with a proven lower bound on the penalised cost of every other.

@@ -23,6 +23,7 @@ from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -141,6 +142,7 @@ def _outside(target: Floats, need: Floats, limit: Floats, pull: float) -> tuple[
     return over, under
 
 
+@in_html
 @brief
 class Step(NamedTuple):
     """A step of the training rounds.

@@ -18,6 +18,7 @@ from edgeopt.instances.validate import require
 from edgeopt.models.idn import kernels
 from edgeopt.models.idn.kernels import supergradient_kernel
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -192,6 +193,7 @@ def supergradient(
     return gradient
 
 
+@in_html
 @brief
 class Messages(NamedTuple):
     """A supergradient computed by the nodes, and how many messages that took.

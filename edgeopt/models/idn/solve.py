@@ -24,6 +24,7 @@ from edgeopt.models.idn.greedy_kernels import (
 from edgeopt.models.idn.matrix import assembled, offers
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -155,6 +156,7 @@ def _whole(allocation: NDArray[np.generic]) -> NDArray[np.bool_]:
     return hosted
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class PlacementSolution:
     """A feasible allocation with a proven upper bound on the gain of every other.

@@ -12,6 +12,7 @@ from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import slot_problem
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class WeightedSumBound:
     """What no policy can fall below that completes all jobs, each at one site.

@@ -27,6 +27,7 @@ from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touchin
 from edgeopt.options import check_fields
 from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import Sum
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,7 @@ Allocation: TypeAlias = Any
 """y as an array of shape [T, J, K, L], or as a `scipy.sparse.csr_array` of shape [T*J, K*L]."""
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class P1Duals:
@@ -63,6 +65,7 @@ class P1Duals:
     reserved: NDArray[np.float64]
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class P1Solution:
@@ -102,6 +105,7 @@ class P1Solution:
 BLOCK_ENTRIES = 8_000_000
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class PricedBound:

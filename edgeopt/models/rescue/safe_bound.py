@@ -30,6 +30,7 @@ from edgeopt.models.rescue.relaxation import P1Solution
 from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
 from edgeopt.models.rescue.safe_values import Chain, acceptances, offered
 from edgeopt.options import check_kind, check_whole
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -54,6 +55,7 @@ _PROGRESS: Final = 1e-5  # least relative progress
 Groups = tuple[tuple[int, ...], ...]
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class SafeBound:
     """A bound on the expected profit of every policy that never lets a reserved task fail.

@@ -15,6 +15,7 @@ from edgeopt.models.tapfinger.listing import quick_list
 from edgeopt.models.tapfinger.pooled import pooled_bound, pooled_preemptive_bound
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import mixed_volume_bound, trivial_bound, volume_bound
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,7 @@ POOLED: Final = 40_000
 APART: Final = 12_000  # flow time times clusters up to which each cluster by itself is
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class FlowBound:
     """What no policy of a kind can fall below, on an instance and whatever the noise.

@@ -16,6 +16,7 @@ from edgeopt.models.tapfinger.relaxation import priced, relaxation
 from edgeopt.models.tapfinger.starts import Starts, interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
 from edgeopt.solvers.tolerance import gap_closed, relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,6 +107,7 @@ def replanned(
     return Schedule(listed.cluster[by_task], bundle, listed.start[by_task])
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class OptimalSchedule:
     """A plan with a bound on how good any plan can be.

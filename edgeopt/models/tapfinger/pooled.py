@@ -21,6 +21,7 @@ from edgeopt.models.tapfinger.pricing import StartPricing, menus
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import fastest
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ TRIES: Final = 4  # how often more slots are given prices
 MANY: Final = 1000  # classes of tasks from which on prices are found without a linear program
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class PooledBound:
     """A lower bound on the weighted sum of flow times, with the prices that prove it.

@@ -15,6 +15,7 @@ from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.tapfinger.instance import MANY
 from edgeopt.instances.validate import frozen, require
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,6 +144,7 @@ def scheduling_problem(
     )
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class Schedule:

@@ -29,6 +29,7 @@ from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
 from edgeopt.representation import brief
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,6 +59,7 @@ class SlotPrices:
     start: Floats
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class Relaxation:

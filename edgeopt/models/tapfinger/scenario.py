@@ -20,6 +20,7 @@ from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_probl
 from edgeopt.models.tapfinger.scenario_volume import least_work, more_is_better
 from edgeopt.models.tapfinger.volume import fluid_bound
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +79,7 @@ def scenario_problem(
     )
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class ScenarioBound:

@@ -15,6 +15,7 @@ from edgeopt.representation import brief
 from edgeopt.studies.claims.written_out import refutation
 from edgeopt.studies.files import plain
 from edgeopt.studies.wording import plural
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,7 @@ ROUNDING: Final = 1e-12
 """Slack below this share of the numbers is not shown."""
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class CheckedClaim:
@@ -146,6 +148,7 @@ class CheckedClaim:
         return record
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class Checked:

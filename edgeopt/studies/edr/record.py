@@ -17,7 +17,15 @@ from edgeopt.studies.edr.growth import GROWTH
 from edgeopt.studies.edr.learners import LEARNERS, NETWORKS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.edr.losses import LOSSES
-from edgeopt.studies.edr.policies import BENCHMARKS, INFORMED, LEARNED, METHODS, export, solve
+from edgeopt.studies.edr.policies import (
+    BENCHMARKS,
+    INFORMED,
+    LEARNED,
+    METHODS,
+    OFFLINE,
+    export,
+    solve,
+)
 from edgeopt.studies.edr.trained import TABLE
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.tuning import TUNING
@@ -217,6 +225,7 @@ SYSTEM = System(
         environment=on("edgeopt.online.edr", "EdrEnvironment"),
         runs=5,
         reference="saddle_point",
+        bound_of=lambda _: OFFLINE,  # of the runs that keep the caps
     ),
     claims=Claims("edr"),
     figures=Named(registry.FIGURES, "edr"),

@@ -11,6 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.representation import brief
 from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.wording import percent
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ CLOSE: Final = 0.1
 """Relative distance within which most figures count a number as agreeing."""
 
 
+@in_html
 class Estimate(NamedTuple):
     """A value with the ends of its interval or range, NaN where there is none, and which it is.
 

@@ -21,6 +21,7 @@ from edgeopt.studies.released import anew
 from edgeopt.studies.sweeps import Store, compute_cells, tabulate
 from edgeopt.studies.wording import listed, spreads_said
 from edgeopt.writing import Folder
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +39,7 @@ _LINE = (
 )  # fmt: skip
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -101,6 +103,7 @@ class Outcome:
         return lines
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class Reproduction:

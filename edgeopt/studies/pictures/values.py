@@ -60,7 +60,7 @@ def _ratios_title(case: Case) -> str:
 
 
 def _ratios_draw(case: Case) -> Figure:
-    table, looks = case.table, policy_looks(case)
+    table, looks = case.ranked, policy_looks(case)
     variants = _variants(case)
     # One row per group; each policy with hindsight has a row of its own below.
     row_of = {

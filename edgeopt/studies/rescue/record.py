@@ -118,7 +118,7 @@ def _simulation_against_exact(case: Case) -> list[str]:
         return []
     away = ((known["value"] - known["value_exact"]).abs() / known["value_se"]).max()
     return [
-        "The column “Exact” has the expected profit where it can be computed without sampling; "
+        "Where the expected profit can be computed without sampling, it is shown, as exact; "
         f"the simulated means are at most {number(away, 2)} standard errors away from it."
     ]
 

@@ -10,6 +10,7 @@ from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_real, check_whole
 from edgeopt.representation import brief
 from edgeopt.studies.tuning.search import STEP, best_of
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,6 +87,7 @@ class Evaluation(NamedTuple):
     value: float
 
 
+@in_html
 @brief
 @dataclass(frozen=True)
 class Tuned:

@@ -24,6 +24,7 @@ from edgeopt.models.edr.routing.kernels import lower_to_cheapest
 from edgeopt.options import check_choice
 from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from typing import Self
@@ -222,6 +223,7 @@ class Prices:
     room: Floats
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class RoutingPlan:

@@ -15,6 +15,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.edr.routing.problem import RoutingProblem
 from edgeopt.options import check_whole, real_array
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+@in_html
 @brief
 class Conditions(NamedTuple):
     """What a slot shows.

@@ -22,6 +22,7 @@ from edgeopt.models.oinc.retraining.problem import (
 from edgeopt.models.oinc.retraining.problem import horizon as slots_needed
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,7 @@ GAP: Final = 1e-6  # relative gap at which the slots considered are enough
 SMALL: Final = 4000  # services up to which the whole program is solved at once
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class FlowBound:
     """A lower bound on the weighted flow time of every schedule, with its proof.

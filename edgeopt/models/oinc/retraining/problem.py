@@ -14,6 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.fields import Floats, Integers, field
 from edgeopt.instances.records import Record, Size
 from edgeopt.instances.validate import frozen_array, require
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -176,6 +177,7 @@ def check_horizon(problem: RetrainingProblem, slots: int | None) -> int:
     return int(slots)
 
 
+@in_html
 class Certificate(NamedTuple):
     """What a dual point proves.
 

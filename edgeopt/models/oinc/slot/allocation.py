@@ -21,6 +21,7 @@ from edgeopt.models.oinc.slot.kernels import (
 from edgeopt.options import real_array
 from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -82,6 +83,7 @@ def _complain(A: Floats, E: Floats, S: Floats, w: Floats, room: float) -> None:
     require("room", (share > 0) & (share <= 1), share, "must lie in (0, 1]")
 
 
+@in_html
 @brief
 class Fit(NamedTuple):
     r"""Verdict on the objectives of one site.
@@ -191,6 +193,7 @@ def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     return shares * (total / used) if used > 0 else shares
 
 
+@in_html
 @brief
 class Allocation(NamedTuple):
     r"""Shares of one site, and what proves them best.

@@ -22,6 +22,7 @@ from edgeopt.models.oinc.slot.kernels import SLACK
 from edgeopt.models.oinc.slot.search import measure
 from edgeopt.solvers import LinearProgram, Quality, solve
 from edgeopt.solvers.tolerance import TIGHT
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,7 @@ _BROKEN = 1e-4
 """Part of a site's room by which a row has to be broken to be added."""
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class MostMet:
     """Most objectives of a slot that any plan can meet.

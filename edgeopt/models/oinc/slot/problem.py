@@ -16,6 +16,7 @@ from edgeopt.instances.records import Record, Size
 from edgeopt.instances.validate import frozen, require
 from edgeopt.options import real_array
 from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -113,6 +114,7 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     return problem.with_reserved(reserved)
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class SlotPlan:

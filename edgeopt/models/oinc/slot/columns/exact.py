@@ -18,6 +18,7 @@ from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.solve import evaluate
 from edgeopt.representation import brief
 from edgeopt.solvers import LinearProgram, Status, solve
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+@in_html
 @brief
 @dataclass(frozen=True, eq=False)
 class SlotBound:
@@ -141,6 +143,7 @@ ROUNDING: Final = 1e-9
 """Relative differences of costs below it count as none."""
 
 
+@in_html
 class ProvenPlan(NamedTuple):
     """A plan of a slot, and how much better another could be.
 

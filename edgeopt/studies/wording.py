@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "beside",
-    "called",
     "capitalised",
     "duration",
     "every",
@@ -213,11 +212,6 @@ def sizes(cases: Sequence[Case]) -> Iterator[str]:
 def listed(names: list[str]) -> str:
     """Join names for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def called(names: Sequence[str] | None, noun: str, place: int) -> str:
-    """Return the name of one of several things, or its number: ``site 3``."""
-    return f"{noun} {place}" if names is None else names[place]
 
 
 def capitalised(heading: str) -> str:

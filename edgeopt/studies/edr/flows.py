@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead, legend, line, mark
-from edgeopt.studies.wording import called, percent
+from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def _title(case: Case) -> str:
     busiest = int(served.argmax())
     most = int(np.argsort(-served, kind="stable")[: max(1, instance.sites // 5)].size)
     share = float(np.sort(served)[::-1][:most].sum()) / total
-    where = called(instance.called("site"), "site", busiest)
+    where = instance.name_of("site", busiest)
     return (
         f"{case.entries[lead(case)].title} serves {percent(float(np.trace(flows)) / total, 0)} of "
         f"the requests where they arise; {where} serves most, "

@@ -10,7 +10,7 @@ from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import kind_name
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
-from edgeopt.studies.wording import called, number, plural
+from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,10 +177,7 @@ def _bands(
                 zorder=0,
             )  # fmt: skip
         middles.append((first + stop) / 2)
-    named = [
-        "no site" if site[s] < 0 else called(instance.called("site"), "site", int(site[s]))
-        for s in starts
-    ]
+    named = ["no site" if site[s] < 0 else instance.name_of("site", int(site[s])) for s in starts]
     axes.set_yticks(middles, named, fontsize=8)
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
-from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,10 +112,7 @@ def _logs_jobs(case: Case, policy: str) -> pd.DataFrame:
             "weight": instance.weight,
             "arrival (s)": instance.arrival,
             "deadline (s)": instance.deadline,
-            "site": [
-                "none" if j < 0 else called(instance.called("site"), "site", j)
-                for j in site.tolist()
-            ],
+            "site": ["none" if j < 0 else instance.name_of("site", j) for j in site.tolist()],
             "completion (s)": completion,
             "flow time (s)": completion - instance.arrival,
             _LATE: np.maximum(completion - instance.deadline, 0.0),
@@ -129,7 +125,7 @@ def kind_name(instance: OincInstance, job: int) -> str:
     if instance.job_kind is None:
         return ""
     kind = int(instance.job_kind[job])
-    return called(instance.called("kind"), "kind", kind)
+    return instance.name_of("kind", kind)
 
 
 def _sites(case: Case, policy: str) -> pd.DataFrame:
@@ -145,7 +141,7 @@ def _sites(case: Case, policy: str) -> pd.DataFrame:
     job_site = trajectory.job_site[0]
     return pd.DataFrame(
         {
-            "site": [called(instance.called("site"), "site", j) for j in range(sites)],
+            "site": [instance.name_of("site", j) for j in range(sites)],
             "CPU (Gcycle/s)": instance.speed,
             "requests": count,
             "mean latency (s)": np.divide(

@@ -10,7 +10,7 @@ from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import request_count, simulated
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
-from edgeopt.studies.wording import called, percent, plural
+from edgeopt.studies.wording import percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -253,7 +253,7 @@ def _load_draw(case: Case) -> Figure:
         _strip(axes, trajectory, site)
     slots = trajectory.reserved.shape[1]
     axes.set_xlim(0, slots)
-    canvas.in_strips(axes, [called(instance.called("site"), "site", j) for j in range(shown)])
+    canvas.in_strips(axes, [instance.name_of("site", j) for j in range(shown)])
     if slots > instance.slots:
         axes.axvline(instance.slots, color=INK, linewidth=1, linestyle=(0, (3, 2)))
     axes.set_xlabel(f"time (s){canvas.of_all(shown, instance.sites, 'site')}")

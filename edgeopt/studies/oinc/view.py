@@ -8,7 +8,6 @@ from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.oinc.gantt import stretches
 from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Lanes, Span
-from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
@@ -25,7 +24,7 @@ def lanes(case: Case, policy: str) -> Lanes:
     instance: OincInstance = case.instance
     run = case.replay(policy)
     shown = min(instance.sites, _SITES)
-    names = [called(instance.names, "site", site) for site in range(shown)]
+    names = [instance.name_of("site", site) for site in range(shown)]
     found: dict[str, list[Span]] = {name: [] for name in names}
     for one in stretches(run.served):
         site = int(run.job_site[0, one.job])

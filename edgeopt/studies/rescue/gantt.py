@@ -18,7 +18,7 @@ from edgeopt.studies.pictures.canvas import (
     patch,
 )
 from edgeopt.studies.rescue.pictures import SHOWN
-from edgeopt.studies.wording import called, number, plural
+from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,8 +162,7 @@ def _strip(
             busy, -0.28 * share, 1.0, bottom=server + 0.36, align="edge", color=_SERVED,
             linewidth=0, zorder=3,
         )  # fmt: skip
-    names = instance.called("server")
-    in_rows(axes, [called(names, "server", server) for server in range(shown)])
+    in_rows(axes, [instance.name_of("server", server) for server in range(shown)])
     axes.set_xlim(0, instance.horizon)
 
 

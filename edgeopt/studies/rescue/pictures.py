@@ -12,7 +12,7 @@ from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.rescue.policies import PLAIN
-from edgeopt.studies.wording import called, number, percent, plural
+from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,7 +172,7 @@ def _server(axes: Axes, instance: RescueInstance, server: int) -> None:
             linewidth=0,
             label="reserved demand, spread over its window",
         )
-    title = called(instance.called("server"), "server", server)
+    title = instance.name_of("server", server)
     axes.set_title(title, fontsize=8.5, fontweight="normal", pad=2)
 
 
@@ -204,8 +204,7 @@ def _values_draw(case: Case) -> Figure:
     shown = baseline[:SHOWN]
     figure = blank()
     axes = figure.subplots()
-    names = case.instance.called("server")
-    shades = colours(called(names, "server", server) for server in range(len(shown)))
+    shades = colours(case.instance.name_of("server", server) for server in range(len(shown)))
     for (name, shade), values in zip(shades.items(), shown, strict=True):
         axes.plot(values, color=shade, label=name)
     axes.set_xlim(0, baseline.shape[1] - 1)

@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours, lead
-from edgeopt.studies.wording import called, plural
+from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +123,7 @@ def _title(case: Case) -> str:
     assert held is not None
     mine = (held.cluster == shown.cluster) & (held.begin < shown.end) & (held.end > shown.begin)
     sizes = held.bundle[mine, 1]
-    place = called(case.instance.called("cluster"), "cluster", shown.cluster)
+    place = case.instance.name_of("cluster", shown.cluster)
     title = case.entries[name].title
     if not sizes.size:
         return f"{title} leaves {place} idle"
@@ -164,7 +164,7 @@ def _draw(case: Case) -> Figure:
 def _shades(instance: TapFingerInstance) -> dict[str, str]:
     """Give every kind of task a colour; those beyond eight share one."""
     palette = list(colours(map(str, range(_OTHERS + 1))).values())
-    names = [called(instance.called("kind"), "kind", k) for k in range(instance.task_kinds)]
+    names = [instance.name_of("kind", k) for k in range(instance.task_kinds)]
     return {name: palette[min(place, _OTHERS)] for place, name in enumerate(dict.fromkeys(names))}
 
 
@@ -188,7 +188,7 @@ def _panel(
     ]
     for piece in sorted(drawn, key=lambda one: one.low - one.high):
         begin, end = max(piece.begin, shown.begin), min(piece.end, shown.end)
-        colour = shade[called(instance.called("kind"), "kind", int(instance.kind[piece.task]))]
+        colour = shade[instance.name_of("kind", int(instance.kind[piece.task]))]
         axes.broken_barh(
             [(begin, end - begin)], (piece.low, piece.high - piece.low), facecolor=colour,
             edgecolor=PAPER, linewidth=0.8, alpha=0.85,

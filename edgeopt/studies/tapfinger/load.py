@@ -17,7 +17,7 @@ from edgeopt.studies.tapfinger.log import (
     simulated,
 )
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
-from edgeopt.studies.wording import called, number, percent
+from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ def _load_draw(case: Case) -> Figure:
             mean = float(share.mean()) if units and share.size else float("nan")
             canvas.in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {units}")
     axes.set_xlim(0, slots)
-    canvas.in_strips(axes, [called(instance.called("cluster"), "cluster", n) for n in range(shown)])
+    canvas.in_strips(axes, [instance.name_of("cluster", n) for n in range(shown)])
     axes.set_xlabel(f"slot{canvas.of_all(shown, instance.clusters, 'cluster')}")
     handles = [
         canvas.patch(f"{name} held", color=colour, alpha=0.85)

@@ -10,7 +10,6 @@ import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
 from edgeopt.studies.pictures.canvas import Look, colours, looks_apart
-from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,15 +187,12 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "task": np.arange(instance.tasks),
-            "kind": [called(instance.called("kind"), "kind", k) for k in instance.kind.tolist()],
+            "kind": [instance.name_of("kind", k) for k in instance.kind.tolist()],
             "weight": instance.weight,
             "eligible clusters": instance.eligible.sum(axis=1),
             "arrival (slot)": instance.arrival,
             "waiting (slots)": np.where(placed, runs.start[0] - instance.arrival, np.inf),
-            "cluster": [
-                called(instance.called("cluster"), "cluster", n) if n >= 0 else "none"
-                for n in cluster
-            ],
+            "cluster": [instance.name_of("cluster", n) if n >= 0 else "none" for n in cluster],
             "completion (slot)": runs.completion[0],
             "flow time (slots)": runs.flow_time[0],
             "shortest (slots)": shortest_flow_times(case),
@@ -220,9 +216,7 @@ def _clusters(case: Case, policy: str) -> pd.DataFrame:
     held = runs.used[0] > 0
     return pd.DataFrame(
         {
-            "cluster": [
-                called(instance.called("cluster"), "cluster", n) for n in range(instance.clusters)
-            ],
+            "cluster": [instance.name_of("cluster", n) for n in range(instance.clusters)],
             "CPU cores": instance.capacity[:, 0],
             "GPUs": instance.capacity[:, 1],
             "tasks": count,

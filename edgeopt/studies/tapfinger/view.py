@@ -11,7 +11,6 @@ from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Lanes, Span
 from edgeopt.studies.tapfinger.gantt import pieces
 from edgeopt.studies.tapfinger.policies import FIXED
-from edgeopt.studies.wording import called
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
@@ -27,11 +26,11 @@ def lanes(case: Case, policy: str) -> Lanes:
     run = case.replay(policy)
     shown = min(instance.clusters, _CLUSTERS)
     resource = 1 if instance.capacity[:, 1].any() else 0
-    kinds = [called(instance.kinds, "kind", k) for k in range(instance.task_kinds)]
+    kinds = [instance.name_of("kind", k) for k in range(instance.task_kinds)]
     found: dict[str, list[Span]] = {}
     for cluster in range(shown):
         units = int(instance.capacity[cluster, resource])
-        found[called(instance.names, "cluster", cluster)] = [
+        found[instance.name_of("cluster", cluster)] = [
             Span(
                 one.begin, one.end, kinds[int(instance.kind[one.task])], one.low / units,
                 one.high / units, f"task {one.task}",

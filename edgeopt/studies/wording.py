@@ -21,6 +21,7 @@ __all__ = [
     "every",
     "gap_said",
     "interval",
+    "labelled",
     "listed",
     "number",
     "percent",
@@ -218,6 +219,13 @@ def listed(names: list[str]) -> str:
 def called(names: Sequence[str] | None, noun: str, place: int) -> str:
     """Return the name of one of several things, or its number: ``site 3``."""
     return f"{noun} {place}" if names is None else names[place]
+
+
+def labelled(names: Sequence[str] | None, places: Any) -> Any:
+    """Return the names of entries at some places, "none" below 0; without names, the places."""
+    if names is None:
+        return places
+    return ["none" if place < 0 else names[place] for place in places]
 
 
 def capitalised(heading: str) -> str:

@@ -112,6 +112,8 @@ class Benchmark:
         The system's own solution object, which policies may follow.
     each
         Bound of each simulated scenario, whose mean is `bound`; empty where `bound` holds for all.
+    labels
+        Labels of the instance, by axis, for the file of a plan.
     """
 
     value: float
@@ -122,6 +124,7 @@ class Benchmark:
     status: str = ""
     plan: Any = None
     each: tuple[float, ...] = ()
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def scope(self) -> str:
@@ -129,14 +132,8 @@ class Benchmark:
         return "scenario" if self.each else ""
 
     @classmethod
-    def certified(cls, plan: Any) -> Benchmark:
-        """Sum up a solved plan that knows its objective, its proven bound and who solved it.
-
-        Parameters
-        ----------
-        plan
-            With ``objective``, ``bound``, ``gap`` and ``solution``.
-        """
+    def certified(cls, plan: Any, instance: Any) -> Benchmark:
+        """Sum up a solved plan with ``objective``, ``bound``, ``gap`` and ``solution``."""
         solution = plan.solution
         ended = (one.name.lower().replace("_", " ") for one in (solution.status, solution.quality))
         return cls(
@@ -147,6 +144,7 @@ class Benchmark:
             solver=f"{solution.solver} {solution.version}".strip(),
             status=", ".join(ended),
             plan=plan,
+            labels=dict(instance.labels),
         )
 
     def record(self) -> dict[str, float | str | list[float]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import OptionError
+from edgeopt.studies.wording import labelled
 from edgeopt.writing import printable, write_file
 
 if TYPE_CHECKING:
@@ -67,15 +68,20 @@ def write_plan(
     rows: Callable[[], Mapping[str, Any]],
     arrays: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a plan: CSV has the nonzero entries, NetCDF everything."""
+    """Write a plan: CSV has the nonzero entries, by their labels; NetCDF everything."""
     if path.suffix not in SUFFIXES:
         raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     if path.suffix == ".csv":
         import pandas as pd
 
-        write_file(path, csv_text(pd.DataFrame(dict(rows()))))
+        columns = {
+            name: labelled(benchmark.labels.get(name), column) for name, column in rows().items()
+        }
+        write_file(path, csv_text(pd.DataFrame(columns)))
         return
     import xarray as xr
 
     plan = xr.Dataset(dict(arrays()), attrs=benchmark.record())
+    known = {axis: list(names) for axis, names in benchmark.labels.items() if axis in plan.dims}
+    plan = plan.assign_coords(known)
     write_file(path, lambda draft: plan.to_netcdf(draft, engine="h5netcdf"))

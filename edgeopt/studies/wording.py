@@ -20,6 +20,7 @@ __all__ = [
     "every",
     "gap_said",
     "interval",
+    "labelled",
     "listed",
     "number",
     "percent",
@@ -212,6 +213,13 @@ def sizes(cases: Sequence[Case]) -> Iterator[str]:
 def listed(names: list[str]) -> str:
     """Join names for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def labelled(names: Sequence[str] | None, places: Any) -> Any:
+    """Return the names of entries at some places, "none" below 0; without names, the places."""
+    if names is None:
+        return places
+    return ["none" if place < 0 else names[place] for place in places]
 
 
 def capitalised(heading: str) -> str:

@@ -6,13 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
+import xarray as xr
 
+import edgeopt
 from edgeopt.cli.main import run
 from edgeopt.studies import find_system, registry
+from tests.results import SYSTEMS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from edgeopt.instances import Instance
 
 
 @dataclass(frozen=True)
@@ -126,3 +132,53 @@ def test_registry_knows_the_system(name: str) -> None:
     record = find_system(name)
     assert record.instances.random_small is not None
     assert registry.system_of(record.instances.random_small(1)) is record
+
+
+def with_names(instance: Instance) -> Instance:
+    """Return an instance whose tasks, sites and so on have names, in no order of the alphabet."""
+    axes = instance._along()
+    counts = {axis: instance._length(axis) for axis in axes}
+    return instance.with_labels(
+        {
+            axis: [f"{axis} {count - n:02d}" for n in range(count)]
+            for axis, count in counts.items()
+            if count and not instance.called(axis)
+        }
+    )
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_plans_and_logs_name_entries_by_their_labels(name: str, tmp_path: Path) -> None:
+    record = find_system(name)
+    plain = record.instances.random_small(3)
+    named, written = with_names(plain), {}
+    assert record.offline.export is not None
+    for one, instance in (("plain", plain), ("named", named)):
+        found = record.offline.solve(instance)
+        record.offline.export(found, tmp_path / f"{one}.csv")
+        written[one] = pd.read_csv(tmp_path / f"{one}.csv", keep_default_na=False)
+    record.offline.export(found, tmp_path / "named.nc")
+    assert list(written["plain"].columns) == list(written["named"].columns)
+    replaced = 0
+    for column in written["plain"]:
+        numbers, texts = written["plain"][column].tolist(), written["named"][column].tolist()
+        before, names = plain.called(column), named.called(column)
+        if names is None:
+            assert texts == pytest.approx(numbers) or column == "seconds"
+            continue
+        replaced += 1
+        places = [before.index(one) for one in numbers] if before else numbers
+        assert texts == ["none" if place < 0 else names[place] for place in places]
+    assert replaced >= 1
+    with xr.open_dataset(tmp_path / "named.nc", engine="h5netcdf") as stored:
+        for axis in set(stored.dims) & set(named.labels):
+            assert tuple(stored[axis].to_numpy()) == named.labels[axis]
+    for log in record.reporting.logs:
+        key = {"tasks": "task", "jobs": "job"}.get(log.name)
+        if key is not None:
+            policy = GIVEN[name].policies[0]
+            [case] = edgeopt.study(named, [policy], runs=2, progress=False).cases
+            rows = log.rows(case, policy)
+            assert tuple(rows[key]) == named.called(key)
+            if "server" in rows:
+                assert rows["server"].tolist() == [named.called("site")[j] for j in named.server]

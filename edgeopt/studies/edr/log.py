@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
+from edgeopt.studies.wording import labelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,13 +108,13 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     trajectory = simulated(case)[policy]
     return pd.DataFrame(
         {
-            "task": np.arange(instance.tasks),
+            "task": labelled(instance.called("task"), np.arange(instance.tasks)),
             "first frame": instance.arrival,
             "last frame": instance.deadline,
             "rounds needed": instance.rounds,
             "rounds done": trajectory.rounds.sum(axis=1).mean(axis=0),
             _MISSING: trajectory.missing.mean(axis=0),
-            "server": instance.server,
+            "server": labelled(instance.called("site"), instance.server),
             "clients": instance.client.sum(axis=1),
         }
     )

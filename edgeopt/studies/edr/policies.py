@@ -52,6 +52,7 @@ def solve(instance: EdrInstance, **options: Any) -> Benchmark:
         solver="HiGHS" if plan.method == "highs" else "HiGHS and network simplex",
         status=f"{plural(plan.iterations, 'plan')} of rounds, proven {proven} the requested gap",
         plan=plan,
+        labels=dict(instance.labels),
     )
 
 

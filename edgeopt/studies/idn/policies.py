@@ -29,7 +29,7 @@ def solve(instance: IdnInstance, **options: Any) -> Benchmark:
     from edgeopt.models.idn.cooperative.solve import solve_cooperative
 
     demand = Demand.of(instance, normalised=True)
-    return Benchmark.certified(solve_cooperative(instance, demand, **options))
+    return Benchmark.certified(solve_cooperative(instance, demand, **options), instance)
 
 
 def _moving(instance: IdnInstance) -> Benchmark:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
+from edgeopt.studies.wording import labelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +107,7 @@ def _logs_jobs(case: Case, policy: str) -> pd.DataFrame:
     site = trajectory.job_site[0]
     return pd.DataFrame(
         {
-            "job": np.arange(instance.jobs),
+            "job": labelled(instance.called("job"), np.arange(instance.jobs)),
             "kind": kind,
             "work (Gcycle)": instance.work,
             "weight": instance.weight,

@@ -87,6 +87,7 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
         solver="column generation and HiGHS",
         status=f"{plural(instance.slots, 'slot')} and {plural(instance.jobs, 'job')}",
         plan=Apart(value, bound, plans, run.site, run.completion),
+        labels=dict(instance.labels),
     )
 
 

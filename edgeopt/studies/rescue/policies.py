@@ -27,7 +27,7 @@ def solve(instance: RescueInstance, **options: Any) -> Benchmark:
     """Solve P1-LP with its reserved tasks."""
     from edgeopt.models.rescue import solve_p1_lp
 
-    return Benchmark.certified(solve_p1_lp(instance, **options))
+    return Benchmark.certified(solve_p1_lp(instance, **options), instance)
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
 from edgeopt.studies.pictures.canvas import Look, colours, looks_apart
+from edgeopt.studies.wording import labelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,7 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     cluster = runs.cluster[0].tolist()
     return pd.DataFrame(
         {
-            "task": np.arange(instance.tasks),
+            "task": labelled(instance.called("task"), np.arange(instance.tasks)),
             "kind": [instance.name_of("kind", k) for k in instance.kind.tolist()],
             "weight": instance.weight,
             "eligible clusters": instance.eligible.sum(axis=1),

@@ -77,6 +77,7 @@ def solve(
         solver=f"lists and the {least.method} bound",
         status=f"{plural(instance.tasks, 'task')}, planned without noise",
         plan=Plan(problem, schedule, least),
+        labels=dict(instance.labels),
     )
 
 

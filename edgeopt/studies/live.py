@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -160,6 +161,7 @@ def lines(record: System, source: str, rng: int, moved: Mapping[str, float], set
     )
 
 
+@brief
 class Hunted(NamedTuple):
     """A counterexample to a published claim, and where it comes from."""
 
@@ -182,7 +184,7 @@ def hunt(
     seconds: float = SECONDS,
     ended: Callable[[], bool] = lambda: False,
 ) -> Hunted:
-    """Search for an instance on which a published claim fails, else take the known smallest one.
+    """Search for an instance on which a published claim fails, else take the known one.
 
     The search is given up after so many seconds, or once `ended` is true, which is asked at every
     instance; a sentence says whether it has found one.
@@ -205,14 +207,14 @@ def hunt(
         result = search(claim, rng=rng, step=step)
     except (_TimeIsUpError, OptionError):
         spent = min(seconds, time.perf_counter() - began)
-        how = f"Nothing was found within {duration(spent)}; this is the known smallest instance"
+        how = f"Nothing was found within {duration(spent)}; this is the known instance"
     else:
         checked = plural(result.evaluations, "instance")
         if result.verdict.verdict == "violated":
             verdict = result.verdict
             how = f"Found just now, after {checked}"
         else:
-            how = f"{checked} violate nothing; this is the known smallest instance"
+            how = f"{checked} violate nothing; this is the known instance"
     found = verdict is not None
     if verdict is None:
         [verdict] = check(name)

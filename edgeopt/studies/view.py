@@ -17,6 +17,7 @@ from edgeopt.bounds.intervals import spread
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import check_whole
+from edgeopt.representation import brief
 from edgeopt.studies import registry
 from edgeopt.studies.pages import headlines
 from edgeopt.studies.pictures import vector
@@ -64,6 +65,7 @@ class ViewSettings:
     bound: str = ""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class View:
     """What a view shows; nothing in it depends on time or machine load.
@@ -106,8 +108,8 @@ def _table(rows: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
 
 
 COLUMNS: Final = (
-    "policy", "title", "kind", "value", "low", "high", "spread", "gap", "gap_unit", "ratio",
-    "violated", "violated_share",
+    "policy", "title", "kind", "value", "low", "high", "spread", "gap", "gap_unit", "bound",
+    "ratio", "violated", "violated_share",
 )  # fmt: skip
 """Columns of the table of a view."""
 
@@ -162,7 +164,8 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
 
     record = registry.system_of(instance)
     live = record.live
-    bound = settings.bound or (live.bound if live else "") or record.offline.reference
+    preferred = (live.bound if live else "") or record.offline.reference
+    bound = settings.bound or preferred
     if bound not in record.offline.offered(instance):
         raise OptionError(
             f"bound {bound!r} is unknown here; choose from "
@@ -173,7 +176,7 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
     seed = settings.rng
     check_whole("rng", seed, 0)
     wanted = settings.policies or (live.policies if live else ())
-    valid = {bound, *(live.looser_than if live and bound == live.bound else ())}
+    valid = {bound, *(live.looser_than if live and bound == preferred else ())}
     entries = {
         # A row has the bound of the view, if that is valid for it, or none.
         entry.name: replace(entry, bound=bound if entry.bound in valid else "")
@@ -235,8 +238,9 @@ def _rows(case: Case) -> list[dict[str, Any]]:
                 "low": ends[0],
                 "high": ends[1],
                 "spread": row["spread"],
-                # One bound is drawn: a policy that has another one has none here.
-                "gap": row["gap"] if row["bound"] == case.system.offline.reference else np.nan,
+                "gap": row["gap"],
+                # One bound is drawn: where a policy has another one, it is named.
+                "bound": row["bound"],
                 "gap_unit": row["gap_unit"],
                 "ratio": row["ratio"],
                 "violated": row["violated"],
@@ -284,7 +288,7 @@ def _bars(
         name = str(row["policy"])
         parts = [said(f"{name}.value")]
         if isfinite(row["gap"]):
-            parts += [Said("", " · gap "), said(f"{name}.gap")]
+            parts += [Said("", " · gap "), said(f"{name}.gap"), Said("", _beside(case, row))]
         else:
             parts.append(Said("", f" · {written(case, 'gap', row['gap'])}"))
         if row["violated"] > 0:
@@ -312,13 +316,19 @@ def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:
                 row["title"],
                 written(case, "value", row["value"]),
                 _ends(row),
-                written(case, "gap", row["gap"]),
+                written(case, "gap", row["gap"]) + _beside(case, row),
                 *([written(case, "violated", row["violated"])] if constrained else []),
             ]
             for row in rows
         ],
         grey=[place for place, row in enumerate(rows) if row["violated"] > 0],
     )  # fmt: skip
+
+
+def _beside(case: Case, row: Mapping[str, Any]) -> str:
+    """Name the bound of a policy where it is not the one that is drawn."""
+    other = row["bound"] not in ("", case.system.offline.reference)
+    return f" to {case.system.offline.bounds[row['bound']].label}" if other else ""
 
 
 def _ends(row: Mapping[Any, Any]) -> str:

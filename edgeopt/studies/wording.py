@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "beside",
     "capitalised",
+    "distinct",
     "duration",
     "every",
     "gap_said",
@@ -220,6 +221,14 @@ def labelled(names: Sequence[str] | None, places: Any) -> Any:
     if names is None:
         return places
     return ["none" if place < 0 else names[place] for place in places]
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return the names of rows; one that others have too is given its number."""
+    every = list(names)
+    return [
+        f"{name} ({place})" if every.count(name) > 1 else name for place, name in enumerate(every)
+    ]
 
 
 def capitalised(heading: str) -> str:

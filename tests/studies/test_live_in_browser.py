@@ -133,7 +133,7 @@ def test_the_address_keeps_the_state_and_buttons_answer(browser: Browser, served
     click(page, "hunt")
     text = until(lambda: page.evaluate("document.querySelector('#hunted')?.textContent"))
     assert "tapfinger.equation1.published" in text
-    assert "Found just now" in text or "known smallest instance" in text
+    assert "Found just now" in text or "known instance" in text
 
 
 SEEN = """

@@ -9,6 +9,7 @@ import numpy as np
 from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import MUTED, colours
 from edgeopt.studies.pictures.vector import Lanes, Span
+from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
@@ -46,9 +47,10 @@ def lanes(case: Case, policy: str) -> Lanes:
     rounds = np.asarray(run.rounds)[0]
     most = float(rounds.max()) or 1.0
     shown = min(instance.tasks, _TASKS)
+    names = distinct(instance.name_of("task", task) for task in range(shown))
     for task in range(shown):
         first, last = int(instance.arrival[task]), int(instance.deadline[task])
-        found[f"task {task}"] = [
+        found[names[task]] = [
             Span(first, last + 1, _WINDOW, 0.0, 0.12),
             *(
                 Span(t, t + 1, _TRAINING, 0.14, 0.14 + 0.86 * float(rounds[t, task]) / most)
@@ -70,6 +72,10 @@ def _cap(instance: EdrInstance, scale: float) -> EdrInstance:
     return instance.replace(cap=scale * instance.cap)
 
 
+def _capacity(instance: EdrInstance, scale: float) -> EdrInstance:
+    return instance.replace(capacity=scale * instance.capacity)
+
+
 def _load(instance: EdrInstance, scale: float) -> EdrInstance:
     scaled = scale * np.asarray(instance.requests)
     return instance.replace(requests=np.rint(scaled).astype(instance.requests.dtype))
@@ -87,6 +93,8 @@ LIVE: Final = Live(
         Slider("tasks", "training tasks", 1, 8, 1, 4),
         Slider("frames", "frames", 4, 24, 2, 6),
         Slider("load", "requests, times those of the instance", 0.2, 1.2, 0.1, 1.0, _load),
+        Slider("capacity", "capacity of sites, times that of the instance", 0.6, 1.5, 0.05, 1.0,
+               _capacity),
         Slider("cap", "energy caps, times those of the instance", 0.8, 1.5, 0.05, 1.0, _cap),
     ),
     policies=("scenario", "saddle_point", "quantile+shed", "greedy"),
@@ -97,4 +105,4 @@ LIVE: Final = Live(
     claim="edr.lemma1.published",
     lanes=lanes,
     runs=2,
-)
+)  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import MUTED, colours
 from edgeopt.studies.pictures.vector import Lanes, Span
+from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
@@ -30,13 +31,14 @@ def lanes(case: Case, policy: str) -> Lanes:
         instance.request_task, instance.requests.sum(axis=0), minlength=instance.tasks
     )
     popular = np.argsort(-requested, kind="stable")[:_TASKS].tolist()
+    names = distinct(instance.name_of("node", node) for node in limited[:_NODES].tolist())
     shade = colours(f"task {task}" for task in popular)
     looks = {name: MUTED if name == "other tasks" else colour for name, colour in shade.items()}
     if instance.tasks > _TASKS:
         looks["other tasks"] = MUTED
     found: dict[str, list[Span]] = {}
     end = 100.0
-    for node in limited[:_NODES].tolist():
+    for name, node in zip(names, limited.tolist(), strict=False):
         spans: list[Span] = []
         place = 0.0
         used = hosted[node] * np.broadcast_to(instance.size, hosted.shape)[node]
@@ -48,7 +50,7 @@ def lanes(case: Case, policy: str) -> Lanes:
                 spans.append(Span(place, place + wide, look, 0.1, 0.9, f"task {task}"))
             place += wide
         end = max(end, place)
-        found[f"node {node}"] = spans
+        found[name] = spans
     return Lanes(
         f"What nodes host at the end of a run of {case.entries[policy].title}",
         "share of the memory (%)",

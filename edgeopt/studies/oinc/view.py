@@ -8,6 +8,7 @@ from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.oinc.gantt import stretches
 from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Lanes, Span
+from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
@@ -24,13 +25,13 @@ def lanes(case: Case, policy: str) -> Lanes:
     instance: OincInstance = case.instance
     run = case.replay(policy)
     shown = min(instance.sites, _SITES)
-    names = [instance.name_of("site", site) for site in range(shown)]
+    names = distinct(instance.name_of("site", site) for site in range(shown))
     found: dict[str, list[Span]] = {name: [] for name in names}
     for one in stretches(run.served):
         site = int(run.job_site[0, one.job])
         if 0 <= site < shown:
             look = _ON_TIME if run.on_time[0, one.job] else _LATE
-            label = f"job {one.job}"
+            label = instance.name_of("job", one.job)
             found[names[site]].append(Span(one.begin, one.end, look, 0.0, one.share, label))
     shade = list(colours(("0", "1")).values())
     return Lanes(

@@ -11,6 +11,7 @@ from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Lanes, Span
 from edgeopt.studies.tapfinger.gantt import pieces
 from edgeopt.studies.tapfinger.policies import FIXED
+from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
@@ -26,14 +27,15 @@ def lanes(case: Case, policy: str) -> Lanes:
     run = case.replay(policy)
     shown = min(instance.clusters, _CLUSTERS)
     resource = 1 if instance.capacity[:, 1].any() else 0
-    kinds = [instance.name_of("kind", k) for k in range(instance.task_kinds)]
+    kinds = distinct(instance.name_of("kind", k) for k in range(instance.task_kinds))
+    names = distinct(instance.name_of("cluster", n) for n in range(shown))
     found: dict[str, list[Span]] = {}
     for cluster in range(shown):
         units = int(instance.capacity[cluster, resource])
-        found[instance.name_of("cluster", cluster)] = [
+        found[names[cluster]] = [
             Span(
                 one.begin, one.end, kinds[int(instance.kind[one.task])], one.low / units,
-                one.high / units, f"task {one.task}",
+                one.high / units, instance.name_of("task", one.task),
             )
             for one in pieces(run.held, cluster, resource, units)
         ]  # fmt: skip

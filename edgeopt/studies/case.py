@@ -10,7 +10,7 @@ from edgeopt.errors import OptionError
 from edgeopt.representation import brief
 from edgeopt.studies import document
 from edgeopt.studies.learners import origins
-from edgeopt.studies.over_instances import by_gap
+from edgeopt.studies.over_instances import by_gap, place_of
 from edgeopt.studies.pages.standings import of_case
 from edgeopt.studies.pairs import Pairs
 from edgeopt.studies.registry import taken_apart
@@ -83,7 +83,9 @@ class Case:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
-        return tidy(self)
+        import pandas as pd
+
+        return pd.DataFrame(self._rows)
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -115,7 +117,15 @@ class Case:
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
         """The rows of `ranked` by policy."""
-        return {str(row["policy"]): row for row in self.ranked.to_dict("records")}  # type: ignore[misc]
+        sense = self.system.objective.sense
+        order = sorted(
+            self._rows, key=lambda row: place_of(row["kind"], row["gap"], row["value"], sense)
+        )
+        return {row["policy"]: row for row in order}
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        return tidy(self)
 
     @property
     def benchmark(self) -> Benchmark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -184,11 +185,17 @@ def by_gap(table: pd.DataFrame, sense: str) -> pd.DataFrame:
     A row without a bound comes after those with one.
     """
     value = table["value" if "value" in table else "mean"]
-    keys = table.assign(
-        _apart=table["kind"] == "hindsight", _value=-value if sense == "max" else value
-    )
-    order = keys.sort_values(["_apart", "gap", "_value"], kind="stable").index
-    return table.loc[order].reset_index(drop=True)
+    rows = zip(table["kind"], table["gap"], value, strict=True)
+    places = [place_of(kind, gap, amount, sense) for kind, gap, amount in rows]
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return table.iloc[order].reset_index(drop=True)
+
+
+def place_of(kind: str, gap: float, value: float, sense: str) -> tuple[bool | float, ...]:
+    """Return by what a row of a policy is sorted; what is missing comes last."""
+    signed = -value if sense == "max" else value
+    known = (part for one in (gap, signed) for part in (isnan(one), 0.0 if isnan(one) else one))
+    return (kind == "hindsight", *known)
 
 
 def series_of(

@@ -15,7 +15,6 @@ from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.studies.over_instances import compared, listed_values
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.studies.result import Case
@@ -24,8 +23,8 @@ _ERRORS: Final = 4.0
 """Standard errors by which a mean may be beyond a bound by chance."""
 
 
-def tidy(case: Case) -> pd.DataFrame:
-    r"""Tabulate the policies of one case.
+def tidy(case: Case) -> list[dict[str, Any]]:
+    r"""Return the rows of the table of one case, one per policy.
 
     Columns, all over the simulated runs on this instance (`Case.ranked` has an exact value in place
     of the mean):
@@ -71,22 +70,18 @@ def tidy(case: Case) -> pd.DataFrame:
         Probability of such a ratio, or difference, if there were none, corrected by Holm's method
         for all pairs of policies of the instance; ``"better"``, ``"worse"`` or ``"not resolved"``.
     """
-    import pandas as pd
-
     words = ("worse", "better") if case.objective.sense == "max" else ("better", "worse")
     found = compared(
         *words, "relative", case.pairs.values, case.references, case.settings.confidence
     )
-    return pd.DataFrame(
-        [
-            {
-                **_row(case, name),
-                "reference": "" if case.references[name] == name else case.references[name],
-                **relative,
-            }
-            for name, relative in zip(case.trajectories, found, strict=True)
-        ]
-    )
+    return [
+        {
+            **_row(case, name),
+            "reference": "" if case.references[name] == name else case.references[name],
+            **relative,
+        }
+        for name, relative in zip(case.trajectories, found, strict=True)
+    ]
 
 
 def with_exact(table: pd.DataFrame, reference: float) -> pd.DataFrame:

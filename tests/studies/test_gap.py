@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from edgeopt.errors import QualityWarning
@@ -59,7 +60,7 @@ def made(
 
 
 def row_of(case: Case) -> dict[str, Any]:
-    [row] = tidy(case).to_dict("records")
+    [row] = tidy(case)
     return {str(name): value for name, value in row.items()}
 
 
@@ -177,6 +178,8 @@ def test_tables_are_sorted_by_the_gap_and_those_with_hindsight_come_last() -> No
     assert gaps["choosy"] < gaps["half"] < gaps["never"]
     order = ["choosy", "half", "never", "first", "oracle"]
     assert case.ranked["policy"].tolist() == order
+    assert list(case.rows) == order
+    pd.testing.assert_frame_equal(pd.DataFrame(list(case.rows.values())), case.ranked)
     titles = [case.entries[name].title for name in order]
     page = re.findall(
         r'<td data-key="([^"]*)">(?=[A-Z][^<]*</td>\s*<td data-key="[^"]*">)', render(result)

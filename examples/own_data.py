@@ -20,5 +20,5 @@ instance = from_durations(
     duration, seconds=True, slot_seconds=60, minimum=least, capacity=room, **tasks
 )
 found = study(instance, ["reservation", "min"], runs=2)
-print(found.table[["policy", "value", "ratio"]].to_string(index=False))
+print(found.table[["policy", "value", "gap"]].to_string(index=False))
 # end of the data example

@@ -56,7 +56,7 @@ def main() -> None:
     # All policies get the same scenarios and the same certified bound. live_events.py runs this
     # class on a stream of events.
     study = edgeopt.study(generate(horizon=50, rng=7), [Selective(), "rescue", "srs"], runs=100)
-    print(study.table[["policy", "value", "value_se", "ratio", "violated"]])
+    print(study.table[["policy", "value", "value_se", "gap", "violated"]])
 
 
 if __name__ == "__main__":

@@ -23,5 +23,5 @@ class FirstIdle:
 
 
 study = edgeopt.study(generate(horizon=50, rng=7), [FirstIdle(), "rescue+guard"], runs=100)
-print(study.table[["policy", "value", "ratio", "violated"]].to_string(index=False))
+print(study.table[["policy", "value", "gap", "violated"]].to_string(index=False))
 # end of the short policy

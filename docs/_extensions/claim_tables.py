@@ -1,7 +1,7 @@
 """Claims with their verdicts: directives for tables, roles for numbers.
 
 The directive ``{claims} SYSTEM`` tabulates the claims of a system that hold, ``{refuted} SYSTEM``
-the false ones with their smallest counterexample and correction, ``{errata} SYSTEM`` the errata of
+the false ones with a small counterexample and correction, ``{errata} SYSTEM`` the errata of
 its paper. In a sentence ``{finding}`ID``` gives the result of a claim or an erratum,
 ``{measured}`ID``` and ``{guaranteed}`ID``` its numbers, ``{count}`claims SYSTEM``` a count.
 """
@@ -149,7 +149,7 @@ class Refuted(SphinxDirective):
                     instead,
                 ]
             )
-        headings = ["false claim", "smallest counterexample", "corrected by"]
+        headings = ["false claim", "small counterexample", "corrected by"]
         ids = [anchor(name) for name in chosen]
         return [table(headings, rows, left=3, ids=ids, classes=["claims", "refuted"])]
 

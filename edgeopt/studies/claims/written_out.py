@@ -128,7 +128,7 @@ def digits(value: float) -> str:
 
 @dataclass(frozen=True)
 class Refutation:
-    """The smallest instance that refutes a claim.
+    """The smallest named instance that refutes a claim.
 
     The verdict, the description of the instance in paragraphs, its fields as :func:`numbers` writes
     them, and how many numbers it has.

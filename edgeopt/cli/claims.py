@@ -106,7 +106,7 @@ def _broken(text: str, width: int) -> str:
 
 
 def counterexamples(checked: Checked) -> None:
-    """Print the claims that fail as published, each with its smallest counterexample."""
+    """Print the claims that fail as published, each with a small counterexample."""
     from rich.padding import Padding
     from rich.text import Text
 

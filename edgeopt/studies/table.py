@@ -15,6 +15,7 @@ from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.studies.over_instances import compared, listed_values
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.studies.result import Case

@@ -178,18 +178,18 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
     wanted = settings.policies or (live.policies if live else ())
     valid = {bound, *(live.looser_than if live and bound == preferred else ())}
     entries = {
-        # A row has the bound of the view, if that is valid for it, or none.
-        entry.name: replace(entry, bound=bound if entry.bound in valid else "")
+        entry.name: replace(entry, bound=bound if entry.bound in valid else entry.bound)
         for entry in sorted(_chosen(record, wanted), key=lambda one: not one.causal)
     }
+    needed = dict.fromkeys([bound, *(entry.bound for entry in entries.values() if entry.bound)])
     bounds = _Bounds(record, instance, seed, runs)
     policies = {name: entry.make(instance, bounds) for name, entry in entries.items()}
     environment = record.policies.environment(instance)
     return Case(
-        system=_narrowed(record, entries, bound),
+        system=_narrowed(record, entries, list(needed)),
         name=str(instance.fingerprint())[:12],
         instance=instance,
-        benchmarks={bound: bounds[bound]},
+        benchmarks={name: bounds[name] for name in needed},
         entries=entries,
         policies=policies,
         trajectories={
@@ -211,13 +211,17 @@ def _chosen(record: System, wanted: Sequence[Any]) -> Sequence[PolicyEntry]:
     return registry.choose(record, wanted or None)
 
 
-def _narrowed(record: System, entries: Mapping[str, PolicyEntry], bound: str) -> System:
-    """Return the record with one bound and without what a view does not show."""
+def _narrowed(record: System, entries: Mapping[str, PolicyEntry], bounds: Sequence[str]) -> System:
+    """Return the record with the bound that is drawn and those of policies, and what is shown."""
     from edgeopt.studies.system import Reporting
 
     return replace(
         record,
-        offline=replace(record.offline, bounds={bound: record.offline.bounds[bound]}, solve=None),
+        offline=replace(
+            record.offline,
+            bounds={name: record.offline.bounds[name] for name in bounds},
+            solve=None,
+        ),
         policies=replace(record.policies, entries=tuple(entries.values())),
         reporting=Reporting(),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.studies.idn.policies import STATIC
 from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import MUTED, colours
 from edgeopt.studies.pictures.vector import Lanes, Span
@@ -89,5 +90,6 @@ LIVE: Final = Live(
     most=150_000,
     claim="idn.lemma3_1.published",
     lanes=lanes,
+    looser_than=(STATIC,),
     runs=5,
 )

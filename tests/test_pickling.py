@@ -19,9 +19,10 @@ from edgeopt import solve
 from edgeopt.bounds import Claim, Measurement, Relation, Source
 from edgeopt.errors import ProblemTypeError
 from edgeopt.online.rescue import PickConfigs
-from edgeopt.solvers import CasadiNlp, Kind, LinearProgram, Quality, backends
+from edgeopt.solvers import CasadiNlp, Kind, LinearProgram, Quality, backends, explain
 from edgeopt.studies import find_system
 from tests.results import SYSTEMS, results_of, study_of
+from tests.test_html import RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,6 +183,21 @@ def test_solutions_of_every_backend_survive(
             for needing in (back.certify, back.primal_residual, partial(solve, back.problem)):
                 with pytest.raises(ProblemTypeError, match="left behind in the process"):
                     needing()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_plans_and_bounds_survive(name: str) -> None:
+    found = RESULTS[name][0]()
+    for back in (pickle.loads(pickle.dumps(found, 5)), copy.deepcopy(found)):
+        assert type(back) is type(found)
+        assert back._repr_html_() == found._repr_html_()
+
+
+def test_an_explanation_survives() -> None:
+    program = LinearProgram([1], [[1], [1]], [2, -np.inf], [np.inf, 1])
+    found = explain(program)
+    for back in (pickle.loads(pickle.dumps(found, 5)), copy.deepcopy(found)):
+        assert str(back) == str(found)
 
 
 def test_what_can_be_pickled_is_not_left_behind() -> None:

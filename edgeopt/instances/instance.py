@@ -12,14 +12,8 @@ from edgeopt.instances.labelled import Labelled, Layout, read, write
 from edgeopt.instances.labels import as_labels, named, order_of
 from edgeopt.instances.records import Record
 from edgeopt.instances.reordering import reordered
-from edgeopt.instances.sheets import (
-    gathered,
-    holds_tables,
-    is_zip,
-    read_folder,
-    write_folder,
-    write_zip,
-)
+from edgeopt.instances.sheets import gathered, holds_tables, is_zip, read_folder
+from edgeopt.instances.sheets_written import write_folder, write_zip
 from edgeopt.options import check_whole
 
 if TYPE_CHECKING:

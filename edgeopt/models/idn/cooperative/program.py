@@ -23,7 +23,7 @@ whoever computed the prices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -155,6 +155,20 @@ class CooperativeProgram:
             worth, self.size, self.copies, self.node, self.budget,
         )  # fmt: skip
         return float(self.weight @ (self.requests * saved).sum(axis=1)) + knapsacks
+
+    def bound_each(self, price: Floats) -> Floats:
+        """Return the bound that prices prove of every slot by itself, hosting as suits it, [S]."""
+        each = []
+        for t in range(self.slots):
+            one = slice(t, t + 1)
+            alone = replace(
+                self,
+                weight=self.weight[one],
+                requests=self.requests[one],
+                capacity=self.capacity[one],
+            )
+            each.append(alone.bound(price[one]))
+        return np.array(each)
 
     # --- the interface of problems for `Solution` --------------------------------------------
 

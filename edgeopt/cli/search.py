@@ -86,7 +86,7 @@ def search(
             show.note(
                 f"{chosen.id} is known to be false; this search {shown}. Corrected by "
                 f"{' and '.join(chosen.corrected_by)}. edgeopt check {chosen.id} --published shows "
-                "its smallest counterexample."
+                "a small counterexample."
             )
         if out is not None:
             show.note(f"instance: {out}")

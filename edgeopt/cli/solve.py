@@ -31,10 +31,7 @@ def solve(
     seed: SeedOption = 0,
     bound: Annotated[
         str | None,
-        typer.Option(
-            help="Which bound of the system to compute (rescue: lp, safe, lp_safe, lp_free); an "
-            "unknown name lists them."
-        ),
+        typer.Option(help="Which bound of the system to compute; an unknown name lists them."),
     ] = None,
     method: Annotated[
         str | None,

@@ -5,7 +5,7 @@ from edgeopt.solvers import LinearProgram, solve
 
 build = LinearProgram.build()
 build.columns("flow", {"depot": 2, "town": 3}, cost=[[4, 6, 9], [5, 3, 8]])
-build.rows("supply", {"depot": 2}, {"flow": 1}, upper=[20, 30])
+build.rows("supply", {"depot": 2}, {"flow": 1}, upper=[20, 45])
 build.rows("demand", {"town": 3}, {"flow": 1}, lower=[10, 25, 15])
 solution = solve(build.program())
 print(solution.objective, "is optimal: no plan costs less than", solution.bound)

@@ -298,16 +298,20 @@ def test_own_data_are_read_by_label(printed: Callable[..., str]) -> None:
 
 def test_own_bound_is_the_optimum_by_hand(printed: Callable[..., str]) -> None:
     first, second = printed("own_bound").splitlines()
-    # Depot 1 is the cheaper one for towns 1 and 2, its 30 units go to town 1 last.
-    best = min(
-        4 * a + 6 * b + 9 * c + 5 * (10 - a) + 3 * (25 - b) + 8 * (15 - c)
-        for a in range(11)
-        for b in range(26)
-        for c in range(16)
-        if a + b + c <= 20 and 50 - a - b - c <= 30
-    )
+
+    def least(town: int) -> int:
+        return min(
+            4 * a + 6 * b + 9 * c + 5 * (10 - a) + 3 * (town - b) + 8 * (15 - c)
+            for a in range(11)
+            for b in range(town + 1)
+            for c in range(16)
+            if a + b + c <= 20 and town + 25 - a - b - c <= 45
+        )
+
+    best = least(25)
+    assert least(26) - best == best - least(24) == 3  # the price is right in both directions
     assert first.startswith(f"{best:.1f} is optimal: no plan costs less than {best:.1f}")
-    assert float(second.split()[-1]) == 4.0
+    assert float(second.split()[-1]) == 3.0
 
 
 def test_every_example_is_tested() -> None:

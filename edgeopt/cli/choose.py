@@ -6,6 +6,7 @@ import ast
 import difflib
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -13,6 +14,7 @@ import typer
 
 from edgeopt.cli import complete
 from edgeopt.errors import OptionError
+from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,7 +118,11 @@ def chosen_instance(
         )
     _refuse(wanted, settings)
     kind = "a folder of tables" if path.is_dir() else "an instance file"
-    return Chosen(path.name, record.instances.load(path), (f"{path.name}, {kind}",))
+    instance = record.instances.load(path)
+    notes = tuple(getattr(instance, "notes", ()))
+    for note in notes:
+        print(f"edgeopt: {printable(note)}", file=sys.stderr)
+    return Chosen(path.name, instance, (f"{path.name}, {kind}", *notes))
 
 
 def chosen_instances(

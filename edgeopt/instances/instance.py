@@ -161,7 +161,8 @@ class Instance(Record):
             as its own fields, under names such as ``reserved_start``. Slots and frames may be
             timestamps.
         origin
-            Number of the first slot or frame in the labels.
+            Number of the first slot or frame in the labels. Entries that are slots themselves, such
+            as an arrival, count from 0.
 
         Raises
         ------
@@ -195,7 +196,8 @@ class Instance(Record):
             The folder: a file ``FIELD.csv`` per array, one entry per line, and ``settings.csv``
             with numbers and texts.
         origin
-            Number of the first slot or frame in the tables.
+            Number of the first slot or frame in the labels of the tables; entries that are slots
+            themselves count from 0.
 
         Raises
         ------

@@ -117,6 +117,9 @@ class Case:
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
         """The rows of `ranked` by policy."""
+        if self.exact:
+            exact: Any = self.ranked.to_dict("records")
+            return {row["policy"]: row for row in exact}
         sense = self.system.objective.sense
         order = sorted(
             self._rows, key=lambda row: place_of(row["kind"], row["gap"], row["value"], sense)

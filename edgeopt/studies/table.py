@@ -149,13 +149,33 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
     bound = case.benchmarks[benchmark].bound if benchmark else np.nan
     if not (0 < bound < np.inf and np.isfinite(case.values(name)).all()):
         return dict.fromkeys(columns, np.nan)
-    values, each = case.values(name), case.benchmarks[benchmark].each
-    if each:
+    values, each = case.values(name), np.asarray(case.benchmarks[benchmark].each)
+    if each.size:
         values, bound = ratio_parts(values, each), 1.0
     found = competitive_ratio(values, bound, confidence=case.settings.confidence)
-    equal = spread(values, "signed").kind == "equal"
-    error, *ends = (0.0, np.nan, np.nan) if equal else (found.standard_error, found.low, found.high)
+    kind = spread(values, "signed").kind
+    error, ends = found.standard_error, (found.low, found.high)
+    if kind == "equal":
+        error, ends = 0.0, (np.nan, np.nan)
+    elif each.size:
+        ends = _possible(case, name, benchmark, kind, ends)
     return dict(zip(columns, (found.value, error, *ends), strict=True))
+
+
+def _possible(
+    case: Case, name: str, benchmark: str, kind: str, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the ends of a ratio of sums over scenarios, each of which has a bound of its own.
+
+    A range is that of the ratios of scenarios, and no interval goes beyond a bound that is valid.
+    """
+    each, (low, high) = np.asarray(case.benchmarks[benchmark].each), ends
+    if kind == "range" and (each > 0).all():
+        ratios = case.values(name) / each
+        return float(ratios.min()), float(ratios.max())
+    if benchmark != case.bound_of(name):
+        return ends
+    return (max(low, 1.0), high) if case.objective.sense == "min" else (low, min(high, 1.0))
 
 
 def _gap(case: Case, name: str) -> dict[str, Any]:
@@ -180,6 +200,9 @@ def _gap(case: Case, name: str) -> dict[str, Any]:
         if kind == "equal":
             error = 0.0
         else:
+            if each.size and bound:
+                first, last = (end / bound for end in found)
+                found = [bound * end for end in _possible(case, name, own, kind, (first, last))]
             low, high = sorted(toward * (end - bound) for end in found)
             ends = low, high
     gap, error = toward * (value - bound), abs(toward) * error

@@ -334,8 +334,6 @@ def test_no_figure_is_a_share_of_what_does_not_bound_the_policy(name: str) -> No
             assert tile.figure == one.amount
             unit = found.objective.unit
             assert unit == "dimensionless" or tile.detail.endswith(f" {unit}")
-    if name == "idn":
-        assert not those[0].bounded
 
 
 def test_what_is_exact_has_no_interval() -> None:

@@ -60,12 +60,14 @@ def _means_title(case: Case) -> str:
     best = min(found, key=lambda name: found[name])
     if not np.isfinite(found[best]):
         return "No policy completes all tasks"
-    first = [case.entries[name].title for name in found if np.isclose(found[name], found[best])]
+    tied = [name for name in found if np.isclose(found[name], found[best])]
+    first = [case.entries[name].title for name in tied]
     has = "has" if len(first) == 1 else "have"
     said = f"{listed(first)} {has} the least mean flow time, {number(found[best])} slots"
-    gap = gaps(case)[best]
+    above = gaps(case)
+    gap = float(np.max([above[name] for name in tied]))
     if np.isnan(gap):
-        return f"{said}; it has no valid bound"
+        return f"{said}; {'it has no' if len(tied) == 1 else 'not all have a'} valid bound"
     return f"{said}, at most {percent(gap, 0)} above the least that is possible for its kind"
 
 

@@ -38,6 +38,9 @@ if "EDGEOPT_MUTANTS" in os.environ:
         settings.register_profile(name, settings.get_profile(name), phases=quick)
 settings.load_profile("edgeopt")
 
+# Workers of a parallel run have a width of their own; tables are piped as users pipe them.
+os.environ.pop("COLUMNS", None)
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and so would be all its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)

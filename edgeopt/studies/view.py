@@ -292,7 +292,11 @@ def _bars(
         name = str(row["policy"])
         parts = [said(f"{name}.value")]
         if isfinite(row["gap"]):
-            parts += [Said("", " · gap "), said(f"{name}.gap"), Said("", _beside(case, row))]
+            parts += [
+                Said("", " · gap "),
+                said(f"{name}.gap"),
+                Said("", "*" if _beside(case, row) else ""),
+            ]
         else:
             parts.append(Said("", f" · {written(case, 'gap', row['gap'])}"))
         if row["violated"] > 0:

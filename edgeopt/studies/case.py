@@ -10,7 +10,7 @@ from edgeopt.errors import OptionError
 from edgeopt.representation import brief
 from edgeopt.studies import document
 from edgeopt.studies.learners import origins
-from edgeopt.studies.over_instances import by_gap, place_of
+from edgeopt.studies.over_instances import place_of
 from edgeopt.studies.pages.standings import of_case
 from edgeopt.studies.pairs import Pairs
 from edgeopt.studies.registry import taken_apart
@@ -111,18 +111,17 @@ class Case:
 
         Where a value is known exactly, it stands in place of the mean over the runs.
         """
-        shown = with_exact(self.table, self.benchmark.bound)
-        return by_gap(shown, self.system.objective.sense)
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows.values()), columns=self.table.columns)
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
         """The rows of `ranked` by policy."""
-        if self.exact:
-            exact: Any = self.ranked.to_dict("records")
-            return {row["policy"]: row for row in exact}
-        sense = self.system.objective.sense
+        sense, reference = self.system.objective.sense, self.benchmark.bound
         order = sorted(
-            self._rows, key=lambda row: place_of(row["kind"], row["gap"], row["value"], sense)
+            (with_exact(row, reference) for row in self._rows),
+            key=lambda row: place_of(row["kind"], row["gap"], row["value"], sense),
         )
         return {row["policy"]: row for row in order}
 

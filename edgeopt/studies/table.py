@@ -15,7 +15,6 @@ from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.studies.over_instances import compared, listed_values
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.studies.result import Case
@@ -85,24 +84,19 @@ def tidy(case: Case) -> list[dict[str, Any]]:
     ]
 
 
-def with_exact(table: pd.DataFrame, reference: float) -> pd.DataFrame:
-    """Return rows as they are shown: an exact value takes the place of the mean over the runs.
+def with_exact(row: dict[str, Any], reference: float) -> dict[str, Any]:
+    """Return a row as it is shown: an exact value takes the place of the mean over the runs.
 
     Its ratios to the reference bound and to the bound of the row follow; `spread` is ``"exact"``.
     """
-    exact = table["value_exact"]
-    shown: dict[str, Any] = {"value": exact, "value_se": 0.0, "spread": "exact", "value_each": None}
-    for name, bound in (("ratio", reference), ("bound_ratio", table["bound_value"])):
-        over = (0.0 * exact + bound).between(0.0, np.inf, inclusive="neither")
-        ratio = (exact / bound).where(over)
+    exact = row["value_exact"]
+    if np.isnan(exact):
+        return row
+    shown = {"value": exact, "value_se": 0.0, "spread": "exact", "value_each": None}
+    for name, bound in (("ratio", reference), ("bound_ratio", row["bound_value"])):
+        ratio = exact / bound if 0.0 < bound < np.inf else np.nan
         shown |= {name: ratio, f"{name}_se": 0.0, f"{name}_low": np.nan, f"{name}_high": np.nan}
-    return table.assign(
-        **{
-            name: table[name].mask(exact.notna(), column)
-            for name, column in shown.items()
-            if name in table
-        }
-    )
+    return row | {name: one for name, one in shown.items() if name in row}
 
 
 def _row(case: Case, name: str) -> dict[str, Any]:

@@ -306,7 +306,9 @@ def _bars(
         colour = shade[case.entries[name].group]
         drawn.append(Bar(row["title"], row["value"], row["low"], row["high"], colour, look, parts))
     known = [said("bound"), Said("", " (gap "), said("bound.gap"), Said("", ")")]
-    return vector.bars(drawn, case.benchmark.bound, known, case.label)
+    starred = any(isfinite(row["gap"]) and _beside(case, row) for row in rows)
+    note = "* to another bound, which is the policy's own" * starred
+    return vector.bars(drawn, case.benchmark.bound, known, case.label, note)
 
 
 def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:

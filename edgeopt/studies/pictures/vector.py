@@ -110,8 +110,10 @@ def document(title: str, description: str, parts: Iterable[tuple[float, str]]) -
     )
 
 
-def bars(rows: Sequence[Bar], bound: float, said: Sequence[Said], label: str) -> tuple[float, str]:
-    """Draw values as bars from 0, with the proven bound as a line through all of them."""
+def bars(
+    rows: Sequence[Bar], bound: float, said: Sequence[Said], label: str, note: str = ""
+) -> tuple[float, str]:
+    """Draw values as bars from 0, the proven bound as a line through them, and a note below."""
     shown = [one for row in rows for one in (row.value, row.low, row.high)] + [bound, 0.0]
     finite = [one for one in shown if isfinite(one)]
     low, high = min(finite), max(finite)
@@ -143,6 +145,9 @@ def bars(rows: Sequence[Bar], bound: float, said: Sequence[Said], label: str) ->
         line.append(f"M{_n(place(bound))} {_n(top - 2)}v{_n(_BAR + 4)}" if isfinite(bound) else "")
         top += _BAR + 7.0
     parts.append(f'<path class="bound" d="{"".join(line)}" {_BOUND}/>' if any(line) else "")
+    if note:
+        parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(note)}</text>')
+        top += _LINE
     return top + 2.0, "".join(parts)
 
 

@@ -33,6 +33,7 @@ _MARKUP: Final = re.compile(r"(?::\w+:)?(`+)(.+?)\1")
 
 def in_html(kind: ClassT) -> ClassT:
     """Decorate a dataclass or named tuple: notebooks show it as a table of what it holds."""
+    # A method that notebooks look for on the class, which type checkers cannot know of it.
     kind._repr_html_ = result_table  # type: ignore[attr-defined]
     return kind
 

@@ -177,9 +177,8 @@ class PathPricing:
                 values.append(np.ones(here.size))
                 columns.append(many + here)
             arrival = self.classes.arrival[owner]
-            late = np.maximum(
-                arrival - slots, 0
-            )  # they run after all priced slots, as early as ever
+            # They run after all priced slots, as early as ever.
+            late = np.maximum(arrival - slots, 0)
             costs.append(self.classes.weight[owner] * (end + late - arrival))
             keys += [
                 hash((c, g, p, u.tobytes())) for c, p, u in zip(owner, placed, used, strict=True)

@@ -101,6 +101,17 @@ def test_imports_are_found_wherever_they_stand() -> None:
     assert found == ("edgeopt.a", "edgeopt.a.", "edgeopt.c.b")
 
 
+def test_what_only_reads_and_writes_numbers_is_left_out() -> None:
+    found = closure(frozenset({"edgeopt.instances.rescue.generate"}))
+    assert {"edgeopt.instances.rescue.instance", "edgeopt.instances.records"} <= set(found)
+    assert not {
+        "edgeopt.instances.labels",
+        "edgeopt.instances.sheets",
+        "edgeopt.representation",
+    } & {*found}
+    assert "edgeopt.instances.units" in closure(frozenset({"edgeopt.instances.units"}))
+
+
 def test_a_closure_follows_names_to_where_they_stand() -> None:
     found = closure(frozenset({"edgeopt.rounding.rows"}))
     assert "edgeopt.rounding.kernels" in found

@@ -29,6 +29,19 @@ SHIPPED: Final = PACKAGE / "_digests.json"
 KEPT: Final = "digests.json"
 """The same in the cache folder, written when they are found."""
 
+_HANDLED: Final = frozenset(
+    f"{OWN}.{name}"
+    for name in (
+        "checker", "instances.alignment", "instances.labelled", "instances.labels",
+        "instances.reordering", "instances.rounding", "instances.sheets",
+        "instances.sheets_written", "instances.shown", "instances.units", "representation",
+    )
+)  # fmt: skip
+"""Modules that read, write and show numbers, and make none, beside those of certificates.
+
+What instances become is held by their fingerprints in the tests.
+"""
+
 _TICK: Final = 0.005
 """Seconds by which the clock of files may be late."""
 
@@ -162,7 +175,8 @@ def closure(
 ) -> tuple[str, ...]:
     """Return modules and those of their packages that they import, directly or not, sorted.
 
-    The modules in the folder of a script count as its package.
+    The modules in the folder of a script count as its package. Modules that read, write and show
+    numbers are left out.
 
     Parameters
     ----------
@@ -184,6 +198,8 @@ def closure(
         module = todo.pop()
         facts = facts_of(module)
         if facts is None or module in found:
+            continue
+        if module not in roots and (module in _HANDLED or module.endswith(".certificates")):
             continue
         found.add(module)
         if module in alone:

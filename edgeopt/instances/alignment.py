@@ -10,15 +10,18 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.labels import (
     COUNTED,
+    FROM_ORIGIN,
     KNOWN,
     Given,
     Labels,
     as_labels,
     carried,
     counted,
+    entry_of,
     in_units,
     is_time,
     known,
+    label_of,
     last,
     listed,
     order_of,
@@ -28,6 +31,8 @@ from edgeopt.instances.labels import (
 from edgeopt.instances.reordering import reordered, unlabelled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.fields import Field
@@ -35,6 +40,10 @@ if TYPE_CHECKING:
 
 _PLAIN: Final = frozenset({np.ndarray, float, int, bool, str, list, tuple, type(None)})
 _ALREADY: Final = ""  # whose labels are those of the instance
+
+FROM_1: Final = (
+    "if they count from 1, pass origin=1, or add the line 'first_slot,1' to settings.csv"
+)
 
 
 def align(record: Record) -> None:
@@ -158,11 +167,12 @@ class Alignment:
         if values.dtype.kind not in "iuf" or (values[1:] >= values[:-1]).all():
             return
         order = np.argsort(values, kind="stable")
+        places = np.argsort(order)
         self.orders[axis] = tuple(self.orders[axis][n] for n in order)
         for other, given in self.tables.items():
             for place, along in enumerate(given.axes):
                 if self.record._first_alike(str(along)) == axis:
-                    given = given.along(place, np.argsort(order), len(order))
+                    given = given.along(place, places, len(order))
             self.tables[other] = given
         self.notes.append(f"{one.axes[0]}s put in the order of {name}")
 
@@ -279,9 +289,7 @@ class Alignment:
             return
         for index, value in np.ndenumerate(given.values):
             if isinstance(value, str):
-                places = zip(given.axes, index, strict=True)
-                where = ", ".join(f"{axis} {self.shown(str(axis), n)}" for axis, n in places)
-                raise InstanceError(name, f"{value!r} of {where} is no number")
+                raise InstanceError(name, f"{value!r} of {self._where(given, index)} is no number")
 
     def _of_hole(self, given: Given) -> str:
         assert given.missing is not None
@@ -293,21 +301,15 @@ class Alignment:
                 there = np.flatnonzero(~whole) + first
                 said = f"{axis} {missing} has no entry; {axis}s count from {first} "
                 said += f"(found {there[0]}..{there[-1]})"
-                shifted = there[0] == 1 and first == 0
-                what = "give every one of them"
-                if shifted:
-                    what = "pass origin=1 to from_labelled or from_folder"
-                return f"{said}: {what}"
-        index = np.argwhere(given.missing)[0].tolist()
-        where = ", ".join(
-            f"{axis} {self.shown(str(axis), n)}" for axis, n in zip(given.axes, index, strict=True)
-        )
-        return f"has no entry for {where}"
+                shifted = there[0] == 1 and str(axis) in FROM_ORIGIN
+                return f"{said}: {FROM_1 if shifted else 'give every one of them'}"
+        return f"has no entry for {self._where(given, np.argwhere(given.missing)[0].tolist())}"
 
-    def shown(self, axis: str, n: int) -> str:
-        """Return what an entry of an axis is called."""
-        labels = self.orders.get(self.record._first_alike(axis)) or KNOWN.get(axis)
-        return repr(labels[n]) if labels else str(n + COUNTED.get(axis, 0))
+    def _where(self, given: Given, index: Sequence[int]) -> str:
+        """Say which entry is meant."""
+        axes = list(map(str, given.axes))
+        names = [self.orders.get(self.record._first_alike(axis)) for axis in axes]
+        return entry_of(axes, list(map(label_of, axes, index, names)))
 
     def _coded(self, one: Field, given: Given) -> Given:
         """Replace the labels that entries are by places."""

@@ -161,8 +161,8 @@ class Instance(Record):
             as its own fields, under names such as ``reserved_start``. Slots and frames may be
             timestamps.
         origin
-            Number of the first slot or frame in the labels. Entries that are slots themselves, such
-            as an arrival, count from 0.
+            Number of the first slot or frame, in labels and in entries that are slots or frames
+            themselves, such as an arrival.
 
         Raises
         ------
@@ -196,8 +196,8 @@ class Instance(Record):
             The folder: a file ``FIELD.csv`` per array, one entry per line, and ``settings.csv``
             with numbers and texts.
         origin
-            Number of the first slot or frame in the labels of the tables; entries that are slots
-            themselves count from 0.
+            Number of the first slot or frame, in labels and in entries that are slots or frames
+            themselves, unless ``settings.csv`` says so.
 
         Raises
         ------

@@ -36,7 +36,7 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Axes whose labels are fixed."""
 
-_FROM_ORIGIN: Final = ("slot", "frame", "round")
+FROM_ORIGIN: Final = ("slot", "frame", "round")
 """Counted axes that others may number from 1."""
 
 _ENTRIES: Final = 10**8
@@ -60,15 +60,21 @@ class Given:
         """Lengths of the axes."""
         return tuple(self.values.shape)
 
-    def counted_from(self, origin: int) -> Given:
-        """Return the array with slots and frames counted from 0, if they were from `origin`."""
+    def counted_from(self, origin: int, of: str = "") -> Given:
+        """Return the array with slots and frames counted from 0, if they were from `origin`.
+
+        Entries are slots or frames too, if they are numbers `of` these.
+        """
         labels = tuple(
             tuple(_less(label, origin) for label in one)
-            if axis in _FROM_ORIGIN and one is not None
+            if axis in FROM_ORIGIN and one is not None
             else one
             for axis, one in zip(self.axes, self.labels, strict=True)
         )
-        return replace(self, labels=labels)
+        values = self.values
+        if of in FROM_ORIGIN and origin and values.dtype.kind in "uif":
+            values = values.astype(np.float64) - origin
+        return replace(self, values=values, labels=labels)
 
     def along(self, axis: int, order: NDArray[np.int64] | list[int], count: int) -> Given:
         """Return the array with its entries along an axis put into other places."""
@@ -157,7 +163,7 @@ def long_form(
     flat = np.ravel_multi_index(where, shape) if where else np.zeros(len(values), dtype=np.int64)
     _, first = np.unique(flat, return_index=True)
     for n in sorted(set(range(len(values))) - set(first.tolist()))[:1]:
-        entry = _entry(axes, [column[n] for column in columns])
+        entry = entry_of(axes, [column[n] for column in columns])
         raise InstanceError(field, f"{entry} has two entries; keep one")
     texts = any(isinstance(value, str) for value in values)
     array = np.full(shape, np.nan, dtype=object if texts else np.float64)
@@ -304,7 +310,14 @@ def listed(labels: Sequence[Any]) -> str:
     return ", ".join(map(str, labels[:_SHOWN])) + more
 
 
-def _entry(axes: Sequence[Hashable], labels: Sequence[Any]) -> str:
+def label_of(axis: str, place: int, names: Sequence[str] | None) -> str | int:
+    """Return the label of an entry: its name, or the number that it has."""
+    names = names or KNOWN.get(axis, ())
+    return names[place] if place < len(names) else place + COUNTED.get(axis, 0)
+
+
+def entry_of(axes: Sequence[Hashable], labels: Sequence[Any]) -> str:
+    """Say which entry is meant, by a label along each axis: ``server 'north', slot 3``."""
     return ", ".join(
         f"{axis} {label!r}" if isinstance(label, str) else f"{axis} {label}"
         for axis, label in zip(axes, labels, strict=True)

@@ -17,7 +17,7 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances.alignment import align
 from edgeopt.instances.fields import ARRAYS, WIDTH, Field, Names, field
 from edgeopt.instances.labelled import Labelled, Variable
-from edgeopt.instances.labels import COUNTED, KNOWN, named
+from edgeopt.instances.labels import KNOWN, entry_of, label_of, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -96,6 +96,7 @@ class Record:
     _empty: ClassVar[Collection[str]] = ()
     _prefix: ClassVar[str] = ""
     _fields: ClassVar[tuple[Field, ...]] = ()
+    _usual: ClassVar[Mapping[str, type[Record]]] = {}  # what a field of any class is in tables
     _steps: ClassVar[tuple[Field | str, ...]] = ()
     _orders = _NO_LABELS  # of the named axes, by the first axis of each kind; set when made
     _notes = _NO_NOTES
@@ -238,14 +239,10 @@ class Record:
             axes = one.axes[max(0, len(one.axes) - len(error.index)) :]
             if self._prefix + one.name != error.field or len(axes) < len(error.index):
                 continue
-            firsts = [self._first_alike(axis) for axis in axes]
-            known = [self._orders.get(first, KNOWN.get(first, ())) for first in firsts]
-            said = [
-                f"{axis} {labels[n]!r}" if n < len(labels) else f"{axis} {n + COUNTED.get(axis, 0)}"
-                for axis, labels, n in zip(axes, known, error.index, strict=False)
-            ]
-            if any(known):
-                rule = f"{error.rule} ({', '.join(said)})"
+            names = [self._orders.get(self._first_alike(axis)) for axis in axes]
+            if any(names) or any(axis in KNOWN for axis in axes):
+                said = entry_of(axes, list(map(label_of, axes, error.index, names)))
+                rule = f"{error.rule} ({said})"
                 return InstanceError(error.field, rule, index=error.index, value=error.value)
         return error
 

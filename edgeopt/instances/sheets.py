@@ -15,9 +15,9 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.labelled import Labelled
-from edgeopt.instances.labels import COUNTED, Given, carried, long_form
+from edgeopt.instances.labels import COUNTED, FROM_ORIGIN, Given, carried, long_form
 from edgeopt.instances.records import Record
-from edgeopt.instances.validate import described, path_of
+from edgeopt.instances.validate import described, path_of, real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ SETTINGS: Final = "settings"
 KIND: Final = "edgeopt_kind"
 """Name of the text there that tells of which system an instance is."""
 
+_FIRST_SLOT: Final = "first_slot"  # the setting that tells the number of the first slot
 _HOLES: Final = ("", "-")
 _LARGEST: Final = 2**30  # bytes of a table
 
@@ -40,16 +41,20 @@ def gathered(cls: Any, data: Any, origin: int) -> Labelled:
     if not isinstance(data, Mapping):  # a Dataset is one too, of coordinates and variables
         rule = "must be an xarray.Dataset or a mapping from fields to tables"
         raise InstanceError("data", rule, value=described(data))
-    variables = getattr(data, "data_vars", data)
+    variables, declared = getattr(data, "data_vars", data), dict(fields_of_tables(cls))
     attributes = getattr(data, "attrs", {})
     texts = {
         name: value for name, value in attributes.items() if not str(name).startswith("edgeopt_")
     }
     arrays: dict[str, Any] = {}
     for name, value in variables.items():
-        given = carried(str(name), value)
+        if value is None:  # at its default
+            continue
+        one, given = declared.get(str(name)), carried(str(name), value)
         if given is not None:
-            value = given.counted_from(origin)
+            value = given.counted_from(origin, "" if one is None else one.of)
+        elif origin and one is not None and one.of in FROM_ORIGIN:
+            value = real_numbers(str(name), value) - origin
         place = texts if isinstance(value, str) or _are_texts(cls, str(name)) else arrays
         place[str(name)] = value
     return Labelled(arrays, texts, where="the data", partial=True)
@@ -74,37 +79,52 @@ def holds_tables(path: object) -> bool:
 
 def read_folder(path: str | os.PathLike[str], cls: type[Instance], origin: int = 0) -> Labelled:
     """Read all tables of a folder, or of a zip file."""
-    place, declared = path_of(path), dict(_declared(cls))
+    place, declared = path_of(path), dict(fields_of_tables(cls))
     arrays: dict[str, Any] = {}
     texts: dict[str, Any] = {}
     found = dict(_zipped(place) if is_zip(place) else _files(place))
     if not found:
         rule = f"holds no tables; 'edgeopt template {cls._kind} --out DIR' writes an example"
         raise InstanceError(str(path), rule)
-    for name, text in found.items():
-        where = f"{name}.csv"
-        rows = _rows(where, text)
-        if name == SETTINGS:
-            for line, row in rows:
-                _setting(where, line, row, arrays, texts)
-        else:
-            one = declared.get(name)
-            given = _table(where, name, rows, one).counted_from(origin)
-            place_of = texts if one is not None and one.texts else arrays
-            place_of[name] = given
+    where = f"{SETTINGS}.csv"
+    for line, row in _rows(where, found.pop(SETTINGS, "")):
+        _setting(where, line, row, arrays, texts)
     kind = texts.pop(KIND, cls._kind)
     if kind != cls._kind:
         raise InstanceError(str(path), f"holds an instance of {kind}, not of {cls._kind}")
+    origin = _origin(where, arrays, texts, origin)
+    for name, text in found.items():
+        one = declared.get(name)
+        given = _table(f"{name}.csv", name, _rows(f"{name}.csv", text), one)
+        place_of = texts if one is not None and one.texts else arrays
+        place_of[name] = given.counted_from(origin, "" if one is None else one.of)
     return Labelled(arrays, texts, where=f"the folder {place.name}", partial=True)
 
 
-def _declared(cls: type[Record], prefix: str = "") -> Iterator[tuple[str, Field]]:
-    """Go through the fields of a class and of its parts, under the names that files use."""
-    for one in cls._fields:
-        if isinstance(one.type, type) and issubclass(one.type, Record):
-            yield from _declared(one.type, f"{prefix}{one.name}_")
+def fields_of_tables(
+    record: Record | type[Record], prefix: str = ""
+) -> Iterator[tuple[str, Field]]:
+    """Go through the fields of a record or class and of its parts, under the names of files."""
+    for one in record._fields:
+        usual = record._usual.get(one.name, one.type)
+        part = usual if isinstance(record, type) else getattr(record, one.name)
+        if isinstance(part, Record) or (isinstance(part, type) and issubclass(part, Record)):
+            yield from fields_of_tables(part, f"{prefix}{one.name}_")
         else:
             yield prefix + one.name, one
+
+
+def _origin(where: str, arrays: dict[str, Any], texts: dict[str, Any], origin: int) -> int:
+    """Return the number of the first slot, which settings may tell."""
+    told = arrays.pop(_FIRST_SLOT, None)
+    if told is None and _FIRST_SLOT not in texts:
+        return origin
+    number = texts.get(_FIRST_SLOT) if told is None else told.values.item()
+    if number not in (0, 1):
+        raise InstanceError(
+            where, f"{_FIRST_SLOT}: must be 0 or 1, the number of the first slot", value=number
+        )
+    return int(number)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, str]]:

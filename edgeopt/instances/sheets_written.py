@@ -16,13 +16,11 @@ import numpy as np
 from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances.fields import Flags, Integers
 from edgeopt.instances.labels import COUNTED, KNOWN, listed
-from edgeopt.instances.sheets import KIND, SETTINGS
+from edgeopt.instances.sheets import KIND, SETTINGS, fields_of_tables
 from edgeopt.instances.validate import check_probabilities
 from edgeopt.writing import Folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from edgeopt.instances.fields import Field
 
 _COMMAND: Final = "template"
@@ -53,7 +51,7 @@ def write_zip(instance: Any, path: str | os.PathLike[str]) -> None:
 
 def _sheets(instance: Any) -> dict[str, str]:
     variables, texts = instance._content()
-    fields = dict(_fields(instance))
+    fields = dict(fields_of_tables(instance))
     sheets, settings, said = {}, [["name", "value", "unit"], [KIND, instance._kind, ""]], []
     for name, variable in variables.items():
         if name in instance._implied:
@@ -82,16 +80,6 @@ def _sheets(instance: Any) -> dict[str, str]:
     sheets[f"{SETTINGS}.csv"] = _csv(settings)
     sheets["README.txt"] = _explained(instance, said)
     return sheets
-
-
-def _fields(record: Any, prefix: str = "") -> Iterator[tuple[str, Field]]:
-    """Go through the fields of a record and of its parts, under the names that files use."""
-    for one in record._fields:
-        value = getattr(record, one.name)
-        if hasattr(value, "_fields"):
-            yield from _fields(value, f"{prefix}{one.name}_")
-        else:
-            yield prefix + one.name, one
 
 
 def _sheet(instance: Any, axes: tuple[str, ...], values: Any, unit: str, one: Field | None) -> str:
@@ -153,7 +141,8 @@ Tables of {a} instance. Each file but settings.csv holds one field, an entry per
 of its axes, then the value. The first line names the axes, in any order, and the unit, which may be
 any that differs from the one below by a factor. Lines may stand in any order.
 
-Axes that count, such as slots, have numbers (from 0, durations from 1){times}.
+Axes that count, such as slots, have numbers (from 0, durations from 1){times}. Where the first slot
+or frame is number 1, settings.csv says so by a line 'first_slot,1'.
 All others have labels of your choice; the fields must agree on them. An empty cell or '-' is an
 entry that does not exist. 'default=0' in the second line stands for all entries without a line of
 their own. Fields at their default may be left out.
@@ -165,7 +154,8 @@ their own. Fields at their default may be left out.
 def _rule(one: Field) -> str:
     """Say in words which entries a field takes."""
     if one.of:
-        return f"Entries are labels of {one.of}s."
+        numbers = f"numbers of {one.of}s, from {COUNTED.get(one.of, 0)}"
+        return f"Entries are {numbers if one.of in COUNTED else f'labels of {one.of}s'}."
     if one.says:
         return f"It {one.says}."
     if one.texts or one.type is str:

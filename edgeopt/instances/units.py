@@ -23,7 +23,10 @@ _BASES: Final[dict[str, tuple[str, Fraction]]] = {
 
 _WHOLE: Final[dict[str, tuple[str, Fraction]]] = {
     "1": ("", Fraction(1)), "percent": ("", Fraction(1, 100)), "%": ("", Fraction(1, 100)),
-    "min": ("s", Fraction(60)), "h": ("s", Fraction(3600)), "$": ("$", Fraction(1)),
+    **dict.fromkeys(("sec", "second", "seconds"), ("s", Fraction(1))),
+    **dict.fromkeys(("min", "minute", "minutes"), ("s", Fraction(60))),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), ("s", Fraction(3600))),
+    "bits": ("bit", Fraction(1)), "$": ("$", Fraction(1)),
     "USD": ("$", Fraction(1)), "slot": ("slot", Fraction(1)), "slots": ("slot", Fraction(1)),
     "KiB": ("bit", Fraction(8 * 1024)), "MiB": ("bit", Fraction(8 * 1024**2)),
     "GiB": ("bit", Fraction(8 * 1024**3)), "TiB": ("bit", Fraction(8 * 1024**4)),

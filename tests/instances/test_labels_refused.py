@@ -358,7 +358,8 @@ CASES = {
     # numbers
     "slots from one": (
         lambda: small(capacity=CAPACITY.rename(columns=lambda slot: slot + 1)),
-        "capacity: slot 0 has no entry; slots count from 0 (found 1..3): pass origin=1",
+        "capacity: slot 0 has no entry; slots count from 0 (found 1..3): if they count from "
+        "1, pass origin=1, or add the line 'first_slot,1' to settings.csv",
     ),
     "a slot left out": (
         lambda: small(capacity=CAPACITY.drop(columns=1)),
@@ -398,12 +399,30 @@ CASES = {
     ),
     "a bundle left out": (
         lambda: durations(TABLE.sel(cpu=[1, 2, 4])),
-        'a hole in the table; give it, give the cluster less capacity, or pass holes="smaller" '
+        "duration[0, 3, 0] = nan: is a hole in the table, at or above the smallest bundle; give "
+        'it, give the cluster less capacity, or pass holes="smaller" '
         "(kind 'vgg', cpu 3, gpu 0)",
     ),
     "a negative number of cores": (
         lambda: durations(TABLE.assign_coords(cpu=[-1, 2, 3, 4])),
         "duration: cpu -1 does not exist; cpus count from 0",
+    ),
+    "a negative duration": (
+        lambda: durations(TABLE.where(TABLE.cpu != 2, -4.0)),
+        "duration[0, 2, 0] = -4.0: must be positive (kind 'vgg', cpu 2, gpu 0)",
+    ),
+    "slots of requests from one": (
+        lambda: delivery(requests=pd.DataFrame([{**ASKED, "slot": n} for n in (1, 2)])),
+        "requests: slot 0 has no line; slots count from 0 (found 1..2): give it one, or pass "
+        "origin=1 if they count from 1",
+    ),
+    "no repository": (
+        lambda: delivery(repositories=[]),
+        "repositories: needs at least one node",
+    ),
+    "a task without a repository": (
+        lambda: delivery(repositories={"large": []}),
+        "repositories: task 'detect' has none; name a node for one of its models",
     ),
     "an unknown resource": (
         lambda: durations(
@@ -508,7 +527,7 @@ CASES = {
     ),
     "reserved work that does not fit": (
         lambda: small(reserved=task_of("s0", demand=99.0)),
-        "of s0 cannot all be finished: together they need 99 TMAC within slots",
+        "reserved.demand: task 0 of s0 cannot be finished: it needs 99 TMAC within slots",
     ),
     "a size in grams": (
         lambda: delivery(models=sizes("kg")),
@@ -653,6 +672,7 @@ def test_durations_with_a_unit_of_time_are_seconds():
     minutes = durations(TABLE.assign_attrs(units="min"))
     assert minutes == durations(TABLE * 60, seconds=True)
     assert minutes.duration[0, 0, 1, 0] == 48  # 8 minutes in slots of 10 s
+    assert durations(TABLE.assign_attrs(units="minutes")) == minutes
 
 
 @settings(max_examples=draws(30), deadline=None)
@@ -710,13 +730,90 @@ def test_a_folder_may_count_slots_from_one(tmp_path):
     made.to_folder(tmp_path)
     for path in tmp_path.glob("*.csv"):
         table = pd.read_csv(path)
-        if "slot" in table.columns:
+        entries = path.stem in ("reserved_start", "reserved_end", "profit_trained")
+        if "slot" in table.columns or entries:
             assert not table.isna().any().any()
-            table["slot"] += 1
+            table["slot" if "slot" in table.columns else table.columns[-1]] += 1
             table.to_csv(path, index=False)
-    with pytest.raises(InstanceError, match="origin=1 to from_labelled or from_folder"):
+    with pytest.raises(InstanceError, match="pass origin=1, or add the line 'first_slot,1'"):
         RescueInstance.from_folder(tmp_path)
     assert RescueInstance.from_folder(tmp_path, origin=1) == made
+    with (tmp_path / "settings.csv").open("a") as settings:
+        settings.write("first_slot,1\n")
+    assert RescueInstance.from_folder(tmp_path) == made
+    settings = tmp_path / "settings.csv"
+    for wrong in ("2", "one"):
+        settings.write_text(settings.read_text()[:-2] + f"{wrong}\n")
+        with pytest.raises(InstanceError, match=r"settings.csv = .*first_slot: must be 0 or 1"):
+            RescueInstance.from_folder(tmp_path)
+        settings.write_text(settings.read_text().replace(f",{wrong}", ",1"))
+
+
+@pytest.mark.parametrize(
+    ("made", "entries", "axes"),
+    [
+        (rescue.small(2), {"reserved_start", "reserved_end"}, {"slot"}),
+        (tapfinger.small(2), {"arrival"}, set()),
+        (edr.small(2), {"arrival", "deadline"}, {"frame", "slot"}),
+        (oinc.small(2), {"arrival"}, {"slot"}),
+    ],
+    ids=["rescue", "tapfinger", "edr", "oinc"],
+)
+def test_slots_from_one_are_shifted_in_labels_and_in_entries(tmp_path, made, entries, axes):
+    """Labels by table, entries by table, array and list: all ways say the same instance."""
+    made.to_folder(tmp_path)
+    found = {}
+    for path in tmp_path.glob("*.csv"):
+        table = pd.read_csv(path)
+        rows = table[~table.iloc[:, 0].astype(str).str.startswith("default=")].copy()
+        for axis in axes & set(rows.columns):
+            shifted = rows[axis].astype(int) + 1
+            table[axis] = table[axis].astype(object)
+            table.loc[rows.index, axis] = shifted
+        if path.stem in entries:
+            table[table.columns[-1]] += 1
+            found[path.stem] = table.set_index(table.columns[0])[table.columns[-1]]
+        table.to_csv(path, index=False)
+    assert set(found) == entries
+    assert type(made).from_folder(tmp_path, origin=1) == made
+    fields = {one.name: getattr(made, one.name) for one in type(made)._fields}
+    for name, series in found.items():
+        field, _, part = name.partition("_")
+        value = fields.pop(field, None)
+        if part:
+            inner = (
+                {one.name: getattr(value, one.name) for one in type(value)._fields} if value else {}
+            )
+            fields |= {f"{field}_{key}": own for key, own in inner.items()}
+        fields[name] = series.to_list() if name == "arrival" else series.to_numpy()
+    assert type(made).from_labelled(fields, origin=1) == made
+
+
+def test_tables_of_another_system_are_told_before_their_cells(tmp_path):
+    edr.small(1).to_folder(tmp_path)
+    (tmp_path / "arrival.csv").write_text("task,value\na,wrong\n")
+    with pytest.raises(InstanceError, match="holds an instance of edr, not of rescue"):
+        RescueInstance.from_folder(tmp_path)
+
+
+PRICED = rescue.generate(servers=2, devices=3, horizon=4, reserved=0, rng=7)
+"""Its profits are by formula."""
+
+
+def test_a_setting_that_is_missing_is_named(tmp_path):
+    PRICED.to_folder(tmp_path)
+    (tmp_path / "settings.csv").unlink()
+    with pytest.raises(InstanceError, match="profit_best_accuracy: is missing from the folder"):
+        RescueInstance.from_folder(tmp_path)
+
+
+def test_a_label_that_two_files_disagree_on_names_the_files(tmp_path):
+    PRICED.with_labels({"server": ["s0", "s1"]}).to_folder(tmp_path)
+    path = tmp_path / "profit_budget.csv"
+    path.write_text(path.read_text().replace("s1", "other"))
+    with pytest.raises(InstanceError, match=r"profit.budget: .*\(capacity has s0") as caught:
+        RescueInstance.from_folder(tmp_path)
+    assert "profit.capacity" not in str(caught.value)
 
 
 def test_tables_of_another_system_are_refused(tmp_path):
@@ -772,6 +869,28 @@ def test_a_graph_becomes_an_instance_and_comes_back():
     assert set(map(frozenset, again.edges)) == set(map(frozenset, GRAPH.edges))
     for u, v in GRAPH.edges:
         assert again.edges[u, v]["latency"] == GRAPH.edges[u, v]["latency"]
+
+
+def test_requests_may_count_slots_from_one():
+    rows = [{**ASKED, "slot": n, "requests": 10 * n + 5} for n in range(3)]
+    straight = delivery(requests=pd.DataFrame(rows))
+    shifted = pd.DataFrame(rows).assign(slot=[1, 2, 3])
+    assert delivery(requests=shifted, origin=1) == straight
+    listed = {(ASKED["task"], ASKED["node"]): [5, 15, 25]}
+    assert delivery(requests=listed, origin=1) == delivery(requests=listed) == straight
+
+
+def test_a_conflict_of_reserved_tasks_names_them_by_label():
+    both = pd.Index(["night", "noon"], name="task")
+    given = {
+        "reserved_server": pd.Series(["s0", "s0"], both),
+        "reserved_start": pd.Series([0, 0], both),
+        "reserved_end": pd.Series([0, 0], both),
+        "reserved_demand": pd.Series([0.75, 0.75], both) * float(CAPACITY.loc["s0", 0]),
+    }
+    fields = {"arrival": ARRIVAL, "duration": DURATION, "capacity": CAPACITY, "profit": PROFIT}
+    with pytest.raises(InstanceError, match="tasks night, noon of s0 cannot all be finished"):
+        RescueInstance.from_labelled(fields | given)
 
 
 def test_requests_take_the_path_of_least_latency_to_the_nearest_repository():

@@ -123,8 +123,6 @@ def test_jointly_infeasible_tasks_are_named():
     reserved = tasks((1, 0, 2, 0.5), (0, 1, 1, 0.6), (0, 0, 2, 0.9), (0, 1, 1, 0.6))
     with pytest.raises(InstanceError, match="tasks 1, 3 of server 0 cannot all be") as caught:
         good(reserved=reserved)
-    assert caught.value.index == (1, 3)
-    assert caught.value.value == (0.6, 0.6)
     assert "1.2 TMAC within slots 1..1, which offer 1" in caught.value.rule
 
 

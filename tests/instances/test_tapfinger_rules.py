@@ -175,8 +175,8 @@ def hole(value, index=(0, 1, 1), clusters=False):
     [
         ("duration", hole(np.nan), (0, 1, 1), "a hole in the table"),
         ("duration", hole(np.inf), (0, 1, 1), "a hole in the table"),
-        ("duration", hole(0.0, (1, 1, 0)), (1, 1, 0), "a hole in the table"),
-        ("duration", hole(-2.0), (0, 1, 1), "a hole in the table"),
+        ("duration", hole(0.0, (1, 1, 0)), (1, 1, 0), "must be positive"),
+        ("duration", hole(-2.0), (0, 1, 1), "= -2.0: must be positive"),
         ("duration", hole(np.nan, (1, 0, 1, 1), clusters=True), (1, 0, 1, 1), "a hole"),
         ("duration", [[[0, 0], [0, None]], [[0, 0], [1, 1]]], (0, 1, 1), "a hole in the table"),
         ("duration", [[[0, 0], [0]], [[0, 0], [1, 1]]], None, "rectangular"),

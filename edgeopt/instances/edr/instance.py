@@ -59,9 +59,13 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         doc="Price of energy. May be negative; known when the frame ends.",
     )  # fmt: skip
     arrival: Integers = field(
-        "task", least=0, says="must be a frame, counted from 0", doc="First frame of a task."
+        "task",
+        least=0,
+        says="must be a frame, counted from 0",
+        of="frame",
+        doc="First frame of a task.",
     )
-    deadline: Integers = field("task", doc="Last frame of a task, inclusive.")
+    deadline: Integers = field("task", of="frame", doc="Last frame of a task, inclusive.")
     rounds: Integers = field("task", symbol="Q_i", least=1, doc="Training rounds needed.")
     client: Flags = field(
         "task", "site", symbol=r"\delta_{ij}", doc="Whether a site holds data of a task."

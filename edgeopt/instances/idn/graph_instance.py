@@ -22,6 +22,7 @@ from edgeopt.instances.labels import (
     straight,
 )
 from edgeopt.instances.validate import described
+from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,9 +46,11 @@ def instance_from_graph(
     repositories: Any,
     latency: str | Mapping[Any, float],
     paths: str | Mapping[Any, Any],
+    origin: int,
     fields: Mapping[str, Any],
 ) -> IdnInstance:
     """Build an instance from a graph and tables; see `IdnInstance.from_graph`."""
+    check_whole("origin", origin, 0, 1)
     checked = checked_graph(graph, latency)
     notes: list[str] = []
     table = _models(models, notes)
@@ -58,7 +61,7 @@ def instance_from_graph(
     permanent = _permanent(checked, names, repositories)
     pairs = {name: _per_pair(name, table, checked, names, notes) for name in _PER_PAIR}
     pairs["capacity"] = np.where(permanent, np.inf, pairs["capacity"])
-    slots, asked = _requests(checked, number, requests)
+    slots, asked = _requests(checked, number, requests, origin)
     entries = [(number[kind], v) for kind, v in asked]
     routes = _routes(checked, entries, permanent, task, tasks, paths)
     labels = {
@@ -173,6 +176,8 @@ def _permanent(graph: CheckedGraph, names: tuple[str, ...], repositories: Any) -
     permanent = np.zeros((len(graph.labels), len(names)), dtype=np.bool_)
     if not isinstance(repositories, Mapping):
         several = isinstance(repositories, list | tuple | set)
+        if several and not repositories:
+            raise InstanceError("repositories", "needs at least one node")
         for node in repositories if several else [repositories]:
             permanent[node_of(graph, node, "repositories")] = True
         return permanent
@@ -225,17 +230,18 @@ def _budget(
 
 
 def _requests(
-    graph: CheckedGraph, tasks: Mapping[str, int], requests: Any
+    graph: CheckedGraph, tasks: Mapping[str, int], requests: Any, origin: int
 ) -> tuple[NDArray[np.float64], list[tuple[str, int]]]:
     """Return requests by slot and type, and the task and entry of each type."""
     if isinstance(requests, Mapping) and not hasattr(requests, "columns"):
         rows = [
             (*_pair(key), slot, amount)
             for key, amounts in requests.items()
-            for slot, amount in enumerate(np.atleast_1d(amounts).tolist())
+            for slot, amount in enumerate(np.atleast_1d(amounts).tolist(), origin)
         ]
     elif hasattr(requests, "columns") and {"task", "node", "requests"} <= set(requests.columns):
-        slots = requests["slot"] if "slot" in requests.columns else [0] * len(requests)
+        own = "slot" in requests.columns
+        slots = requests["slot"] if own else [origin] * len(requests)
         columns = (requests["task"], requests["node"], slots, requests["requests"])
         rows = list(zip(*map(list, columns), strict=True))
     else:
@@ -251,19 +257,24 @@ def _requests(
             rule = f"task {task!r} has no model (there are models of {listed(list(tasks))}); "
             rule += "add one, or leave these requests out"
             raise InstanceError("requests", rule)
-        if isinstance(slot, bool) or int(slot) != slot or slot < 0:
-            raise InstanceError("requests", "slots must be whole numbers from 0", value=slot)
+        if isinstance(slot, bool) or int(slot) != slot or slot < origin:
+            raise InstanceError(
+                "requests", f"slots must be whole numbers from {origin}", value=slot
+            )
         kinds.append((label, graph.labels[node_of(graph, node, "requests")]))
     given = long_form(
         "requests",
         ("slot", "type"),
-        [[int(slot) for _, _, slot, _ in rows], kinds],
+        [[int(slot) - origin for _, _, slot, _ in rows], kinds],
         [amount for *_, amount in rows],
         default=0.0,
     )
     slots, types = given.labels
     assert slots is not None
     assert types is not None
+    if min(slots) == 1 and not origin:
+        rule = f"slot 0 has no line; slots count from 0 (found 1..{max(slots)}): give it one, or "
+        raise InstanceError("requests", f"{rule}pass origin=1 if they count from 1")
     table = np.zeros((max(slots) + 1, len(types)))
     table[list(slots)] = given.values
     return table, [(kind, graph.labels.index(node)) for kind, node in types]
@@ -299,10 +310,12 @@ def _routes(
         return [tuple(given[tasks[kind], v]) for kind, v in entries]
     if paths != "shortest":
         raise OptionError(f"paths: must be 'shortest' or a mapping, not {paths!r}")
-    trees = {
-        kind: _to_nearest(graph, np.flatnonzero(permanent[:, task == kind].any(axis=1)))
-        for kind in dict.fromkeys(kind for kind, _ in entries)
-    }
+    homes = {kind: permanent[:, task == kind].any(axis=1) for kind, _ in entries}
+    for kind, there in homes.items():
+        if not there.any():
+            rule = f"task {tasks[kind]!r} has none; name a node for one of its models"
+            raise InstanceError("repositories", rule)
+    trees = {kind: _to_nearest(graph, np.flatnonzero(there)) for kind, there in homes.items()}
     for kind, v in entries:
         if v not in trees[kind]:
             rule = f"node {graph.labels[v]!r} cannot reach a repository of task {tasks[kind]!r}; "

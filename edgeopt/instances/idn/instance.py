@@ -223,6 +223,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         repositories: Any,
         latency: str | Mapping[Any, float] = "latency",
         paths: str | Mapping[Any, Any] = "shortest",
+        origin: int = 0,
         **fields: Any,
     ) -> Self:
         """Build an instance from a graph in memory and tables by label.
@@ -249,6 +250,8 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         paths
             ``"shortest"``: by least latency to the nearest repository of the task; or a mapping
             from pairs (task, node) to the nodes of the path.
+        origin
+            Number of the first slot in the frame of requests.
         **fields
             Other fields of the instance, such as ``alpha``.
 
@@ -277,7 +280,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
 
         made = instance_from_graph(
             cls, graph, models=models, requests=requests, budget=budget,
-            repositories=repositories, latency=latency, paths=paths, fields=fields,
+            repositories=repositories, latency=latency, paths=paths, origin=origin, fields=fields,
         )  # fmt: skip
         return cast("Self", made)
 

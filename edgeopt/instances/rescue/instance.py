@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 
 import numpy as np
 
@@ -49,6 +51,7 @@ def _array_or_model(_: RescueInstance, profit: Any) -> Any:
 
 
 _IMPLIED: Final = {"profit_capacity": "capacity", "profit_max_duration": "duration"}
+_ANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class RescueInstance(Instance, kind="rescue", axes=_AXES):
@@ -97,6 +100,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     )  # fmt: skip
 
     _implied = frozenset(_IMPLIED)
+    _usual: ClassVar = {"profit": LogProfit}
 
     servers = Size("server", "Number of servers K.")
     devices = Size("device", "Number of devices J.")
@@ -129,7 +133,8 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     @rule
     def _check_reserved(self) -> None:
         """Check that reserved tasks fit on servers that do nothing else."""
-        self.reserved.check(self.capacity, self.called("server"))
+        names = self.called("server"), self.called("task")
+        self.reserved.check(self.capacity, *names)
 
     @rule
     def _check_profit(self) -> None:
@@ -344,12 +349,18 @@ def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) 
     for key, value in data.attributes.items():
         if key.startswith(prefix) and key != "profit_model":
             parameters[key.removeprefix(prefix)] = value
+    needed = inspect.signature(models[name]).parameters.values()
+    for one in needed:
+        if one.default is one.empty and one.kind not in _ANY and one.name not in parameters:
+            raise data.without(prefix + one.name)
     try:
         return models[name](**parameters)
     except InstanceError as error:
-        source = added.get(error.field.replace(".", "_"))
-        if source is None:
-            raise
-        raise InstanceError(source, error.rule, index=error.index, value=error.value) from None
+        field, rule = error.field, error.rule
+        for own, source in added.items():
+            dotted = own.replace("_", ".", 1)
+            field = source if field == dotted else field
+            rule = re.sub(rf"\b{re.escape(dotted)}\b", source, rule)
+        raise InstanceError(field, rule, index=error.index, value=error.value) from None
     except TypeError as error:
         raise InstanceError("profit_model", f"cannot be rebuilt: {error}", value=name) from error

@@ -167,7 +167,7 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
         "device", unit="1/slot", symbol=r"\gamma_j", least=0, doc="Rate at which accuracy decays."
     )
     trained: Integers = field(
-        "device", unit="slot", symbol="t_0",
+        "device", unit="slot", symbol="t_0", of="slot",
         doc="Slot of the last retraining. Possibly negative: -1 is the slot before the horizon. It "
         "is data: retraining within the horizon does not move it, or profits would depend on "
         "decisions.",

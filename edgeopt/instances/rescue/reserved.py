@@ -28,9 +28,11 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     )  # fmt: skip
     start: Integers = field(
         "task", unit="slot", symbol="s_i", least=0, says="must be a slot, counted from 0",
-        doc="First slot of its window.",
+        of="slot", doc="First slot of its window.",
     )  # fmt: skip
-    end: Integers = field("task", unit="slot", symbol="e_i", doc="Last slot of its window.")
+    end: Integers = field(
+        "task", unit="slot", symbol="e_i", of="slot", doc="Last slot of its window."
+    )
     demand: Floats = field(
         "task", unit="TMAC", symbol=r"\phi_i", above=0,
         says="must be positive (leave empty tasks out)", doc="Work it needs.",
@@ -57,7 +59,12 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
         """Return the indices of the tasks of server ``k``, in order of index."""
         return np.flatnonzero(self.server == k).astype(np.int64)
 
-    def check(self, capacity: NDArray[np.float64], names: Sequence[str] | None = None) -> None:
+    def check(
+        self,
+        capacity: NDArray[np.float64],
+        names: Sequence[str] | None = None,
+        tasks: Sequence[str] | None = None,
+    ) -> None:
         """Check that the tasks fit on servers that do nothing else.
 
         Parameters
@@ -66,6 +73,8 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
             Work that each server does per slot, TMAC, shape [K, T].
         names
             What errors call the servers; by default their numbers.
+        tasks
+            What errors call the tasks; by default their numbers.
 
         Raises
         ------
@@ -92,22 +101,24 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
             mine = order[offset[k] : offset[k + 1]]
             work = self.demand
             if not edf_feasible(mine, self.start, self.end, work, work, capacity[k], 0, 0):
-                self._raise_conflict(k, capacity[k], f"server {k}" if names is None else names[k])
+                name = f"server {k}" if names is None else names[k]
+                self._raise_conflict(k, capacity[k], name, tasks)
 
-    def _raise_conflict(self, k: int, capacity: NDArray[np.float64], name: str) -> None:
+    def _raise_conflict(
+        self, k: int, capacity: NDArray[np.float64], name: str, called: Sequence[str] | None
+    ) -> None:
         mine = self.of_server(k)
         load = self.start[mine], self.end[mine], self.demand[mine], capacity
         # A task much smaller than its neighbours may fail by their rounding alone.
         conflict = demand_criterion(*load) or max(
             interval_loads(*load), key=lambda one: one.demand / one.offer
         )
-        tasks = tuple(int(mine[i]) for i in conflict.tasks)
-        those = f"task {tasks[0]}" if len(tasks) == 1 else f"tasks {', '.join(map(str, tasks))}"
+        tasks = [int(mine[i]) for i in conflict.tasks]
+        those = ", ".join(str(i) if called is None else called[i] for i in tasks)
+        one = len(tasks) == 1
         raise InstanceError(
             "reserved.demand",
-            f"{those} of {name} cannot all be finished: together they need "
-            f"{conflict.demand:g} TMAC within slots {conflict.first}..{conflict.last}, "
-            f"which offer {conflict.offer:g}",
-            index=tasks,
-            value=tuple(self.demand[list(tasks)].tolist()),
+            f"{'task' if one else 'tasks'} {those} of {name} cannot {'' if one else 'all '}be "
+            f"finished: {'it needs' if one else 'together they need'} {conflict.demand:g} TMAC "
+            f"within slots {conflict.first}..{conflict.last}, which offer {conflict.offer:g}",
         )

@@ -79,8 +79,8 @@ def from_durations(
     Raises
     ------
     InstanceError
-        If the table has a hole: a duration that is missing, infinite, zero or negative at or above
-        the smallest bundle, named by its index; or a field breaks a rule of the instance.
+        If the table has a hole: a duration that is missing or infinite at or above the smallest
+        bundle, named by its index; one is not positive; or a field breaks a rule of the instance.
     OptionError
         If it is not said what to do with holes.
 
@@ -145,7 +145,7 @@ class _Durations(Record, axes=AXES, empty=("task",)):
     )  # fmt: skip
     filled: bool = field(doc="Whether holes are filled from smaller bundles.")
     capacity: Integers = field("cluster", "resource", doc="CPU cores and GPUs.")
-    arrival: Integers = field("task", ascending=True, doc="Slot of arrival.")
+    arrival: Integers = field("task", of="slot", ascending=True, doc="Slot of arrival.")
     kind: Integers = field("task", doc="Kind of a task.", of="kind")
     eligible: Flags = field("task", "cluster", default=None, fill=True, doc="Where a task may run.")
 
@@ -176,8 +176,14 @@ class _Durations(Record, axes=AXES, empty=("task",)):
     @rule
     def _check_holes(self) -> None:
         """Check that the table has no holes."""
-        says = "must be a positive number from the smallest bundle on: a hole in the table"
-        require("duration", self.sound | self.below, self.table, f"{says}; {_HOLE}")
+        given = np.asarray(self.duration)
+        hole = ~(given <= LARGEST)
+        require("duration", (given > 0) | hole | self.below, given, "must be positive")
+        says = f"is a hole in the table, at or above the smallest bundle; {_HOLE}"
+        if self.filled:
+            says = "is a hole in the table, and so is every smaller bundle; give one of them"
+        require("duration", self.sound | ~hole | self.below, given, says)
+        require("duration", self.sound | self.below, given, f"must be at least {SMALLEST:g}")
 
 
 def _in_unit(duration: Any, seconds: bool) -> tuple[bool, Any]:

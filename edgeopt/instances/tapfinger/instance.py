@@ -111,7 +111,7 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
         "Positive from the smallest bundle on; entries below it mean nothing and become 0.",
     )  # fmt: skip
     arrival: Integers = field(
-        "task", least=0, ascending=True,
+        "task", least=0, of="slot", ascending=True,
         doc="Slot in which a task arrives. Ascending, at most a million.",
     )  # fmt: skip
     kind: Integers = field("task", of="kind", doc="Kind of a task.")

@@ -64,13 +64,14 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     edges: Integers = field("edge", "end", of="node", doc="Nodes that an undirected edge joins.")
     latency: Floats = field("edge", unit="ms", symbol="w", least=0, doc="Round-trip latency.")
     size: Floats = field(
-        *_PAIR, unit="MB", symbol="s_m^v", above=0, first=True, doc="Memory that a model takes."
-    )
+        *_PAIR, unit="MB", symbol="s_m^v", above=0, first=True, rounds="down",
+        doc="Memory that a model takes.",
+    )  # fmt: skip
     delay: Floats = field(
         *_PAIR, unit="ms", symbol="d_m^v", least=0, doc="Time to serve a request."
     )
     capacity: Floats = field(
-        *_PAIR, unit="1/slot", symbol="L_m^v", least=0, infinite=True,
+        *_PAIR, unit="1/slot", symbol="L_m^v", least=0, infinite=True, rounds="up",
         doc="Requests served per slot.",
     )  # fmt: skip
     accuracy: Floats = field(
@@ -82,8 +83,9 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         doc="Task of a model. Every task has one.",
     )  # fmt: skip
     budget: Floats = field(
-        "node", unit="MB", symbol="b^v", least=0, infinite=True, doc="Memory of a node."
-    )
+        "node", unit="MB", symbol="b^v", least=0, infinite=True, rounds="up",
+        doc="Memory of a node.",
+    )  # fmt: skip
     repository: Flags = field(
         *_PAIR, symbol=r"\omega_m^v", doc="Whether a model is permanent at a node."
     )

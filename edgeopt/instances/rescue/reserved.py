@@ -32,7 +32,7 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     )  # fmt: skip
     end: Integers = field("task", unit="slot", symbol="e_i", doc="Last slot of its window.")
     demand: Floats = field(
-        "task", unit="TMAC", symbol=r"\phi_i", above=0,
+        "task", unit="TMAC", symbol=r"\phi_i", above=0, rounds="less",
         says="must be positive (leave empty tasks out)", doc="Work it needs.",
     )  # fmt: skip
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
 _PAIR: Final = ("node", "model")
 _AXES: Final = {
-    "node": "V", "model": "M", "edge": "E", "end": 2, "type": "R", "position": "J",
-    "slot": "T",
+    "node": "V", "model": "M", "edge": "E", "end": 2, "type": "R", "position": "J", "slot": "T",
 }  # fmt: skip
 
 
@@ -39,12 +38,11 @@ def _padded(instance: IdnInstance, path: Any) -> NDArray[np.int64]:
 
 
 def _zero_where_no_option(instance: IdnInstance, cost: ArrayLike) -> NDArray[np.float64]:
-    path = instance.path
     mine = (instance.task == instance.request_task[:, None])[:, None, :]
-    used = (path != PADDING)[:, :, None] & mine
+    used = (instance.path != PADDING)[:, :, None] & mine
     array = real_numbers("cost", cost)
     if array.ndim == 3:  # columns that no path reaches go the way of the padding
-        array = array[:, : path.shape[1]]
+        array = array[:, : used.shape[1]]
     return np.where(used, array, 0.0) if array.shape == used.shape else array
 
 

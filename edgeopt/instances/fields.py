@@ -40,6 +40,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Names = tuple[str, ...]
+Rounds = Literal["nearest", "down", "up", "less", "law"]
 
 ARRAYS: Final[Mapping[Any, Callable[..., NDArray[Any]]]] = {
     Floats: frozen_array, float: frozen_array, Integers: frozen_integers, int: frozen_integers,
@@ -72,6 +73,7 @@ class Field:
     spare: tuple[str, ...]
     hole: float | None
     ascending: bool
+    rounds: Rounds
     name: str = ""
     type: Any = None
     shape: tuple[str, ...] = ()
@@ -252,6 +254,7 @@ def field(
     spare: tuple[str, ...] = (),
     hole: float | None = None,
     ascending: bool = False,
+    rounds: Rounds = "nearest",
 ) -> Any:
     """Declare a field of an instance; its annotation says which numbers or texts it holds.
 
@@ -300,9 +303,13 @@ def field(
         What stands for an entry that a labelled table leaves out; None refuses it.
     ascending
         Whether entries along the only axis ascend. What has labels along it is put in that order.
+    rounds
+        Direction in which `Instance.rounded` moves entries such that no rule breaks; ``"less"``
+        goes down further, to fit into what is rounded to nearest, and ``"law"`` keeps sums along
+        the last axis at 1.
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, says, infinite, of, default, fill, prepare,
-        check, always, first, once, spare or axes[: int(once)], hole, ascending,
+        check, always, first, once, spare or axes[: int(once)], hole, ascending, rounds,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={Field: declared})

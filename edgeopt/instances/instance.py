@@ -233,6 +233,33 @@ class Instance(Record):
             raise TypeError(f"{type(self).__name__} has no field {unknown[0]!r}")
         return self._with({**fields, **changes}, self._orders, self._notes)
 
+    def rounded(self, digits: int = 6) -> Self:
+        """Return the instance in decimals of so many significant digits, validated anew.
+
+        Drawn data differ between kinds of processors in the last bits of their numbers; rounded,
+        they are equal, but for a number that lies within that difference of a boundary.
+
+        Parameters
+        ----------
+        digits
+            Significant decimals of each real number, 1 to 15. Fields are rounded to nearest, or in
+            the direction in which a valid instance stays valid, such as sizes down; reserved
+            demands are cut by ``10**(1 - digits)`` beforehand. Laws of durations become multiples
+            of a power of two, ``2**-20`` for six digits, that sum to exactly 1. Data that have
+            this form already stay as they are; so do labels and notes.
+
+        Raises
+        ------
+        OptionError
+            If the number of digits is out of range.
+        InstanceError
+            If the data break a rule at so few digits, such as means of durations that no longer
+            increase.
+        """
+        from edgeopt.instances.rounding import rounded
+
+        return rounded(self, digits)
+
     def fingerprint(self) -> str:
         """Return a hash of the content: equal data, equal fingerprint, on every machine."""
         return self._fingerprint

@@ -73,7 +73,8 @@ def generate(
     Parameters
     ----------
     rng
-        Seed or generator; equal seeds give equal instances.
+        Seed or generator; equal seeds give equal instances on one kind of processor only; see
+        `Instance.rounded`.
     sites, tasks, frames, slots, types
         Numbers J, I (may be 0), T, D and N; frames of an hour, the first at midnight. The paper
         has 50 or 1000 sites, 100 to 500 tasks, 168 frames, 12 slots and 4 types.

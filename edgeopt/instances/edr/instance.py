@@ -73,18 +73,23 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     server: Integers = field("task", of="site", doc="Site that aggregates, one of the clients.")
     local_steps: Integers = field("task", symbol="E_i", least=1, doc="Local steps in a round.")
     step_work: Floats = field(
-        "task", "site", unit="GFLOP", symbol="A_i", least=0, doc="Computation of a local step."
-    )
+        "task", "site", unit="GFLOP", symbol="A_i", least=0, rounds="down",
+        doc="Computation of a local step.",
+    )  # fmt: skip
     aggregation_work: Floats = field(
-        "task", unit="GFLOP", symbol="B_i", least=0, doc="Computation of an aggregation."
+        "task", unit="GFLOP", symbol="B_i", least=0, rounds="down",
+        doc="Computation of an aggregation.",
+    )  # fmt: skip
+    model_size: Floats = field(
+        "task", unit="bit", symbol="M_i", least=0, rounds="down", doc="Size of a model."
     )
-    model_size: Floats = field("task", unit="bit", symbol="M_i", least=0, doc="Size of a model.")
     request_size: Floats = field(
-        "type", unit="bit", symbol="H_n", least=0, doc="Size of a request."
+        "type", unit="bit", symbol="H_n", least=0, rounds="down", doc="Size of a request."
     )
     request_work: Floats = field(
-        "type", unit="GFLOP", symbol="S_n", above=0, doc="Computation of a request."
-    )
+        "type", unit="GFLOP", symbol="S_n", above=0, rounds="down",
+        doc="Computation of a request.",
+    )  # fmt: skip
     energy_per_work: Floats = field(
         "site", unit="Wh/GFLOP", symbol=r"\gamma_j", least=0, doc="Energy of a computation."
     )
@@ -92,26 +97,27 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         "site", unit="GFLOP", symbol="C_j", least=0, doc="Computation of a slot."
     )
     speed: Floats = field(
-        "site", unit="GFLOP/s", symbol="f_j", above=0, doc="Speed of serving a request."
-    )
+        "site", unit="GFLOP/s", symbol="f_j", above=0, rounds="up",
+        doc="Speed of serving a request.",
+    )  # fmt: skip
     capable: Flags = field(
         "site", "type", symbol=r"\beta_{jn}", doc="Whether a site can serve a type."
     )
     requests: Floats = field(
-        *_SLOT, "site", "type", symbol="w", least=0, first=True,
+        *_SLOT, "site", "type", symbol="w", least=0, first=True, rounds="down",
         doc="Requests that arrive at a site.",
     )  # fmt: skip
     propagation: Floats = field(
-        *_SLOT, *_LINK, unit="s", symbol="q_{jk}", least=0,
+        *_SLOT, *_LINK, unit="s", symbol="q_{jk}", least=0, rounds="down",
         doc="One-way propagation delay. It is 0 from a site to itself.",
     )  # fmt: skip
     slo: Floats = field(
-        *_SLOT, "type", unit="s", above=0,
+        *_SLOT, "type", unit="s", above=0, rounds="up",
         doc="Longest delay of a request. At most a slot.",
     )  # fmt: skip
     rate: Floats = field(
         "frame", *_LINK, unit="bit/s", symbol="R_{jk}", above=0, infinite=True,
-        prepare=infinite_within_sites, hole=np.nan,
+        prepare=infinite_within_sites, hole=np.nan, rounds="up",
         doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
     )  # fmt: skip
     power: Floats = field(
@@ -130,7 +136,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         doc="Price expected before the first one is known. By default the first price.",
     )  # fmt: skip
     slot_seconds: float = field(
-        unit="s", above=0, default=300.0, always=True, doc="Length of a slot."
+        unit="s", above=0, default=300.0, always=True, rounds="up", doc="Length of a slot."
     )
     round_delay: Literal["sum", "max"] = field(
         default="sum", always=True,

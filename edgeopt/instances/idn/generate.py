@@ -54,8 +54,9 @@ def generate(
     Parameters
     ----------
     rng
-        Seed or generator; equal seeds give equal instances. The second network has two base
-        stations: exact arrivals leave nothing to draw there.
+        Seed or generator; equal seeds give equal instances on one kind of processor only; see
+        `Instance.rounded`. The second network has two base stations: exact arrivals leave nothing
+        to draw there.
     topology
         1 or 2 for the paper's networks, or another network; node 0 is the cloud.
     popularity

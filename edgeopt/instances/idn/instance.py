@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
 _PAIR: Final = ("node", "model")
 _AXES: Final = {
-    "node": "V", "model": "M", "edge": "E", "end": 2, "type": "R", "position": "J",
-    "slot": "T",
+    "node": "V", "model": "M", "edge": "E", "end": 2, "type": "R", "position": "J", "slot": "T",
 }  # fmt: skip
 
 
@@ -39,12 +38,11 @@ def _padded(instance: IdnInstance, path: Any) -> NDArray[np.int64]:
 
 
 def _zero_where_no_option(instance: IdnInstance, cost: ArrayLike) -> NDArray[np.float64]:
-    path = instance.path
     mine = (instance.task == instance.request_task[:, None])[:, None, :]
-    used = (path != PADDING)[:, :, None] & mine
+    used = (instance.path != PADDING)[:, :, None] & mine
     array = real_numbers("cost", cost)
     if array.ndim == 3:  # columns that no path reaches go the way of the padding
-        array = array[:, : path.shape[1]]
+        array = array[:, : used.shape[1]]
     return np.where(used, array, 0.0) if array.shape == used.shape else array
 
 
@@ -64,13 +62,14 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     edges: Integers = field("edge", "end", of="node", doc="Nodes that an undirected edge joins.")
     latency: Floats = field("edge", unit="ms", symbol="w", least=0, doc="Round-trip latency.")
     size: Floats = field(
-        *_PAIR, unit="MB", symbol="s_m^v", above=0, first=True, doc="Memory that a model takes."
-    )
+        *_PAIR, unit="MB", symbol="s_m^v", above=0, first=True, rounds="down",
+        doc="Memory that a model takes.",
+    )  # fmt: skip
     delay: Floats = field(
         *_PAIR, unit="ms", symbol="d_m^v", least=0, doc="Time to serve a request."
     )
     capacity: Floats = field(
-        *_PAIR, unit="1/slot", symbol="L_m^v", least=0, infinite=True,
+        *_PAIR, unit="1/slot", symbol="L_m^v", least=0, infinite=True, rounds="up",
         doc="Requests served per slot.",
     )  # fmt: skip
     accuracy: Floats = field(
@@ -82,8 +81,9 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         doc="Task of a model. Every task has one.",
     )  # fmt: skip
     budget: Floats = field(
-        "node", unit="MB", symbol="b^v", least=0, infinite=True, doc="Memory of a node."
-    )
+        "node", unit="MB", symbol="b^v", least=0, infinite=True, rounds="up",
+        doc="Memory of a node.",
+    )  # fmt: skip
     repository: Flags = field(
         *_PAIR, symbol=r"\omega_m^v", doc="Whether a model is permanent at a node."
     )

@@ -59,7 +59,8 @@ def generate(
     Parameters
     ----------
     rng
-        Seed or generator; equal seeds give equal instances.
+        Seed or generator; equal seeds give equal instances on one kind of processor only; see
+        `Instance.rounded`.
     sites, devices, slots
         Numbers J, I and T. The paper has 10 to 15 sites, 20 to 50 devices and 200 slots.
     jobs

@@ -65,11 +65,12 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     )  # fmt: skip
     active: Flags = field(*_REQUEST, first=True, doc="Whether a device has a request.")
     request_size: Floats = field(
-        *_REQUEST, unit="Mbit", symbol="d_i^t", least=0, doc="Data of a request."
+        *_REQUEST, unit="Mbit", symbol="d_i^t", least=0, rounds="down", doc="Data of a request."
     )
     request_work: Floats = field(
-        *_REQUEST, unit="Gcycle", symbol="c_i^t", least=0, doc="Computation of a request."
-    )
+        *_REQUEST, unit="Gcycle", symbol="c_i^t", least=0, rounds="down",
+        doc="Computation of a request.",
+    )  # fmt: skip
     slo: Floats = field(
         *_REQUEST, unit="s", symbol="S_i^t", above=0,
         doc="Longest latency of a request. At most a slot.",
@@ -79,11 +80,11 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
         doc="Slot in which a job arrives. Ascending.",
     )  # fmt: skip
     work: Floats = field(
-        "job", unit="Gcycle", symbol="w_k", above=0,
+        "job", unit="Gcycle", symbol="w_k", above=0, rounds="down",
         says="must be positive: there is nothing to do", doc="Computation of a job.",
     )  # fmt: skip
     deadline: Floats = field(
-        "job", unit="s", symbol="D_k",
+        "job", unit="s", symbol="D_k", rounds="up",
         doc="Time by which a job should be complete. It may lie after the last slot.",
     )  # fmt: skip
     weight: Floats = field(

@@ -124,7 +124,8 @@ def generate(
     distribution
         Distribution of the retraining durations.
     rng
-        Seed or generator; equal seeds give equal instances.
+        Seed or generator; equal seeds give equal instances on one kind of processor only; see
+        `Instance.rounded`.
     shortest, longest
         Mean duration of the first and the last profile, slots (not printed in the paper).
     slot_seconds

@@ -67,11 +67,11 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     """
 
     arrival: Floats = field(
-        "slot", "device", symbol="p_j(t)", check=check_probabilities,
+        "slot", "device", symbol="p_j(t)", check=check_probabilities, rounds="down",
         doc="Arrival probability. That a retraining task of the device arrives in the slot.",
     )  # fmt: skip
     duration: Floats = field(
-        "profile", "duration", symbol=r"\Pr(d_l = d)", check=check_probabilities,
+        "profile", "duration", symbol=r"\Pr(d_l = d)", check=check_probabilities, rounds="law",
         doc="Probability of 1, 2 and more slots. That a run of the profile lasts as long.",
     )  # fmt: skip
     capacity: Floats = field(

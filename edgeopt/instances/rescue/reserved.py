@@ -34,7 +34,7 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
         "task", unit="slot", symbol="e_i", of="slot", doc="Last slot of its window."
     )
     demand: Floats = field(
-        "task", unit="TMAC", symbol=r"\phi_i", above=0,
+        "task", unit="TMAC", symbol=r"\phi_i", above=0, rounds="less",
         says="must be positive (leave empty tasks out)", doc="Work it needs.",
     )  # fmt: skip
 

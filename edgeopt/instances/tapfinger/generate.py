@@ -115,7 +115,8 @@ def generate(
     Parameters
     ----------
     rng
-        Seed or generator; equal seeds give equal instances.
+        Seed or generator; equal seeds give equal instances on one kind of processor only; see
+        `Instance.rounded`.
     clusters
         Number of clusters N; 3 or 6 in the paper.
     tasks

@@ -106,6 +106,7 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
 
     speed: Floats = field(
         "cluster", "kind", "cpu", "gpu", prepare=_on_all_clusters, spare=("cluster",), hole=np.nan,
+        rounds="up",
         doc="Progress per slot at the start. Shape [K, A, B] if all clusters are alike. Entry "
         "(cpu, gpu) is that of cpu cores and gpu GPUs; no task is given more than (A - 1, B - 1). "
         "Positive from the smallest bundle on; entries below it mean nothing and become 0.",

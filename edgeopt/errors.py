@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "CacheWarning",
+    "CertificateError",
     "EdgeOptError",
     "EdgeOptWarning",
     "InputError",
@@ -78,6 +79,10 @@ class InstanceError(InputError):
 
 class OptionError(EdgeOptError, ValueError):
     """An argument or option has a value that it cannot take."""
+
+
+class CertificateError(EdgeOptError, ValueError):
+    """No certificate can be had, or one does not prove what it says."""
 
 
 class OutputError(EdgeOptError, OSError):

@@ -86,7 +86,9 @@ class Builder:
         """Return the program of all blocks added so far."""
         if not self._columns:
             raise InputError("program", "has no columns yet; add a block with columns(...)")
-        vectors = {field: np.concatenate(parts) for field, parts in self._vectors.items()}
+        vectors: dict[str, Any] = {
+            field: np.concatenate(parts) for field, parts in self._vectors.items()
+        }
         shape = (sum(map(len, self._rows)), len(vectors["cost"]))
         none = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
         row, column, value = (

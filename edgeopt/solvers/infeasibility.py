@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.solvers.program import LinearProgram
+
+_SHOWN: Final = 20  # lines of each part that `print` shows
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,18 @@ class Explanation:
             if self.background:
                 lines[-1] += f" ({self.background})"
             lines[-1] += ", shown with their values at the cheapest repair:"
-            lines += [f"  {side}" for side in self.conflict]
+            lines += _shown(self.conflict)
         if self.repair:
             lines.append(
                 f"The cheapest repair changes sides by {self.cost:.6g} in all, relatively:"
             )
-            lines += [f"  {side}" for side in self.repair]
+            lines += _shown(self.repair)
         return "\n".join(lines) or "The problem is infeasible; no conflict was found in time."
+
+
+def _shown(sides: tuple[Side, ...]) -> list[str]:
+    more = [f"  ... and {len(sides) - _SHOWN} more"] if len(sides) > _SHOWN else []
+    return [f"  {side}" for side in sides[:_SHOWN]] + more
 
 
 @checked()
@@ -186,10 +193,10 @@ class _Values:
         program = self._program
         if part == "row":
             low, high, value = program.row_lower, program.row_upper, self._rows
-            label = program.row_label(index)
+            label = program.row_names.label(index, program.labels)
         else:
             low, high, value = program.lower, program.upper, self._columns
-            label = f"bound of {program.column_label(index)}"
+            label = f"bound of {program.column_names.label(index, program.labels)}"
         return Side(
             label,
             float(low[index]) if lower else -np.inf,

@@ -16,9 +16,14 @@ from edgeopt.errors import InputError, InstanceError
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    AxisNames = Mapping[str, Sequence[str]]
+    """What the entries of indices are called, by index, where they have names."""
+
+NO_NAMES: Final[AxisNames] = {}
 
 _INDEXED: Final = re.compile(r"([^\[\]]+)\[([^\[\]]+)\]")
 _PAIR: Final = re.compile(r"([^=,\[\]]+)=(0|-?[1-9][0-9]{0,17})")
@@ -67,8 +72,8 @@ class LabelBlock:
         """Shape of an array over the members: the sizes of the indices, or [n] of a list."""
         return self.index if isinstance(self.index, tuple) else self.index.shape[:1]
 
-    def label(self, position: int) -> str:
-        """Return the name of one member, counted from 0."""
+    def label(self, position: int, names: AxisNames = NO_NAMES) -> str:
+        """Return the name of one member, counted from 0, with names of entries where known."""
         if not self.dims:
             return self.name
         where = (
@@ -76,8 +81,11 @@ class LabelBlock:
             if isinstance(self.index, tuple)
             else self.index[position]
         )
-        pairs = ", ".join(f"{dim}={int(i)}" for dim, i in zip(self.dims, where, strict=True))
-        return f"{self.name}[{pairs}]"
+        pairs = [
+            f"{dim}={names[dim][i] if dim in names else int(i)}"
+            for dim, i in zip(self.dims, where, strict=True)
+        ]
+        return f"{self.name}[{', '.join(pairs)}]"
 
     def position(self, index: dict[str, int]) -> int | None:
         """Return which member has these indices, counted from 0; None if none has."""
@@ -107,6 +115,14 @@ class LabelBlock:
             spans = [f"{dim}={low}..{high}" for dim, low, high in ends]
             spans += [f"{len(self.index)} members"]
         return f"{self.name}[{', '.join(spans)}]" if self.dims else self.name
+
+
+def axis_names(
+    called: Callable[[str], Sequence[str] | None], *blocks: Sequence[LabelBlock]
+) -> dict[str, tuple[str, ...]]:
+    """Return what the entries of the axes of blocks are called, of those that have names."""
+    axes = dict.fromkeys(dim for group in blocks for block in group for dim in block.dims)
+    return {axis: tuple(names) for axis in axes if (names := called(axis)) is not None}
 
 
 class Labels:
@@ -141,11 +157,14 @@ class Labels:
     def __getitem__(self, position: int) -> str:
         if not -self._count <= position < self._count:
             raise IndexError(position)
-        position %= self._count
+        return self.label(position % self._count)
+
+    def label(self, position: int, names: AxisNames = NO_NAMES) -> str:
+        """Return the label of a member, with names of entries where they are known."""
         if self.names is not None:
             return self.names[position]
         which = int(np.searchsorted(self._starts, position, side="right")) - 1
-        return self.blocks[which].label(position - int(self._starts[which]))
+        return self.blocks[which].label(position - int(self._starts[which]), names)
 
     def __iter__(self) -> Iterator[str]:
         return (self[position] for position in range(self._count))

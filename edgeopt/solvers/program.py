@@ -96,6 +96,9 @@ class LinearProgram:
         semidefinite when maximising.
     row_names, column_names
         Labels, as blocks or as plain names; numbered rows and columns by default.
+    labels
+        What the entries of indices of blocks are called, by index, all of them in order; `explain`
+        says them instead of numbers.
 
     Raises
     ------
@@ -124,6 +127,7 @@ class LinearProgram:
     quadratic: ConvexMatrix | None
     row_names: Labels
     column_names: Labels
+    labels: Mapping[str, Sequence[str]]
 
     def __init__(
         self,
@@ -139,6 +143,7 @@ class LinearProgram:
         row_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         column_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         quadratic: Any = None,
+        labels: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         if sense not in ("min", "max"):
             raise OptionError(f"sense is {sense!r}; it must be 'min' or 'max'")
@@ -166,6 +171,7 @@ class LinearProgram:
         store(self, "quadratic", term)
         store(self, "row_names", labels_of(rows, row_names, "row"))
         store(self, "column_names", labels_of(columns, column_names, "column"))
+        store(self, "labels", dict(labels or {}))
         self._validate()
 
     def _validate(self) -> None:
@@ -251,10 +257,10 @@ class LinearProgram:
         """
         fields = (
             "cost", "matrix", "row_lower", "row_upper", "lower", "upper",
-            "integer", "sense", "offset", "row_names", "column_names", "quadratic",
+            "integer", "sense", "offset", "row_names", "column_names", "quadratic", "labels",
         )  # fmt: skip
         for name, change in changes.items():
-            if isinstance(change, Mapping) and name in fields:
+            if isinstance(change, Mapping) and name in fields and name != "labels":
                 labels = self.row_names if name.startswith("row_") else self.column_names
                 changes[name] = labels.changed(getattr(self, name), change)
         return LinearProgram(**({name: getattr(self, name) for name in fields} | changes))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import cvxpy
 import numpy as np
 import pyomo.environ as pyo
@@ -7,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.errors import ProblemTypeError, SolverError
+from edgeopt.instances import rescue
+from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.solvers import LabelBlock, LinearProgram, conflict, explain, solve
 from edgeopt.solvers.conflict import (
     cheapest_point,
@@ -120,6 +124,30 @@ def test_feasible_problem_has_nothing_to_explain() -> None:
     explanation = explain(glass())
     assert explanation.feasible
     assert "feasible" in str(explanation)
+
+
+def test_entries_of_a_labelled_instance_are_told_by_their_labels() -> None:
+    instance = rescue.generate(servers=2, devices=2, horizon=6, reserved=2, rng=5)
+    names = {"server": ["north", "south"], "task": ["night", "noon"], "device": ["a", "b"]}
+    program = p1_lp_matrix(instance.with_labels(names))
+    closed = program.replace(row_upper={"eq_3b": np.zeros((2, 6))})
+    told = str(explain(closed))
+    assert "eq_2d[task=n" in told
+    assert re.search(r"eq_3b\[server=(north|south), slot=\d\]", told)
+    assert re.search(r"y\[slot=\d, device=[ab], server=(north|south), profile=\d\]", told)
+    assert not re.search(r"(server|task|device)=\d", told)
+    assert closed.relaxed().labels == program.labels == {k: tuple(v) for k, v in names.items()}
+    assert closed.row("eq_3b[server=1, slot=2]") == program.row("eq_3b[server=1, slot=2]")
+
+
+def test_long_conflicts_are_printed_in_part() -> None:
+    """All of many columns at most 0, but a sum of them above 0: each bound is needed."""
+    program = LinearProgram(np.zeros(50), np.ones((1, 50)), [1.0], [np.inf], 0.0, 0.0)
+    found = explain(program)
+    assert len(found.conflict) == 51
+    assert "... and 31 more" in str(found)
+    conflict, _, _ = str(found).partition("The cheapest repair")
+    assert conflict.count("\n") == 1 + 20 + 1
 
 
 def test_single_rows_may_contradict_the_bounds_alone() -> None:

@@ -12,6 +12,7 @@ from edgeopt.checked import checked
 from edgeopt.models.edr.penalties import check_cap, late_price, unserved_price
 from edgeopt.models.edr.routing import conditions, find_routes
 from edgeopt.solvers import LabelBlock, LinearProgram
+from edgeopt.solvers.labels import axis_names
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -276,6 +277,7 @@ def colocation_matrix(
             LabelBlock("z", ("frame", "site"), place.held),
             LabelBlock("z_slot", ("frame", "slot", "site"), place.spread),
         ]
+    row_names = [block.labels for block in blocks]
     upper = np.full(place.width, np.inf)
     upper[place.x] = instance.rounds[columns.rounds[:, 1]]
     upper[place.missing] = instance.rounds
@@ -287,8 +289,9 @@ def colocation_matrix(
         np.concatenate([np.broadcast_to(b.upper, len(b.labels)) for b in blocks]),
         upper=upper,
         integer=False if relax else np.arange(place.width) < place.x.size,
-        row_names=[block.labels for block in blocks],
+        row_names=row_names,
         column_names=names,
+        labels=axis_names(instance.called, row_names, names),
     )
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from edgeopt.checked import checked
 from edgeopt.solvers import LabelBlock, LinearProgram
+from edgeopt.solvers.labels import axis_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -229,6 +230,15 @@ def assembled(
     )
     row_lower = np.full(height, -np.inf)
     row_lower[: slots * types] = demand.requests.ravel()
+    row_names = [
+        LabelBlock("demand", ("slot", "type"), (slots, types)),
+        _offer_rows(instance, chosen, computed, slots, cooperative),
+        LabelBlock("eq_2", ("node",), nodes[:, np.newaxis]),
+    ]
+    column_names = [
+        LabelBlock("x", ("node", "model"), np.column_stack([chosen.node, chosen.model])),
+        _by_slot("q", instance, chosen, np.arange(options), slots),
+    ]
     return LinearProgram(
         cost,
         matrix,
@@ -238,15 +248,9 @@ def assembled(
         integer=False if relax else np.arange(width) < count,
         sense="max",
         offset=float(demand.weight @ (demand.requests @ instance.ranking.repository_cost)),
-        row_names=[
-            LabelBlock("demand", ("slot", "type"), (slots, types)),
-            _offer_rows(instance, chosen, computed, slots, cooperative),
-            LabelBlock("eq_2", ("node",), nodes[:, np.newaxis]),
-        ],
-        column_names=[
-            LabelBlock("x", ("node", "model"), np.column_stack([chosen.node, chosen.model])),
-            _by_slot("q", instance, chosen, np.arange(options), slots),
-        ],
+        row_names=row_names,
+        column_names=column_names,
+        labels=axis_names(instance.called, row_names, column_names),
     )
 
 

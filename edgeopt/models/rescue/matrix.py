@@ -12,6 +12,7 @@ from edgeopt.instances.edf import edf_feasible, edf_order, edf_serve, interval_l
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.budgets import Budgets
 from edgeopt.solvers import LabelBlock, LinearProgram
+from edgeopt.solvers.labels import axis_names
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -257,6 +258,7 @@ def p1_lp_matrix(
         sense="max",
         row_names=row_names,
         column_names=column_names,
+        labels=axis_names(instance.called, row_names, column_names),
     )
 
 

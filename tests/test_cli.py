@@ -222,6 +222,11 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "rescue", "--out", "x.nc", "--set", "server=3"], "did you mean servers?"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers"], "write it as name=value"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=few"], "must be a number"),
+        (
+            ["generate", "rescue", "--out", "x.nc", "--set", "servers=2", "--set", "servers=3"],
+            "servers is set twice; keep one",
+        ),
+        (["generate", "rescue", "--out", "x.csv"], "a file ends in .nc, or in .zip for tables"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=0"], "servers"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=1.5"], "a whole number"),
         (["generate", "rescue", "--out", "nowhere/x.nc"], "the directory does not exist"),

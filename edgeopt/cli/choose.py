@@ -205,6 +205,8 @@ def parsed_settings(
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
             raise OptionError(f"--set {setting}: no parameter {name}; {hint}")
+        if name in chosen:
+            raise OptionError(f"--set {setting}: {name} is set twice; keep one")
         chosen[name] = _value(setting, text, known[name])
     try:
         taken.bind(rng=0, **chosen)

@@ -27,8 +27,8 @@ def explore(
     from edgeopt.explore.server import end, require_marimo, serve
     from edgeopt.studies.live import instance_of
 
-    require_marimo()
     record = chosen_system(system)
+    require_marimo()
     source = instance or ""
     if source and source not in record.instances.sources:
         source = str(Path(source).resolve())

@@ -28,6 +28,11 @@ def generate(
 ) -> None:
     """Draw an instance of a system and save it to a file."""
     record = chosen_system(system)
+    if out.suffix not in ("", ".nc") and not is_zip(out):
+        raise OptionError(
+            f"--out {out}: a file ends in .nc, or in .zip for tables; 'edgeopt template "
+            f"{record.name}' writes tables to a folder"
+        )
     draw = record.instances.generate
     if draw is None:
         raise OptionError(f"{record.name} has no generator of instances")

@@ -52,6 +52,9 @@ def study(
         str | None,
         typer.Option(help="Policy to which differences are taken.", autocompletion=complete.policy),
     ] = None,
+    no_claims: Annotated[
+        bool, typer.Option("--no-claims", help="Do not check the claims of the system.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the page, its tables and pictures.")
     ] = None,
@@ -74,6 +77,7 @@ def study(
         rng=seed,
         workers=workers,
         reference=reference,
+        claims=not no_claims,
         provenance=chosen[0].provenance,
     )
     page = None if out is None else result.page(out, force=force)

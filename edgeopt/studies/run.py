@@ -43,6 +43,7 @@ def study(
     reference: str | None = None,
     confidence: float = 0.95,
     detailed: int | None = None,
+    claims: bool = True,
     progress: bool | None = None,
     provenance: Iterable[str] = (),
 ) -> Study:
@@ -81,6 +82,8 @@ def study(
     detailed
         Number of instances, from the first, that the page shows in detail and on which claims are
         checked; the default depends on the system.
+    claims
+        Whether to check them; on a large instance that may take longer than all else.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
     provenance
@@ -111,6 +114,7 @@ def study(
     check_workers(workers)
     check_real("confidence", confidence, "(0, 1)")
     check_whole("detailed", detailed, 1, none=True)
+    check_flag("claims", claims)
     if reference is not None:
         check_text("reference", reference)
     if progress is not None:
@@ -134,11 +138,12 @@ def study(
     detailed = min(detailed or record.reporting.detailed or len(named), len(named))
     each = len(entries)
     total = sum(len(record.offline.offered(instance)) + each for instance in named.values())
-    total += detailed * (record.claims is not None)
+    claims = claims and record.claims is not None
+    total += detailed * claims
     with progress_bar(total, show=progress) as step:
         parts = _compute(
-            record, named, entries, runs=runs, seed=seed, detailed=detailed, workers=workers,
-            step=step,
+            record, named, entries, runs=runs, seed=seed, checked=detailed * claims,
+            workers=workers, step=step,
         )  # fmt: skip
     settings = Settings(
         runs=runs,
@@ -223,7 +228,7 @@ def _compute(
     *,
     runs: int,
     seed: int,
-    detailed: int,
+    checked: int,
     workers: int,
     step: Step,
 ) -> dict[str, dict[str, Any]]:
@@ -285,16 +290,16 @@ def _compute(
         results = dict(zip(cells, ran, strict=True))
 
         verdicts: dict[str, Any] = dict.fromkeys(named, ())
-        if record.claims is not None:
-            shown = list(named)[:detailed]
+        if record.claims is not None and checked:
+            shown = list(named)[:checked]
             options = {name: record.claims.given(benchmarks[name]) for name in shown}
-            checked = _stage(
+            found = _stage(
                 pool,
                 step,
                 "checking claims",
                 ((_check, (record.claims.pattern, named[i], options[i])) for i in shown),
             )
-            verdicts |= dict(zip(shown, checked, strict=True))
+            verdicts |= dict(zip(shown, found, strict=True))
 
     return {
         name: {

@@ -167,6 +167,17 @@ def test_pictures_can_be_read(servers: int) -> None:
             assert any("8 of 12 servers" in label for label in labels)
 
 
+def test_claims_may_be_left_out(busy: Study, tmp_path: Path) -> None:
+    quick = study({"busy": instance()}, ["rescue", "random"], runs=60, rng=5, claims=False)
+    assert busy.cases[0].verdicts
+    assert quick.cases[0].verdicts == ()
+    columns = ["policy", "value", "gap"]
+    same = busy.table[busy.table["policy"].isin(["rescue", "random"])][columns]
+    pd.testing.assert_frame_equal(quick.table[columns], same.reset_index(drop=True))
+    page = quick.page(tmp_path).read_text(encoding="utf-8")
+    assert "They were left out." in page
+
+
 def test_page_has_notes_findings_and_claims(busy: Study, tmp_path: Path) -> None:
     page = busy.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())

@@ -54,7 +54,15 @@ FALSE = {
 """False claims, and a space in which a search finds violations at little cost."""
 
 MORE = {
+    "edr.cap.published": "few_frames",
+    "edr.capacity.published": "few_frames",
+    "edr.corollary1.published": "few_frames",
+    "edr.equation17.published": "few_frames",
+    "edr.equation38.current": "few_frames",
+    "edr.equation8.published": "few_frames",
     "edr.lemma1.drawn": "few_frames",
+    "edr.theorem2.reset": "few_frames",
+    "idn.credit.published": "drawn",
     "idn.equation103.published": "edge_nodes_1",
     "idn.lemma_f11.published": "edge_nodes_1",
     "idn.lemma_f2.published": "edge_nodes_1",
@@ -63,6 +71,8 @@ MORE = {
     "idn.rounding.published": "edge_nodes_1",
     "oinc.completion.algorithm": "jobs",
     "oinc.completion.published": "jobs",
+    "oinc.equation1a.published": "requests",
+    "oinc.equation1b.published": "sequences",
     "oinc.equation6.certificate": "jobs",
     "oinc.equation6.published": "jobs",
     "oinc.equation8a.published": "jobs",
@@ -76,6 +86,13 @@ MORE = {
     "oinc.waste.speed": "jobs",
     "rescue.beyond.published": "few_slots_2",
     "rescue.definition1.published": "few_slots_2",
+    "tapfinger.accumulation.end": "tasks",
+    "tapfinger.bundles.published": "tasks",
+    "tapfinger.equation1.published": "tasks",
+    "tapfinger.equation3.published": "tasks",
+    "tapfinger.optimus.published": "lone_task",
+    "tapfinger.usage.end": "tasks",
+    "tapfinger.volume.fixed": "few_tasks",
 }
 """Others, of which a run with few draws looks at one find each."""
 

@@ -15,6 +15,7 @@ from edgeopt.cli.choose import (
     parsed_settings,
 )
 from edgeopt.errors import OptionError
+from edgeopt.instances.instance import Instance
 from edgeopt.instances.sheets import is_zip
 from edgeopt.writing import placed, target_of
 
@@ -28,7 +29,8 @@ def generate(
 ) -> None:
     """Draw an instance of a system and save it to a file."""
     record = chosen_system(system)
-    if out.suffix not in ("", ".nc") and not is_zip(out):
+    ours = issubclass(record.instances.kind, Instance)  # others may be saved in another format
+    if ours and out.suffix not in ("", ".nc") and not is_zip(out):
         raise OptionError(
             f"--out {out}: a file ends in .nc, or in .zip for tables; 'edgeopt template "
             f"{record.name}' writes tables to a folder"

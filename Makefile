@@ -20,7 +20,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo gallery test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned learners docs clean
+.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,12 @@ docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated
 	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
+
+release: $(BIN)/python ## build wheel and source distribution, and check them and the workflow that publishes them
+	@$(PIP) install --quiet --constraint constraints.txt build check-jsonschema twine
+	@rm -rf dist && $(BIN)/python -m build --outdir dist .
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 clean: ## remove everything that these commands wrote
 	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results

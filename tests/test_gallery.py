@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -55,4 +56,13 @@ def test_pictures_of_the_readme_are_drawn_by_this_code(gallery: Any, system: str
 
 def test_no_system_is_left_out(gallery: Any) -> None:
     stored = {path.stem for path in (DOCS / "_static" / "gallery").iterdir()}
-    assert stored == set(gallery.SYSTEMS)
+    assert stored == {*gallery.SYSTEMS, *(f"badge-{name}" for name in gallery.badges())}
+
+
+def test_badges_of_the_readme_are_drawn_by_this_code(gallery: Any) -> None:
+    drawn = gallery.badges()
+    for name, svg in drawn.items():
+        stored = DOCS / "_static" / "gallery" / f"badge-{name}.svg"
+        assert stored.read_text(encoding="utf-8") == svg + "\n", "run `make gallery`"
+        assert ElementTree.fromstring(svg).attrib["aria-label"].startswith(f"{name}: ")
+    assert not re.search(r"\b0 (hold|refuted)", drawn["claims"]), "run `make verdicts`"

@@ -1,6 +1,6 @@
 """``{gallery}``: a card per system, with the picture that its live page shows at first.
 
-``python docs/_extensions/gallery.py FOLDER`` writes the pictures to files, for the README.
+``python docs/_extensions/gallery.py FOLDER`` writes pictures and badges of the README to files.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from docutils.parsers.rst import Directive
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+ROOT = Path(__file__).parents[2]
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 
 
@@ -27,6 +28,38 @@ def drawn(system: str) -> dict[str, str]:
     record = find_system(system)
     shown = view(instance_of(record))
     return {"title": record.title, "text": shown.text, "svg": shown.svg}
+
+
+def badges() -> dict[str, str]:
+    """Return what is drawn in a line of the README: version, Python, licence, claims."""
+    import tomllib
+
+    from edgeopt.bounds import stored_verdicts
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stored = [found for system in SYSTEMS if (found := stored_verdicts(system)) is not None]
+    found = [str(verdict.verdict) for one in stored for verdict in one.verdicts.values()]
+    said = {
+        "version": project["version"],
+        "python": project["requires-python"].replace(">=", "") + "+",
+        "licence": project["license"],
+        "claims": f"{found.count('holds')} hold, {found.count('violated')} refuted",
+    }
+    return {name: _badge(name, text) for name, text in said.items()}
+
+
+def _badge(name: str, text: str) -> str:
+    """Draw a word and what it is, side by side."""
+    left, right = (10 + round(6.6 * len(part)) for part in (name, text))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
+        f'aria-label="{name}: {text}"><title>{name}: {text}</title>'
+        f'<rect width="{left + right}" height="20" rx="3" fill="#24557a"/>'
+        f'<path d="M3 0h{left - 3}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#46505a"/>'
+        '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" '
+        f'font-size="11"><text x="{left / 2:g}" y="14" textLength="{left - 10}">{name}</text>'
+        f'<text x="{left + right / 2:g}" y="14" textLength="{right - 10}">{text}</text></g></svg>'
+    )
 
 
 class Gallery(Directive):
@@ -53,9 +86,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def main(folder: str) -> None:
-    for system in SYSTEMS:
-        path = Path(folder) / f"{system}.svg"
-        path.write_text(drawn(system)["svg"] + "\n", encoding="utf-8")
+    pictures = {system: drawn(system)["svg"] for system in SYSTEMS}
+    pictures |= {f"badge-{name}": svg for name, svg in badges().items()}
+    for name, svg in pictures.items():
+        path = Path(folder) / f"{name}.svg"
+        path.write_text(svg + "\n", encoding="utf-8")
         print(path)
 
 

@@ -1,0 +1,6 @@
+"""Checks of parts of one's own: policies, roundings, solvers, instances, environments, systems."""
+
+from edgeopt.testing.policy import check_policy
+from edgeopt.testing.report import CheckError, Report
+
+__all__ = ["CheckError", "Report", "check_policy"]

@@ -2,5 +2,6 @@
 
 from edgeopt.testing.policy import check_policy
 from edgeopt.testing.report import CheckError, Report
+from edgeopt.testing.rounding import check_rounding
 
-__all__ = ["CheckError", "Report", "check_policy"]
+__all__ = ["CheckError", "Report", "check_policy", "check_rounding"]

@@ -6,7 +6,11 @@ import dataclasses
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 """Values whose `repr` makes them again."""
@@ -23,11 +27,14 @@ class Recipe(NamedTuple):
         The part itself.
     others
         What stands behind it in the call, such as the name of the system.
+    options
+        Keywords of the call.
     """
 
     kind: str
     part: Any
     others: tuple[Any, ...] = ()
+    options: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def subject(self) -> str:
@@ -40,7 +47,7 @@ class Recipe(NamedTuple):
         made, *given = (written(one) for one in (self.part, *self.others))
         second = "; ".join(dict.fromkeys(text for one in (made, *given) for text in one.imports))
         arguments = [made.expression, *(one.expression for one in given), f"checks=[{check!r}]"]
-        arguments += [f"{name}={value!r}" for name, value in where.items()]
+        arguments += [f"{name}={value!r}" for name, value in {**self.options, **where}.items()]
         return "\n".join(
             [
                 f"from edgeopt.testing import {function}",

@@ -116,9 +116,9 @@ class Report:
     def __str__(self) -> str:
         count = counted(len(self.results), "check")
         if not self.failed:
-            return f"{self.subject} passes {count} of a {self.kind}"
+            return f"{self.subject} passes {count} of {_article(self.kind)}"
         failures = [f"- {one}" for one in self.results if one.outcome == "failed"]
-        head = f"{self.subject} fails {len(failures)} of {count} of a {self.kind}:"
+        head = f"{self.subject} fails {len(failures)} of {count} of {_article(self.kind)}:"
         return "\n".join([head, *failures])
 
     def _brief(self) -> Iterator[str]:
@@ -133,6 +133,10 @@ class Report:
 
         rows = [[one.check, one.outcome, one.message] for one in self.results]
         return html_table(f"{self.kind} {self.subject}", ["check", "outcome", "message"], rows)
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def run_checks(

@@ -15,7 +15,7 @@ from edgeopt.options import listed
 from edgeopt.studies.entries import Benchmark, PolicyEntry
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.system import System
-from edgeopt.testing.content import content
+from edgeopt.testing.content import alike, content
 from edgeopt.testing.report import told
 
 if TYPE_CHECKING:
@@ -73,6 +73,15 @@ class Ground:
         """The environment, which knows the future."""
         made: Environment[Any, Any, Any, Any, Any, Any] = self.make(self.truth)
         return made
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Names of the fields that a policy is shown beforehand."""
+        shown = self.environment.instance
+        names = [one.name for one in getattr(self.truth, "_fields", ()) if hasattr(shown, one.name)]
+        return frozenset(
+            name for name in names if alike(getattr(shown, name), getattr(self.truth, name))
+        )
 
     @cached_property
     def benchmarks(self) -> Offered:
@@ -244,12 +253,14 @@ def other_future(
 ) -> Any | None:
     """Return the instance with another future after a slot, None where none is found.
 
-    Later slots take the rows of other slots, entities that arrive later take those of others.
+    Later slots take the rows of other slots, entities that arrive later take those of others. What
+    is known beforehand stays.
     With `now`, single rows of the slot itself change too, which come to light in the course of it.
     """
-    truth = ground.truth
+    truth, known = ground.truth, ground.known
     for _ in range(TRIES):
         changes = {**_other_rows(truth, last, rng, now), **_other_entities(truth, last, rng)}
+        changes = {name: value for name, value in changes.items() if name not in known}
         if not changes:
             return None
         try:

@@ -90,9 +90,8 @@ def written(thing: Any) -> Written:
     if isinstance(thing, type) or hasattr(thing, "__qualname__"):
         return _named(thing)
     kind = type(thing)
-    for name, value in vars(sys.modules.get(kind.__module__)).items():
-        if value is thing:
-            return Written(name, (f"from {_module(kind)} import {name}",))
+    if (place := _place(thing)) is not None:
+        return Written(place[1], (f"from {place[0]} import {place[1]}",))
     maker = _named(kind)
     if dataclasses.is_dataclass(thing):
         changed = {
@@ -102,6 +101,16 @@ def written(thing: Any) -> Written:
         }
         return _call(maker, (), changed)
     return _call(maker, (), {}) if not getattr(thing, "__dict__", {}) else _unwritten(thing)
+
+
+def _place(thing: Any) -> tuple[str, str] | None:
+    """Return the module and the name under which an object is kept, if it is."""
+    for module, held in list(sys.modules.items()):
+        for name, value in list(getattr(held, "__dict__", {}).items()):
+            if value is thing and name.isidentifier():
+                script = getattr(held, "__file__", None)
+                return (Path(script).stem if module == "__main__" and script else module), name
+    return None
 
 
 def _is_default(kind: type, one: dataclasses.Field[Any], value: Any) -> bool:

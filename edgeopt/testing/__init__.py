@@ -5,6 +5,7 @@ from edgeopt.testing.instance import check_instance
 from edgeopt.testing.policy import check_policy
 from edgeopt.testing.report import CheckError, Report
 from edgeopt.testing.rounding import check_rounding
+from edgeopt.testing.solver import check_solver
 from edgeopt.testing.system import check_system
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "check_instance",
     "check_policy",
     "check_rounding",
+    "check_solver",
     "check_system",
 ]

@@ -90,6 +90,8 @@ def written(thing: Any) -> Written:
     if isinstance(thing, type) or hasattr(thing, "__qualname__"):
         return _named(thing)
     kind = type(thing)
+    if kind.__module__ == "builtins":
+        return _unwritten(thing)
     if (place := _place(thing)) is not None:
         return Written(place[1], (f"from {place[0]} import {place[1]}",))
     maker = _named(kind)

@@ -136,7 +136,9 @@ def _duals(checked: Checked) -> str:
             continue
         tried += 1
         limits = {"absolute_gap": case.absolute_gap} | checked.options
-        found = check_derivatives(case.program, solution, checked.solver, **limits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = check_derivatives(case.program, solution, checked.solver, **limits)
         require(not found, f"{case.name}: {'; '.join(found)}")
     if not tried:
         raise SkippedError("it hands over no duals")
@@ -146,7 +148,9 @@ def _duals(checked: Checked) -> str:
 def _bound(checked: Checked) -> str:
     """Compare bounds with known optima, and with what the duals prove in rational numbers."""
     tried = 0
-    for case, solution in checked.answers(claimed=True):
+    # A bound that only a search can prove counts as claimed: others are worked out anew.
+    answers = [*checked.answers(), *checked.answers(claimed=True)]
+    for case, solution in answers:
         if np.isnan(case.objective) or not np.isfinite(solution.bound):
             continue
         tried += 1

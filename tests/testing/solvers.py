@@ -11,6 +11,7 @@ from edgeopt.solvers import Backend, Kind, Quality, Status
 from edgeopt.solvers.conformance import CASES
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.request import kind_of
+from edgeopt.solvers.scaling import Scaling
 
 KINDS = (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC)
 
@@ -37,7 +38,7 @@ def same(one: Any, two: Any) -> bool:
 
 def stopped(found: Any) -> Any:
     return replace(
-        found, status=Status.TIME_LIMIT, quality=Quality.NONE, objective=float("nan"),
+        found, status=Status.MAX_TIME_LIMIT, quality=Quality.NO_SOLUTION, objective=float("nan"),
         bound=-np.inf * found.problem.sign, values=None, duals=None,
     )  # fmt: skip
 
@@ -46,11 +47,11 @@ class GivesUp:
     """Stops without a result on one problem."""
 
     def __init__(self, program: Any) -> None:
-        self.program = program
+        self.programs = program, Scaling.of(program).apply(program)
 
     def __call__(self, program: Any, request: Any) -> Any:
         found = right(program, request)
-        return stopped(found) if same(program, self.program) else found
+        return stopped(found) if any(same(program, one) for one in self.programs) else found
 
 
 class Remembers:
@@ -60,7 +61,9 @@ class Remembers:
         self.known: dict[bytes, Any] = {}
 
     def __call__(self, program: Any, request: Any) -> Any:
-        key = program.cost.tobytes() + program.matrix.toarray().tobytes()
+        sides = (program.row_lower, program.row_upper, program.lower, program.upper)
+        key = b"".join(np.isfinite(side).tobytes() for side in sides)
+        key += program.cost.tobytes() + program.matrix.toarray().tobytes()
         found = right(program, request)
         first = self.known.setdefault(key, found)
         return found if first.values is None else replace(first, problem=program)
@@ -68,7 +71,7 @@ class Remembers:
 
 def boasts(program: Any, request: Any) -> Any:
     found = right(program, request)
-    if kind_of(program) is not Kind.LINEAR or not np.isfinite(found.bound):
+    if not np.isfinite(found.bound):
         return found
     return replace(found, bound=found.bound + 0.01 * program.sign * max(1.0, abs(found.bound)))
 
@@ -105,6 +108,7 @@ class NeverRecovers:
 
 SOUND = backend("sound", right)
 GIVE_UP = {case.name: backend("gives up", GivesUp(case.program)) for case in CASES}
+globals().update({f"GIVES_UP_{place}": one for place, one in enumerate(GIVE_UP.values())})
 REMEMBERS = backend("remembers", Remembers())
 BOASTS = backend("boasts", boasts)
 NO_CLOCK = backend("no clock", has_no_clock)
@@ -114,7 +118,7 @@ NEVER_RECOVERS = backend("never recovers", NeverRecovers())
 
 MUTANTS = {
     "duals": (REMEMBERS, ()),
-    "bound": (BOASTS, ()),
+    "bound": (BOASTS, ("an integer optimum of 0", "integer", "mixed integer, minimised")),
     "time limit": (NO_CLOCK, ()),
     "unknown option": (NO_OPTIONS, ()),
     "threads": (DISAGREES, ()),

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
-from edgeopt.instances.fields import Floats, Names, field
+from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Record
+from edgeopt.testing.labels import declared, labelled, labels_of, shuffled
 from tests import strategies
 from tests.draws import draws as share
 
-FIRST = {"duration": 1}
-COUNTED = {"slot", "frame", "round", "hour", "cpu", "gpu", "position", "duration"}
-KNOWN = {"resource": ("cpu", "gpu"), "coordinate": ("east", "north"), "end": ("from", "to")}
 IN_ORDER = {"rescue": {"profile"}}
 """Axes whose entries a system wants in one order: another one may be refused."""
 
@@ -74,80 +72,6 @@ SYSTEMS = {
 }
 
 
-def declared(record, prefix=""):
-    """Go through the fields of a record and of its parts, in the documented order."""
-    for one in type(record)._fields:
-        value = getattr(record, one.name)
-        if isinstance(value, Record):
-            yield from declared(value, f"{prefix}{one.name}_")
-        elif value is not None:
-            yield prefix + one.name, one, value
-
-
-def alike(instance, axis):
-    """Return the name under which the labels of an axis stand."""
-    return {"origin": "site", "target": "site"}.get(axis, axis)
-
-
-def labelled(instance):
-    """Write every field as a table with labels, by hand; entries that name others as labels."""
-    labels, tables, texts = {}, {}, {}
-    for _, one, value in declared(instance):
-        if one.type == Names:
-            labels[alike(instance, one.axes[0])] = list(value)
-    for name, one, value in declared(instance):
-        if one.type == Names:
-            axis = one.axes[0]
-            tables[name] = xarray.DataArray(
-                np.array(value, dtype=object), dims=[axis], coords={axis: list(value)}
-            )
-        elif isinstance(value, str):
-            texts[name] = value
-        elif not one.axes:
-            tables[name] = value
-        else:
-            tables[name] = table(instance, one, np.asarray(value), labels)
-    if "profit_weight" in tables:
-        texts["profit_model"] = "LogProfit"
-    return tables, texts, labels
-
-
-def table(instance, one, array, labels):
-    axes = one.axes[len(one.axes) - array.ndim :]
-    whole = {"slot": "horizon", "device": "devices", "server": "servers"}
-    whole |= {"profile": "profiles", "duration": "max_duration"}
-    for place in reversed(range(array.ndim)):
-        spreads = one.name == "profit" and array.shape[place] < getattr(
-            instance, whole[axes[place]]
-        )
-        if spreads or (one.once and place == 0 and array.shape[0] == 1):
-            array, axes = array[(slice(None),) * place + (0,)], axes[:place] + axes[place + 1 :]
-    if one.of and one.of not in COUNTED:
-        size = {"server": "servers", "site": "sites", "node": "nodes"}.get(one.of)
-        count = getattr(instance, size) if size else 1 + int(array.max(initial=0))
-        known = labels.setdefault(one.of, [])
-        known += [f"{one.of} {n}" for n in range(len(known), count)]
-        array = np.vectorize(lambda n: known[n] if n >= 0 else np.nan, otypes=[object])(array)
-    coordinates = {}
-    for axis, length in zip(axes, array.shape, strict=True):
-        if axis in COUNTED:
-            coordinates[axis] = np.arange(length) + FIRST.get(axis, 0)
-        elif axis in KNOWN:
-            coordinates[axis] = list(KNOWN[axis])
-        else:
-            known = labels.setdefault(alike(instance, axis), [])
-            known += [f"{alike(instance, axis)} {n}" for n in range(len(known), length)]
-            coordinates[axis] = known[:length]
-    return xarray.DataArray(array, dims=axes, coords=coordinates)
-
-
-def shuffled(array, order, reverse):
-    for axis in array.dims:
-        places = order(array.sizes[axis])
-        array = array.isel({axis: places})
-    return array.transpose(*array.dims[::-1]) if reverse else array
-
-
 def examples(most):
     return settings(max_examples=share(most))
 
@@ -197,7 +121,7 @@ def test_permuting_a_field_never_makes_another_instance(system, name):
         for other, _, _ in declared(instance):
             array = tables.get(other)
             for axis in array.dims if isinstance(array, xarray.DataArray) and array.size else ():
-                leaders.setdefault(alike(instance, axis), other)
+                leaders.setdefault(labels_of(axis), other)
         if name not in leaders.values():
             assert made == instance
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from edgeopt.solvers import Kind, backends, solve
-from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution, conformance
+from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution
 from edgeopt.solvers.request import kind_of
+from edgeopt.testing import check_solver
 
 INSTALLED = [(one.name, {}) for one in backends(installed=True) if Kind.LINEAR in one.routes]
 ROUTES = [
@@ -23,31 +24,36 @@ ROUTES = [
     ("cvxpy:highs", {}),
     ("cvxpy:scipy", {}),
 ]
+NAMES = {case.name for case in CASES}
+INTEGER = [case.name for case in CASES if kind_of(case.program) is Kind.MIXED_INTEGER]
 
 
 def _name(route: tuple[str, dict[str, str]]) -> str:
     return "-".join([route[0], *route[1].values()])
 
 
+_WHOLE = "SciPy's milp has no choice of algorithm"
+_NOT_CHECKED = "options of the solver itself are handed on unchecked"
+EXPECTED = {
+    "scipy-simplex": dict.fromkeys(INTEGER, _WHOLE),
+    "scipy-ipm": dict.fromkeys(INTEGER, _WHOLE),
+    **{
+        name: {"unknown option": _NOT_CHECKED}
+        for name in ("clarabel", "osqp", "scs", "glop", "pdlp", "cvxpy:scipy")
+    },
+    "cvxpy:highs": {
+        "unknown option": _NOT_CHECKED,
+        "threads": "HiGHS does not change its number of threads in one process",
+    },
+}
+"""Checks that fail, by route."""
+
+
 @pytest.mark.parametrize("route", ROUTES, ids=_name)
 def test_backend_reproduces_every_case(route: tuple[str, dict[str, str]]) -> None:
-    solver, arguments = route
-    if solver == "scipy" and arguments:
-        failures = _continuous_failures(solver, arguments)
-    else:
-        failures = conformance(solver, **arguments)
-    assert len(failures) >= 13
-    assert {case: found for case, found in failures.items() if found} == {}
-
-
-def _continuous_failures(solver: str, arguments: dict[str, str]) -> dict[str, list[str]]:
-    """SciPy's milp has no choice of algorithm: leave the integer cases out."""
-    failures = {}
-    for case in CASES:
-        if kind_of(case.program) is Kind.LINEAR:
-            solution = solve(case.program, solver, raises=False, **arguments)
-            failures[case.name] = check_solution(case, solution)
-    return failures
+    solver, options = route
+    report = check_solver(solver, options=options, expected=EXPECTED.get(_name(route)))
+    assert sum(one.check in NAMES for one in report.results if one.outcome == "passed") >= 13
 
 
 def test_default_backends_are_all_there() -> None:

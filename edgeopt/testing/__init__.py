@@ -1,0 +1,20 @@
+"""Checks of parts of one's own: policies, roundings, solvers, instances, environments, systems."""
+
+from edgeopt.testing.environment import check_environment
+from edgeopt.testing.instance import check_instance
+from edgeopt.testing.policy import check_policy
+from edgeopt.testing.report import CheckError, Report
+from edgeopt.testing.rounding import check_rounding
+from edgeopt.testing.solver import check_solver
+from edgeopt.testing.system import check_system
+
+__all__ = [
+    "CheckError",
+    "Report",
+    "check_environment",
+    "check_instance",
+    "check_policy",
+    "check_rounding",
+    "check_solver",
+    "check_system",
+]

@@ -1,0 +1,320 @@
+"""Checks of an environment: it shows nothing of the future, and books what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import EdgeOptError
+from edgeopt.online.simulate import simulate
+from edgeopt.representation import shown
+from edgeopt.testing.content import alike, difference
+from edgeopt.testing.recipe import Recipe
+from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
+from edgeopt.testing.worlds import (
+    entry_of,
+    grounds,
+    other_future,
+    other_scenario,
+    record_of,
+    run,
+    stream,
+    time_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from edgeopt.studies.system import System
+    from edgeopt.testing.report import Report
+    from edgeopt.testing.worlds import Ground, Step
+
+PAIRS: Final = 10
+"""Pairs of scenarios per seed that are the same up to a slot."""
+
+RUNS: Final = 3
+"""Scenarios that are simulated on every instance."""
+
+WRONG: Final = (object(), "a decision", (1, 2, 3, 4, 5), np.full(3, np.nan), 1j)
+"""What is a decision in no system."""
+
+
+def check_environment(
+    environment: Callable[[Any], Any],
+    system: str | System,
+    *,
+    policy: Any = None,
+    instances: Sequence[Any] | None = None,
+    seeds: int | Sequence[int] = 5,
+    expected: Mapping[str, str] | None = None,
+    raises: bool = True,
+    checks: Sequence[str] | None = None,
+) -> Report:
+    """Check that an environment keeps the future to itself, and books what was done.
+
+    Parameters
+    ----------
+    environment
+        Maps an instance to the environment: its class, or what
+        :class:`edgeopt.studies.Policies` has.
+    system
+        Name or record of its system, which draws instances.
+    policy
+        Who decides: a policy, or the name of one of the system; by default its first causal one.
+    instances
+        Instances to check it on, instead of small ones that the system draws.
+    seeds
+        How many instances and seeds, or which ones; ten pairs of scenarios that are the same up to
+        a slot are drawn for each.
+    expected
+        Checks that are known to fail, each with the reason. One that passes is an error.
+    raises
+        Whether failures raise an error; otherwise the report tells.
+    checks
+        Names of the checks to run, by default all.
+
+    Returns
+    -------
+    Report
+        Outcome of every check.
+
+    Raises
+    ------
+    CheckError
+        If a check fails, with all that failed and lines of Python that reproduce it.
+    OptionError
+        If there is no such check or system.
+
+    Notes
+    -----
+    What ``environment.instance`` shows of an instance unchanged is known beforehand, by definition;
+    everything else must not be told before its slot.
+
+    Examples
+    --------
+    >>> from edgeopt.online.idn import IdnEnvironment
+    >>> from edgeopt.testing import check_environment
+    >>> check_environment(IdnEnvironment, "idn", policy="olag", seeds=2)
+    Report(environment IdnEnvironment, 8 passed)
+    """
+    record = record_of(system)
+    if policy is None:
+        policy = next(one.name for one in record.policies.entries if one.causal and one.default)
+    options = {"policy": policy} if isinstance(policy, str) else {}
+    drawn = grounds(record, seeds_of(seeds), instances, environment)
+    checked = Checked(entry_of(record, policy), drawn)
+    return run_checks(
+        Recipe("environment", environment, (record.name,), options),
+        {name: partial(check, checked) for name, check in CHECKS.items()},
+        chosen=checks,
+        expected=expected,
+        raises=raises,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """An environment on its instances, with the runs that its checks share."""
+
+    part: Any
+    grounds: list[Ground]
+
+    @cached_property
+    def made(self) -> list[tuple[Ground, Any]]:
+        """Every instance with the policy that decides."""
+        return [(ground, ground.policy(self.part)) for ground in self.grounds]
+
+    @cached_property
+    def runs(self) -> list[tuple[Ground, Any, list[Step]]]:
+        """A run by hand on the first scenario of every instance."""
+        return [(ground, policy, run(ground, policy)) for ground, policy in self.made]
+
+
+def _ends(checked: Checked) -> None:
+    for ground, _, done in checked.runs:
+        episode = ground.environment.episode(ground.scenario())
+        for step in done:
+            require(episode.observe() is not None, "it ends before its time", **ground.where)
+            episode.act(step.decided)
+        for _ in range(2):
+            require(episode.observe() is None, "it does not end twice", **ground.where)
+        if not done:
+            continue
+        try:
+            episode.act(done[-1].decided)
+        except EdgeOptError:
+            continue
+        raise BrokenError("a decision after the end is not refused", **ground.where)
+
+
+def _hides_future(checked: Checked) -> str:
+    wanted, found = PAIRS * len(checked.grounds), 0
+    rng = np.random.default_rng((*(one.seed for one in checked.grounds), 7))
+    for place in range(4 * wanted):
+        if found == wanted:
+            break
+        ground, _, done = checked.runs[place % len(checked.runs)]
+        found += _is_hidden(ground, done, int(rng.integers(ground.horizon)), rng)
+    if not found:
+        raise SkippedError("no two scenarios are the same up to a slot and differ later")
+    return f"{found} pairs of scenarios"
+
+
+def _is_hidden(ground: Ground, done: Sequence[Step], last: int, rng: np.random.Generator) -> bool:
+    """Compare what is shown up to a slot with another future; tell whether there was any."""
+    twin, scenario = ground, ground.scenario()
+    if not alike(ground.environment.instance, ground.truth):
+        changed = other_future(ground, last, rng)
+        twin = ground if changed is None else ground.with_truth(changed)
+    other = other_scenario(scenario, ground.scenario(int(rng.integers(3, 1000))), last)
+    if twin is ground and other is None:
+        return False
+    before = ground.environment.instance, twin.environment.instance
+    if not alike(*before):
+        text = f"what a policy is told first depends on the future: {difference(*before)}"
+        raise BrokenError(text, **ground.where)
+    episode = twin.environment.episode(scenario if other is None else other)
+    for step in done:
+        when = time_of(step.seen)
+        if when is None or when > last:
+            break
+        seen = episode.observe()
+        if not alike(seen, step.seen):
+            text = f"an observation of slot {when} depends on slots after {last}"
+            raise BrokenError(f"{text}: {difference(step.seen, seen)}", **ground.where)
+        told_ = episode.act(step.decided)
+        # What follows a decision may be told once the next one is due.
+        if len(done) > 1 and not alike(told_, step.told) and _inside(done, step, last):
+            text = f"what is told in slot {when} depends on slots after {last}"
+            raise BrokenError(f"{text}: {difference(step.told, told_)}", **ground.where)
+    return True
+
+
+def _inside(done: Sequence[Step], step: Step, last: int) -> bool:
+    """Tell whether the next decision is due by a slot as well."""
+    place = next(n for n, one in enumerate(done) if one is step)
+    after = time_of(done[place + 1].seen) if place + 1 < len(done) else None
+    return after is not None and after <= last
+
+
+def _prefix(checked: Checked) -> None:
+    for ground in checked.grounds:
+        few, many = (
+            ground.environment.scenarios(np.random.default_rng(ground.seed), runs)
+            for runs in (2, 5)
+        )
+        same = len(few) == 2 and len(many) == 5 and alike(list(few), list(many[:2]))
+        require(same, "the first scenarios of more runs are others", **ground.where)
+
+
+def _refuses(checked: Checked) -> None:
+    for ground, _, done in checked.runs:
+        episode = ground.environment.episode(ground.scenario())
+        for step in done[:8]:
+            episode.observe()
+            for wrong in WRONG:
+                _require_refusal(ground, episode, wrong)
+            same = alike(episode.act(step.decided), step.told)
+            require(same, "a refused decision changes what follows", **ground.where)
+
+
+def _require_refusal(ground: Ground, episode: Any, wrong: Any) -> None:
+    what = shown(wrong)
+    try:
+        episode.act(wrong)
+    except EdgeOptError as error:
+        require(str(error).strip(), f"{what} is refused without a word", **ground.where)
+    # Anything else is no refusal by name.
+    except Exception as error:
+        raise BrokenError(f"{what} is not refused by name: {told(error)}", **ground.where) from None
+    else:
+        raise BrokenError(f"{what} is taken as a decision", **ground.where)
+
+
+def _simulated(ground: Ground, policy: Any, *, runs: int = RUNS, record: bool = False) -> Any:
+    return simulate(
+        ground.environment, policy, rng=ground.seed, runs=runs, record=record, compiled=False
+    )
+
+
+def _measured(trajectory: Any) -> Iterator[tuple[str, Any]]:
+    for one in fields(trajectory):
+        value = getattr(trajectory, one.name)
+        if isinstance(value, np.ndarray):
+            yield one.name, value
+
+
+def _shapes(checked: Checked) -> None:
+    for ground, policy in checked.made:
+        found = _simulated(ground, policy)
+        require(found.name == policy.name, "it has not the name of the policy", **ground.where)
+        shape = found.reward.shape
+        text = f"reward has shape {shape}, not [{RUNS}, T]"
+        require(len(shape) == 2 and shape[0] == found.runs == RUNS, text, **ground.where)
+        for name, kinds in (("reward", "f"), ("violations", "iu"), ("decisions", "iu")):
+            array = getattr(found, name)
+            text = f"{name} has shape {array.shape}, reward has {shape}"
+            require(array.shape == shape or name == "decisions", text, **ground.where)
+            require(array.dtype.kind in kinds, f"{name} is of {array.dtype}", **ground.where)
+            finite = bool(np.isfinite(array).all()) and (name == "reward" or array.min() >= 0)
+            require(finite, f"{name} is not finite, or negative", **ground.where)
+
+
+def _accounts(checked: Checked) -> None:
+    for ground, policy in checked.made:
+        environment = ground.environment
+        state = policy.start(environment.instance)
+        episodes = []
+        for number in range(2):
+            episode, memory, count = environment.episode(ground.scenario(number)), state, 0
+            rng = stream(ground, number)
+            while (seen := episode.observe()) is not None:
+                decided, memory = policy.decide(memory, seen, rng)
+                memory = policy.learn(memory, seen, decided, episode.act(decided))
+                count += 1
+            episodes.append((episode, count))
+        both = environment.trajectory("both", [one for one, _ in episodes], seconds=0.0)
+        for number, (episode, count) in enumerate(episodes):
+            alone = environment.trajectory("alone", [episode], seconds=0.0)
+            total = int(alone.decisions.sum())
+            require(total == count, f"{count} decisions are booked as {total}", **ground.where)
+            for name in ("reward", "violations"):
+                one, two = getattr(alone, name)[0], getattr(both, name)[number]
+                longer = two[: len(one)]
+                same = np.array_equal(one, longer) and not two[len(one) :].any()
+                text = f"{name} of a run depends on the others: {difference(one, longer)}"
+                require(same, text, **ground.where)
+        sums = np.allclose(both.total, both.reward.sum(axis=1), rtol=1e-12)
+        require(sums, "total is not the sum of rewards", **ground.where)
+
+
+def _record(checked: Checked) -> None:
+    for ground, policy in checked.made:
+        plain = dict(_measured(_simulated(ground, policy)))
+        kept = dict(_measured(_simulated(ground, policy, record=True)))
+        for name, value in plain.items():
+            text = f"with record, {name} is another: {difference(value, kept.get(name))}"
+            require(alike(value, kept.get(name)), text, **ground.where)
+
+
+def _equal_seeds(checked: Checked) -> None:
+    for ground, policy in checked.made:
+        one, two = (dict(_measured(_simulated(ground, policy))) for _ in range(2))
+        for name, value in one.items():
+            text = f"the same seed gives another {name}: {difference(value, two[name])}"
+            require(alike(value, two[name]), text, **ground.where)
+
+
+CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
+    "ends": _ends,
+    "hides_future": _hides_future,
+    "prefix": _prefix,
+    "refuses": _refuses,
+    "shapes": _shapes,
+    "accounts": _accounts,
+    "record": _record,
+    "equal_seeds": _equal_seeds,
+}

@@ -1,0 +1,499 @@
+"""Checks of a policy: what `simulate` and every comparison of policies rely on."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import PolicyError
+from edgeopt.online.protocols import CompilablePolicy
+from edgeopt.online.simulate import require_parts, simulate
+from edgeopt.studies.entries import PolicyEntry
+from edgeopt.testing.content import alike, content, difference
+from edgeopt.testing.extremes import crowded, extreme
+from edgeopt.testing.recipe import Recipe
+from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
+from edgeopt.testing.worlds import (
+    Ground,
+    HaltedError,
+    decisions,
+    entry_of,
+    grounds,
+    other_future,
+    other_scenario,
+    record_of,
+    run,
+    steps,
+    stream,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from edgeopt.online.protocols import Trajectory
+    from edgeopt.studies.system import System
+    from edgeopt.testing.report import Report
+    from edgeopt.testing.worlds import Step
+
+PAIRS: Final = 10
+"""Pairs of scenarios per seed that agree up to a slot."""
+
+LOOKS: Final = 30
+"""Decisions of a run whose states are looked at before and after."""
+
+RUNS: Final = 2
+"""Scenarios that are simulated on every instance."""
+
+_CALLED_WITH: Final = {
+    "start": ("instance",),
+    "decide": ("state", "observation", "rng"),
+    "learn": ("state", "observation", "decision", "feedback"),
+}
+"""What the methods of a policy are called with."""
+
+
+def check_policy(
+    policy: Any,
+    system: str | System,
+    *,
+    instances: Sequence[Any] | None = None,
+    seeds: int | Sequence[int] = 5,
+    expected: Mapping[str, str] | None = None,
+    raises: bool = True,
+    checks: Sequence[str] | None = None,
+) -> Report:
+    """Check that a policy does what simulations and comparisons rely on.
+
+    Parameters
+    ----------
+    policy
+        The policy; or the name of one of the system, a :class:`edgeopt.studies.PolicyEntry`, or a
+        function of an instance and its benchmarks that returns the policy, as an entry has it. A
+        function is called on every instance, so that a policy that was made with knowledge of the
+        future is found out.
+    system
+        Name or record of its system.
+    instances
+        Instances to check it on, instead of small ones that the system draws.
+    seeds
+        How many instances and seeds, or which ones; ten pairs of scenarios that agree up to a slot
+        are drawn for each.
+    expected
+        Checks that are known to fail, each with the reason. One that passes is an error.
+    raises
+        Whether failures raise an error; otherwise the report tells.
+    checks
+        Names of the checks to run, by default all.
+
+    Returns
+    -------
+    Report
+        Outcome of every check.
+
+    Raises
+    ------
+    CheckError
+        If a check fails, with all that failed and lines of Python that reproduce it.
+    OptionError
+        If there is no such check or system.
+
+    Examples
+    --------
+    >>> from edgeopt.testing import check_policy
+    >>> check_policy("olag", "idn", seeds=1)
+    Report(policy olag, 13 passed, 1 skipped)
+    """
+    record = record_of(system)
+    recipe = Recipe("policy", policy, (record.name,))
+    checked = Checked(entry_of(record, policy), record, tuple(seeds_of(seeds)), instances)
+    return run_checks(
+        recipe,
+        {name: partial(check, checked) for name, check in CHECKS.items()},
+        chosen=checks,
+        expected=expected,
+        raises=raises,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A policy with the instances and runs that its checks share."""
+
+    part: Any
+    record: System
+    seeds: tuple[int, ...]
+    instances: Sequence[Any] | None
+
+    @cached_property
+    def grounds(self) -> list[Ground]:
+        """The instances."""
+        return grounds(self.record, self.seeds, self.instances)
+
+    @cached_property
+    def made(self) -> list[tuple[Ground, Any]]:
+        """Every instance with the policy made for it; of one that lacks parts, none."""
+        pairs = [(ground, ground.policy(self.part)) for ground in self.grounds]
+        if any(_lacks(policy) for _, policy in pairs):
+            raise SkippedError("it lacks a part")
+        return pairs
+
+    @cached_property
+    def simulated(self) -> list[tuple[Ground, Any, Trajectory | Exception]]:
+        """What `simulate` says of every instance, or raises."""
+        return [(*pair, _simulated(*pair)) for pair in self.made]
+
+    @cached_property
+    def whole(self) -> list[tuple[Ground, Any, Trajectory]]:
+        """The simulations that came to their end; the others are reported once, as not valid."""
+        found = [one for one in self.simulated if not isinstance(one[2], Exception)]
+        if not found:
+            raise SkippedError("no run comes to its end")
+        return found  # type: ignore[return-value]
+
+    @cached_property
+    def runs(self) -> list[tuple[Ground, Any, list[Step]]]:
+        """A run by hand on the first scenario of every instance."""
+        return [(ground, policy, run(ground, policy)) for ground, policy, _ in self.whole]
+
+
+def _simulated(ground: Ground, policy: Any, runs: int = RUNS) -> Trajectory | Exception:
+    """Simulate in the plain loop; an error of the policy is returned."""
+    rng, environment = ground.seed, ground.environment
+    try:
+        ended: Trajectory = simulate(environment, policy, rng=rng, runs=runs, compiled=False)
+        return ended
+    # Whatever a policy of a stranger raises.
+    except Exception as error:
+        return error
+
+
+def _lacks(policy: Any) -> str:
+    """Say what a policy lacks, or what its methods do not take."""
+    try:
+        require_parts(policy)
+    except PolicyError as error:
+        return str(error)
+    for name, given in _CALLED_WITH.items():
+        takes = inspect.signature(getattr(policy, name))
+        try:
+            takes.bind(*given)
+        except TypeError:
+            names = ", ".join(takes.parameters)
+            return f"{name} takes ({names}) but is called with ({', '.join(given)})"
+    return ""
+
+
+def _members(checked: Checked) -> None:
+    for ground in checked.grounds:
+        lacking = _lacks(ground.policy(checked.part))
+        require(not lacking, lacking, **ground.where)
+
+
+def _name(checked: Checked) -> None:
+    for ground, policy, _ in checked.runs:
+        names = [policy.name, policy.name, ground.policy(checked.part).name]
+        require(len(set(names)) == 1, f"its name changes: {', '.join(names)}", **ground.where)
+        known = bool(names[0].strip()) and names[0].isprintable()
+        require(known, f"its name cannot be printed: {names[0]!r}", **ground.where)
+
+
+def _start(checked: Checked) -> None:
+    for ground, policy, _ in checked.runs:
+        shown = ground.environment.instance
+        before, kept = content(shown), copy.deepcopy(shown)
+        states = [content(policy.start(shown)) for _ in range(2)]
+        if content(shown) != before:
+            raise BrokenError(
+                f"start changes the instance: {difference(kept, shown)}", **ground.where
+            )
+        same = states[0] == states[1]
+        require(same, "start returns another state the second time", **ground.where)
+
+
+def _equal_seeds(checked: Checked) -> None:
+    for ground, policy, done in checked.runs:
+        again = run(ground, policy)
+        _require_same(done, again, "the same seed leads to other decisions", ground)
+
+
+def _own_stream(checked: Checked) -> None:
+    for ground, policy, done in checked.runs:
+        state = policy.start(ground.environment.instance)
+        run(ground, policy, 1, state)
+        again = run(ground, policy, 0, state)
+        text = "decisions in a scenario depend on which scenarios ran before"
+        _require_same(done, again, text, ground)
+
+
+def _require_same(one: Sequence[Step], two: Sequence[Step], text: str, ground: Ground) -> None:
+    first, second = decisions(one), decisions(two)
+    if len(first) != len(second):
+        raise BrokenError(f"{text}: {len(first)} of them, then {len(second)}", **ground.where)
+    for place, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            found = difference(one[place].decided, two[place].decided)
+            raise BrokenError(f"{text}: decision {place}: {found}", **ground.where)
+
+
+def _state(checked: Checked) -> None:
+    for ground, policy, done in checked.runs:
+        first = policy.start(ground.environment.instance)
+        before = content(first, private=False)
+        turns = [_Turn(ground, policy, first, number) for number in range(2)]
+        while any([turn.step() for turn in turns]):
+            pass
+        kept = content(first, private=False) == before
+        require(kept, "the state that start returned is changed by a run", **ground.where)
+        same = decisions(turns[0].done) == decisions(done)
+        require(same, "scenarios that are stepped in turn disturb each other", **ground.where)
+
+
+class _Turn:
+    """A run that is stepped by others' leave, and looks whether states change in place."""
+
+    def __init__(self, ground: Ground, policy: Any, state: Any, number: int) -> None:
+        episode = ground.environment.episode(ground.scenario(number))
+        self._steps = steps(episode, policy, state, stream(ground, number))
+        self._state, self._where = state, ground.where
+        self.done: list[Step] = []
+
+    def step(self) -> bool:
+        """Decide once; tell whether there was anything to decide."""
+        looks = len(self.done) < LOOKS
+        before = content(self._state, private=False) if looks else b""
+        try:
+            step = next(self._steps)
+        except (StopIteration, HaltedError):
+            return False
+        kept = not looks or content(step.before, private=False) == before
+        require(kept, f"decision {len(self.done)} changes its state in place", **self._where)
+        self._state = step.after
+        self.done.append(step)
+        return True
+
+
+def _causal(checked: Checked) -> str:
+    part = checked.part
+    hidden = not isinstance(part, PolicyEntry) or part.causal
+    if not hidden or any(getattr(policy, "hindsight", False) is True for _, policy in checked.made):
+        raise SkippedError("it knows the future, and says so")
+    known = [
+        (ground, done, [(content(step.seen), content(step.told)) for step in done])
+        for ground, _, done in checked.runs
+    ]
+    rng, found = np.random.default_rng((*checked.seeds, 3)), 0
+    for place in range(3 * PAIRS * len(checked.seeds)):
+        if found == PAIRS * len(checked.seeds):
+            break
+        ground, done, past = known[place % len(known)]
+        twin = _twin(ground, int(rng.integers(ground.horizon)), rng)
+        found += twin is not None and _agrees(checked, ground, *twin, done, past)
+    if not found:
+        raise SkippedError("no two scenarios agree up to a slot and differ later")
+    return f"{found} pairs of scenarios"
+
+
+def _twin(ground: Ground, last: int, rng: np.random.Generator) -> tuple[Ground, Any] | None:
+    """Draw a scenario that agrees with the first one up to a slot, as far as can be seen."""
+    twin, scenario = ground, ground.scenario()
+    if not alike(ground.environment.instance, ground.truth):
+        changed = other_future(ground, last, rng, now=True)
+        if changed is not None:
+            twin = ground.with_truth(changed)
+            if not alike(twin.environment.instance, ground.environment.instance):
+                twin = ground
+    other = other_scenario(scenario, ground.scenario(int(rng.integers(3, 1000))), last)
+    if twin is ground and other is None:
+        return None
+    return twin, scenario if other is None else other
+
+
+def _agrees(
+    checked: Checked,
+    ground: Ground,
+    twin: Ground,
+    scenario: Any,
+    done: Sequence[Step],
+    past: Sequence[tuple[bytes, bytes]],
+) -> bool:
+    """Compare decisions as long as all that was seen is the same; tell whether there were any."""
+    policy = twin.policy(checked.part)
+    state = policy.start(twin.environment.instance)
+    rng, compared = stream(twin), 0
+    episode = twin.environment.episode(scenario)
+    for step, (seen, answer) in zip(done, past, strict=True):
+        found = episode.observe()
+        if found is None or content(found) != seen:
+            break
+        try:
+            decided, state = policy.decide(state, found, rng)
+            if not alike(decided, step.decided):
+                raise BrokenError(
+                    f"decision {compared} depends on what comes later: with another future, "
+                    f"{difference(step.decided, decided)}",
+                    **ground.where,
+                )
+            reply = episode.act(decided)
+            state = policy.learn(state, found, decided, reply)
+        except BrokenError:
+            raise
+        # Reported by the check of valid decisions.
+        except Exception:
+            break
+        compared += 1
+        if content(reply) != answer:
+            break
+    return compared > 0
+
+
+def _valid(checked: Checked) -> None:
+    for ground, _, found in checked.simulated:
+        if isinstance(found, Exception):
+            raise BrokenError(told(found), **ground.where)
+
+
+def _on(checked: Checked, found: Mapping[str, Any]) -> None:
+    """Simulate the policy on instances by name."""
+    if not found:
+        raise SkippedError(f"no such instances are known of the system {checked.record.name}")
+    for name, instance in found.items():
+        environment = checked.record.policies.environment
+        ground = Ground(checked.record, instance, 0, {}, environment)
+        ended = _simulated(ground, ground.policy(checked.part), 1)
+        if isinstance(ended, Exception):
+            raise BrokenError(f"{name}: {told(ended)}")
+
+
+def _declines(checked: Checked) -> None:
+    checked.made  # noqa: B018
+    _on(checked, crowded(checked.record.name))
+
+
+def _extremes(checked: Checked) -> None:
+    checked.made  # noqa: B018
+    _on(checked, extreme(checked.record.name))
+
+
+def _promises(checked: Checked) -> None:
+    promises = 0
+    for ground, policy, found in checked.whole:
+        if getattr(policy, "deterministic", False) is True:
+            promises += 1
+            rng = stream(ground)
+            before = content(rng)
+            run(ground, policy, rng=rng)
+            require(content(rng) == before, "it says it tosses no coins, and does", **ground.where)
+        if _guarded(checked.part, policy):
+            promises += 1
+            count, what = int(found.violations.sum()), checked.record.constraint.name
+            require(not count, f"it is guarded, and violates {count} x {what}", **ground.where)
+        promises += _keeps_ratio(checked, ground, policy)
+    if not promises:
+        raise SkippedError("it promises nothing that can be checked")
+
+
+def _guarded(part: Any, policy: Any) -> bool:
+    """Tell whether a policy says that it violates no service constraint."""
+    said = isinstance(part, PolicyEntry) and part.variant == "guarded"
+    return said or getattr(policy, "guarded", False) is True
+
+
+def _keeps_ratio(checked: Checked, ground: Ground, policy: Any) -> bool:
+    """Compare an exact value with the share of a bound that the entry guarantees."""
+    entry, record = checked.part, checked.record
+    if not isinstance(entry, PolicyEntry) or entry.guarantee is None or entry.exact is None:
+        return False
+    name = entry.guarantee_of or record.offline.reference
+    if name not in ground.benchmarks:
+        return False
+    value, bound = entry.exact(ground.truth, policy), ground.benchmarks[name].bound
+    if value is None:
+        return False
+    least = entry.guarantee * bound
+    kept = value >= least - 1e-6 * abs(bound) if record.objective.sense == "max" else value <= least
+    require(kept, f"its value {value:.6g} breaks its guarantee of {least:.6g}", **ground.where)
+    return True
+
+
+def _kernel(checked: Checked) -> None:
+    compiled = 0
+    for ground, policy, plain in checked.whole:
+        start = policy.start(ground.environment.instance)
+        has_kernel = isinstance(policy, CompilablePolicy)
+        if not has_kernel or policy.compiled(ground.environment, start) is None:
+            continue
+        compiled += 1
+        found = simulate(ground.environment, policy, rng=ground.seed, runs=RUNS)
+        for name in _measured(plain):
+            one, two = getattr(plain, name), getattr(found, name)
+            # The order of sums may differ.
+            same = np.allclose(one, two, rtol=1e-9, atol=1e-12, equal_nan=True)
+            text = f"kernel and plain loop differ in {name}: {difference(one, two)}"
+            require(same, text, **ground.where)
+    if not compiled:
+        raise SkippedError("it has no compiled kernel for this system")
+
+
+def _measured(trajectory: Any) -> list[str]:
+    """Return the names of the arrays of a trajectory that a policy has a part in."""
+    names = [one.name for one in fields(trajectory) if one.name != "scenarios"]
+    return [
+        name
+        for name in names
+        if isinstance(value := getattr(trajectory, name), np.ndarray) and value.dtype.kind in "fiub"
+    ]
+
+
+def _by_hand(checked: Checked) -> None:
+    for ground, policy, found in checked.whole:
+        environment = ground.environment
+        scenario_stream, policy_stream = np.random.default_rng(ground.seed).spawn(2)
+        scenarios = environment.scenarios(scenario_stream, RUNS)
+        state, episodes = policy.start(environment.instance), []
+        for scenario, rng in zip(scenarios, policy_stream.spawn(RUNS), strict=True):
+            episode, memory = environment.episode(scenario), state
+            while (seen := copy.deepcopy(episode.observe())) is not None:
+                decided, memory = policy.decide(memory, seen, rng)
+                told_ = episode.act(decided)
+                memory = policy.learn(memory, copy.deepcopy(seen), decided, told_)
+            episodes.append(episode)
+        mine = environment.trajectory(policy.name, episodes, seconds=0.0)
+        for name in _measured(found):
+            one, two = getattr(found, name), getattr(mine, name)
+            text = f"stepped by hand it is another run: {name}: {difference(one, two)}"
+            require(alike(one, two), text, **ground.where)
+
+
+def _pickles(checked: Checked) -> None:
+    for ground, policy, done in checked.runs:
+        try:
+            kept = pickle.loads(pickle.dumps(policy))
+        # Whatever cannot be pickled.
+        except Exception as error:
+            raise BrokenError(f"it cannot be pickled: {told(error)}", **ground.where) from None
+        again = run(ground, kept)
+        _require_same(done, again, "once pickled it decides otherwise", ground)
+
+
+CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
+    "members": _members,
+    "name": _name,
+    "start": _start,
+    "equal_seeds": _equal_seeds,
+    "own_stream": _own_stream,
+    "state": _state,
+    "causal": _causal,
+    "valid": _valid,
+    "declines": _declines,
+    "promises": _promises,
+    "extremes": _extremes,
+    "kernel": _kernel,
+    "by_hand": _by_hand,
+    "pickles": _pickles,
+}

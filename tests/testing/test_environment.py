@@ -1,0 +1,36 @@
+"""Checks of environments: edgeopt's pass, and each check fails one that breaks its rule."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from edgeopt.testing import check_environment
+from edgeopt.testing.environment import CHECKS
+from tests.testing.environments import MUTANTS
+from tests.testing.mutants import assert_fails
+
+NAMES = {
+    "rescue": "RescueEnvironment",
+    "idn": "IdnEnvironment",
+    "oinc": "OincEnvironment",
+    "edr": "EdrEnvironment",
+    "tapfinger": "TapFingerEnvironment",
+}
+EXPECTED = {
+    "oinc": {"record": "a recorded run counts every slot in which jobs run on as a decision"},
+}
+
+
+@pytest.mark.parametrize("system", NAMES)
+def test_environments_of_edgeopt_pass(system: str) -> None:
+    environment = getattr(import_module(f"edgeopt.online.{system}"), NAMES[system])
+    report = check_environment(environment, system, expected=EXPECTED.get(system))
+    assert report["hides_future"].message == "50 pairs of scenarios"
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_an_environment_that_breaks_one_rule_fails_its_check(check: str) -> None:
+    environment, implied = MUTANTS[check]
+    assert_fails(check_environment, environment, "idn", own=check, implied=implied, policy="olag")

@@ -1,0 +1,22 @@
+"""Checks of policies: all of edgeopt's pass, and each check fails a policy that breaks its rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgeopt.testing import check_policy
+from edgeopt.testing.policy import CHECKS
+from tests.testing.mutants import assert_fails
+from tests.testing.policies import MUTANTS, Sound
+
+
+def test_a_right_policy_passes() -> None:
+    report = check_policy(Sound(), "idn")
+    assert report.of("passed") == tuple(CHECKS)
+    assert report["causal"].message == "50 pairs of scenarios"
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_policy_that_breaks_one_rule_fails_its_check(check: str) -> None:
+    policy, implied = MUTANTS[check]
+    assert_fails(check_policy, policy, "idn", own=check, implied=implied)

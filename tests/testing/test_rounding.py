@@ -1,0 +1,46 @@
+"""Checks of roundings: all of edgeopt's pass, and each check fails one that breaks its rule."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
+from edgeopt.testing import check_rounding
+from edgeopt.testing.rounding import CHECKS
+from tests.testing.mutants import assert_fails
+from tests.testing.roundings import ALL, MUTANTS, sound
+
+BUDGET = ("budget", "cardinality")
+DROPS = (*BUDGET, "upper correlation")
+PUBLISHED = [
+    (partial(depround, residual="bernoulli"), ALL, partial(depround_law, residual="bernoulli"), {}),
+    (partial(depround, residual="drop"), DROPS, partial(depround_law, residual="drop"), {}),
+    (partial(depround, residual="half"), DROPS, partial(depround_law, residual="half"),
+     {"expected": {"integers": "a coin decides between the last entry and all others"}}),
+    (partial(depround, residual="reserve"), ("budget",), partial(depround_law, residual="reserve"),
+     {"expected": {"integers": "all entries are scaled down for the last one"}}),
+    (partial(depround, residual="fill"), BUDGET, partial(depround_law, residual="fill"), {}),
+    (partial(depround, order="random"), ALL, None, {}),
+    (lambda y, weights, rng: independent(y, rng=rng), ("marginals", "correlation"), None, {}),
+    (partial(pairwise, residual="floor"), BUDGET, partial(pairwise_law, residual="floor"),
+     {"counts": True}),
+    (partial(pairwise, residual="bernoulli"), ALL, partial(pairwise_law, residual="bernoulli"),
+     {"counts": True}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rounding", "keeps", "law", "options"), PUBLISHED)
+def test_roundings_of_edgeopt_pass(rounding, keeps, law, options) -> None:
+    check_rounding(rounding, keeps=keeps, law=law, **options)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_rounding_that_breaks_one_rule_fails_its_check(check: str) -> None:
+    rounding, keeps, implied = MUTANTS[check]
+    assert_fails(check_rounding, rounding, own=check, implied=implied, keeps=keeps)
+
+
+def test_a_right_rounding_passes_without_its_law() -> None:
+    assert check_rounding(sound, keeps=ALL).of("passed") == tuple(CHECKS)

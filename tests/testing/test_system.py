@@ -1,0 +1,23 @@
+"""Checks of systems: all of edgeopt's pass, and each check fails a record that breaks its rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgeopt.studies import systems
+from edgeopt.testing import check_system
+from edgeopt.testing.system import CHECKS
+from tests.draws import draws
+from tests.testing.mutants import assert_fails
+from tests.testing.systems import MUTANTS
+
+
+@pytest.mark.parametrize("system", systems())
+def test_systems_of_edgeopt_pass(system: str) -> None:
+    check_system(system, seeds=draws(100))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_record_that_breaks_one_rule_fails_its_check(check: str) -> None:
+    record, implied = MUTANTS[check]
+    assert_fails(check_system, record, own=check, implied=implied, seeds=1)

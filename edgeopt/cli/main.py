@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import edgeopt
-from edgeopt.cli import complete
+from edgeopt.cli import collection, complete
 from edgeopt.cli.check import check
 from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
@@ -38,6 +38,7 @@ for command in (
     study, explore, reproduce, generate, template, solve, check, search, tune, train, solvers
 ):  # fmt: skip
     app.command()(command)
+app.add_typer(collection.app, name="collection")
 
 # typer may carry its own copy of click, so the exception is found from a public class.
 _UsageError: Any = next(

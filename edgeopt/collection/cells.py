@@ -1,0 +1,171 @@
+"""The cells that the collection is made of, and that `edgeopt.bench` measures."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.collection.certified import certificate_of
+from edgeopt.collection.entries import edition, read
+from edgeopt.collection.loading import load
+from edgeopt.collection.optima import AUTO, PROBLEMS, solved
+from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.studies.sweeps import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.studies.entries import PolicyEntry
+    from edgeopt.studies.system import System
+
+GAP: Final = 1e-6
+"""Relative gap to which offline problems are solved."""
+
+
+def worlds_of(fingerprint: str) -> int:
+    """Return the seed of the worlds of an instance, the same for all policies."""
+    text = f"{edition()} {fingerprint}"
+    return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
+
+
+def offline_cell(row: Mapping[str, Any], competitor: str, gap: float, time_limit: float) -> Cell:
+    """Solve the offline problem of an instance with one competitor."""
+    identity = _identity(row) | {"competitor": competitor, "gap": gap, "time_limit": time_limit}
+    return Cell(identity, _solve, (row["system"], row["name"], competitor, gap, time_limit))
+
+
+def confirming_cell(row: Mapping[str, Any], gap: float, time_limit: float) -> Cell:
+    """Solve the offline problem of an instance in two ways."""
+    identity = _identity(row) | {"twice": True, "gap": gap, "time_limit": time_limit}
+    return Cell(identity, _solve_twice, (row["system"], row["name"], gap, time_limit))
+
+
+def online_cell(row: Mapping[str, Any], policy: str, runs: int) -> Cell:
+    """Run a policy, by the name of its entry or as ``module:Class``, on the common worlds."""
+    seed = worlds_of(row["fingerprint"])
+    identity = _identity(row) | {"policy": policy, "runs": runs, "seed": seed}
+    module = policy.partition(":")[0] if ":" in policy else ""
+    return Cell(
+        identity, _run, (row["system"], row["name"], policy, runs, seed),
+        frozenset([module] if module else []),
+    )  # fmt: skip
+
+
+def bound_cell(row: Mapping[str, Any], bound: str, runs: int) -> Cell:
+    """Compute a bound on what policies can reach on the common worlds."""
+    seed = worlds_of(row["fingerprint"])
+    identity = _identity(row) | {"bound": bound, "runs": runs, "seed": seed}
+    return Cell(identity, _bound, (row["system"], row["name"], bound, runs, seed))
+
+
+def published(record: System) -> list[PolicyEntry]:
+    """Return the published policies that do not know the future."""
+    return [one for one in record.policies.entries if one.edition == "published" and one.causal]
+
+
+def recommended(record: System) -> PolicyEntry:
+    """Return the policy that stands first in the record."""
+    entry: PolicyEntry = record.policies.entries[0]
+    return entry
+
+
+def rows_of(names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the rows of entries by name, in the order of the file."""
+    return [row for row in read()["entries"] if row["name"] in names]
+
+
+def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"instance": row["name"], "fingerprint": row["fingerprint"]}
+
+
+def _solve(
+    system: str, name: str, competitor: str, gap: float, time_limit: float
+) -> dict[str, Any]:
+    instance = load(name)
+    began = time.process_time()
+    try:
+        found = solved(system, instance, competitor, gap, time_limit)
+    except EdgeOptError as error:
+        return {"failed": str(error)}
+    certificate = certificate_of(system, found) if competitor == AUTO else {}
+    return {
+        "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
+        "seconds": float(found.seconds), "processor": time.process_time() - began,
+        "solver": found.solver, "status": found.status, "failed": "",
+        **{f"certificate_{name}": text for name, text in certificate.items()},
+    }  # fmt: skip
+
+
+def _solve_twice(system: str, name: str, gap: float, time_limit: float) -> dict[str, Any]:
+    row = _solve(system, name, AUTO, gap, time_limit)
+    confirm = PROBLEMS[system].confirm
+    if row["failed"] or confirm is None:
+        return row
+    instance = load(name)
+    try:
+        first = solved(system, instance, AUTO, gap, time_limit)
+        second = confirm(instance, first, gap, time_limit)
+    except EdgeOptError as error:
+        return row | {"second_failed": str(error)}
+    return row | {"second": float(second.value), "second_solver": second.solver}
+
+
+def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str, Any]:
+    from edgeopt.online import simulate
+    from edgeopt.studies import find_system
+
+    record, instance = find_system(system), load(name)
+    try:
+        entry = chosen(record, policy)
+        found = {
+            key: record.offline.bounds[key].compute(instance) for key in [entry.follows] if key
+        }
+        made = entry.make(instance, found)
+        environment = record.policies.environment(instance)
+        began = time.process_time()
+        trajectory = simulate(environment, made, rng=seed, runs=runs)
+        seconds = time.process_time() - began
+    except EdgeOptError as error:
+        return {"failed": str(error), "bound": ""}
+    values = record.objective.values(trajectory)
+    own = entry.bound
+    holds = record.offline.bounds[own].holds if own else None
+    bound = own if holds is None or holds(trajectory) else ""
+    violated = np.asarray(trajectory.violations, dtype=float).sum(axis=1)
+    spread = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return {
+        "mean": float(values.mean()), "se": spread, "violated": float(violated.mean()),
+        "bound": bound, "processor": seconds, "failed": "",
+        "values": " ".join(repr(float(value)) for value in values),
+    }  # fmt: skip
+
+
+def chosen(record: System, policy: str) -> PolicyEntry:
+    """Return the entry of a policy by its name, or of a class of the user as ``module:Class``."""
+    from edgeopt.studies.registry import choose
+
+    if ":" not in policy or policy.startswith("learned:"):
+        return choose(record, [policy])[0]
+    module, _, name = policy.partition(":")
+    try:
+        made = getattr(import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise OptionError(f"policy {policy!r} cannot be made: {error}") from None
+    return choose(record, [made])[0]
+
+
+def _bound(system: str, name: str, bound: str, runs: int, seed: int) -> dict[str, Any]:
+    from edgeopt.studies import find_system
+    from edgeopt.studies.run import solve_benchmark
+
+    record, instance = find_system(system), load(name)
+    entry = record.offline.bounds[bound]
+    found = solve_benchmark(entry, record.policies.environment, instance, seed, runs)
+    return {
+        "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
+        "label": entry.label, "seconds": float(found.seconds), "solver": found.solver,
+    }  # fmt: skip

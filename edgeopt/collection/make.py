@@ -1,0 +1,193 @@
+"""Make the collection: copies, fingerprints, best known values, bounds, and the scoreboard.
+
+``python -m edgeopt.collection.make`` computes what is not kept in ``.collection`` yet, and writes
+the results into the package. Values of others that are better stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import edgeopt
+from edgeopt.collection import cells
+from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, read
+from edgeopt.collection.loading import COPIES, LARGEST, copy_of
+from edgeopt.collection.optima import AUTO, PROBLEMS
+from edgeopt.errors import CollectionError
+from edgeopt.studies import find_system
+from edgeopt.studies.sweeps import Store, compute_cells
+from edgeopt.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from edgeopt.studies.sweeps import Cell
+
+    Row = dict[str, Any]
+
+SCOREBOARD: Final = FILE.with_name("scoreboard.json")
+WORLDS: Final = {"s": 200, "m": 100, "l": 20}
+"""Most worlds on which policies are compared, by size."""
+
+LIMIT: Final = 60.0
+"""Seconds for an offline problem."""
+
+BY: Final = "edgeopt"
+
+
+def draw_all(rows: Sequence[Row]) -> None:
+    """Draw all instances, write the copies of small ones, and complete the rows of new ones."""
+    COPIES.mkdir(exist_ok=True)
+    for row in rows:
+        instance = drawn(row)
+        parts = PARTS[row["system"]](instance)
+        name = "-".join([row["system"], row["kind"], *(f"{a}{n}" for a, n in parts.items())])
+        if row["name"] != name:
+            raise CollectionError(f"{row['name']}: must be called {name}, by its dimensions")
+        if row["fingerprint"] not in ("", instance.fingerprint()):
+            raise CollectionError(f"{name}: its data have changed; other data need another name")
+        row["fingerprint"], row["dimensions"] = instance.fingerprint(), parts
+        place = copy_of(row)
+        if not place.exists():
+            instance.save(place)
+            if place.stat().st_size > LARGEST:
+                place.unlink()
+
+
+def worlds(row: Mapping[str, Any]) -> int:
+    """Return on how many worlds policies are compared: no more than studies of the system have."""
+    return min(WORLDS[row["size"]], find_system(row["system"]).policies.runs)
+
+
+def policies_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the policies of the scoreboard: all published ones, and the recommended one."""
+    record = find_system(row["system"])
+    names = [entry.name for entry in cells.published(record)]
+    return list(dict.fromkeys([cells.recommended(record).name, *names]))
+
+
+def first_cells(row: Row) -> tuple[Cell, dict[str, Cell]]:
+    """Return the offline cell of an instance, and those of its policies."""
+    if row["size"] == "l":
+        offline = cells.offline_cell(row, AUTO, cells.GAP, LIMIT)
+    else:
+        offline = cells.confirming_cell(row, cells.GAP, LIMIT)
+    runs = worlds(row)
+    return offline, {name: cells.online_cell(row, name, runs) for name in policies_of(row)}
+
+
+def offline_of(row: Row, found: Row, today: str) -> Row:
+    """Return what is known of the offline problem now."""
+    certificate = {
+        name.removeprefix("certificate_"): text
+        for name, text in found.items()
+        if name.startswith("certificate_")
+    }
+    best, bound, method = found["value"], found["bound"], found["solver"]
+    size = max(abs(best), abs(bound))
+    gap = abs(best - bound) / size if size else 0.0
+    status = "open" if gap > CLOSED else "closed"
+    if gap <= OPTIMAL:
+        second = found.get("second")
+        agreed = second is not None and abs(second - best) <= OPTIMAL * size
+        if "sha256" in certificate:
+            status = "optimal"
+        elif agreed or "enumerated" in method:
+            status = "optimal-solver"
+        if agreed:
+            method += f"; {found['second_solver']}"
+    made = {
+        "problem": PROBLEMS[row["system"]].label, "best": best, "bound": bound, "status": status,
+        "method": method, "certificate": certificate, "by": BY, "date": today,
+        "version": edgeopt.__version__,
+    }  # fmt: skip
+    old = row["offline"]
+    if not old:
+        return made
+    sign = 1.0 if row["goal"] == "max" else -1.0
+    if sign * (old["best"] - best) > OPTIMAL * size:
+        return dict(old)
+    same = abs(old["best"] - best) <= OPTIMAL * size and old["status"] == status
+    return made | ({"date": old["date"]} if same else {})
+
+
+def online_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row], today: str) -> Row:
+    """Return the best policy: one without violations if there is one."""
+    sign = 1.0 if row["goal"] == "max" else -1.0
+    kept = {name: one for name, one in ran.items() if not one["failed"]}
+    clean = {name: one for name, one in kept.items() if not one["violated"]} or kept
+    name = max(clean, key=lambda each: sign * clean[each]["mean"])
+    one = clean[name]
+    bound = bounds.get(one["bound"])
+    made = {
+        "best": one["mean"], "se": one["se"], "policy": name,
+        "bound": bound["bound"] if bound else None, "bounds": bound["label"] if bound else "",
+        "worlds": worlds(row), "by": BY, "date": today,
+    }  # fmt: skip
+    old = row["online"]
+    same = old and (old["policy"], old["worlds"]) == (name, made["worlds"])
+    if same and abs(old["best"] - made["best"]) <= OPTIMAL * abs(made["best"]):
+        made["date"] = old["date"]
+    return made
+
+
+def scores_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row]) -> list[Row]:
+    """Return a row of the scoreboard for each policy."""
+    scores = []
+    for name, one in ran.items():
+        bound = bounds.get(one["bound"])
+        score = {"instance": row["name"], "policy": name}
+        if one["failed"]:
+            scores.append(score | {"failed": one["failed"]})
+            continue
+        gap = None
+        if bound is not None:
+            size = max(abs(one["mean"]), abs(bound["bound"]))
+            gap = abs(one["mean"] - bound["bound"]) / size if size else 0.0
+        scores.append(
+            score | {"mean": one["mean"], "se": one["se"], "violated": one["violated"], "gap": gap}
+        )
+    return scores
+
+
+def main() -> None:
+    """Make what is missing, and write it into the package."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--store", default=".collection", help="folder of finished cells")
+    given = parser.parse_args()
+    document = read()
+    entries: list[Row] = document["entries"]
+    draw_all(entries)
+    _write(FILE, document)
+    how: dict[str, Any] = {"store": Store(given.store), "workers": given.workers}
+    first = {row["name"]: first_cells(row) for row in entries}
+    every = [cell for offline, online in first.values() for cell in (offline, *online.values())]
+    found = compute_cells(every, **how)
+    second: dict[str, dict[str, Cell]] = {}
+    for row in entries:
+        used = [found[cell.key]["bound"] for cell in first[row["name"]][1].values()]
+        runs = worlds(row)
+        second[row["name"]] = {name: cells.bound_cell(row, name, runs) for name in used if name}
+    found |= compute_cells([cell for each in second.values() for cell in each.values()], **how)
+    today, scores = datetime.datetime.now(datetime.UTC).date().isoformat(), []
+    for row in entries:
+        offline, online = first[row["name"]]
+        ran = {name: found[cell.key] for name, cell in online.items()}
+        bounds = {name: found[cell.key] for name, cell in second[row["name"]].items()}
+        row["offline"] = offline_of(row, found[offline.key], today)
+        row["online"] = online_of(row, ran, bounds, today)
+        scores += scores_of(row, ran, bounds)
+    _write(FILE, document)
+    _write(SCOREBOARD, {"edition": document["edition"], "policies": scores})
+
+
+def _write(path: Any, document: Any) -> None:
+    write_file(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "CacheWarning",
+    "CertificateError",
     "CollectionError",
     "EdgeOptError",
     "EdgeOptWarning",
@@ -83,6 +84,10 @@ class CollectionError(EdgeOptError, ValueError):
 
 class OptionError(EdgeOptError, ValueError):
     """An argument or option has a value that it cannot take."""
+
+
+class CertificateError(EdgeOptError, ValueError):
+    """No certificate can be had, or one does not prove what it says."""
 
 
 class OutputError(EdgeOptError, OSError):

@@ -25,7 +25,7 @@ OTHER_USER = "nobody"
 QUICK = (
     "tests/online/tapfinger/test_speed_fit.py", "tests/rounding/test_exact_laws.py",
     "tests/rounding/test_kernels.py", "tests/solvers/test_transport.py",
-    "tests/solvers/test_certificates.py", "tests/instances/test_physical.py",
+    "tests/solvers/test_residuals.py", "tests/instances/test_physical.py",
     "tests/instances/test_oinc_generate.py", "tests/instances/test_tapfinger_generate.py",
     "tests/online/idn/test_olag.py", "tests/bounds/test_growth.py", "tests/test_cli_check.py",
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 `solve` takes a `LinearProgram`, a Pyomo model, a CVXPY problem or a `CasadiNlp`; `backends` lists
 who can solve what; `explain` says why a problem is infeasible; `Reusable` solves again with new
-data. Modelling libraries are imported only when a problem of theirs arrives.
+data; a `Certificate` is a proof for others. Modelling libraries are imported only when a problem of
+theirs arrives.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 
 if TYPE_CHECKING:
+    from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.infeasibility import Explanation, explain
     from edgeopt.solvers.reusable import Reusable
 
@@ -29,6 +31,7 @@ __all__ = [
     "TIGHT",
     "Backend",
     "CasadiNlp",
+    "Certificate",
     "Explanation",
     "Kind",
     "LabelBlock",
@@ -45,6 +48,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Certificate": "edgeopt.solvers.certificates",
     "Explanation": "edgeopt.solvers.infeasibility",
     "Reusable": "edgeopt.solvers.reusable",
     "explain": "edgeopt.solvers.infeasibility",

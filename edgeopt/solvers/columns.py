@@ -20,9 +20,9 @@ import numpy as np
 
 from edgeopt.errors import SolverError
 from edgeopt.options import check_real
-from edgeopt.solvers.certificates import linear
 from edgeopt.solvers.interior_point import InteriorPoint, Newton, approach
 from edgeopt.solvers.request import Progress
+from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import relative_gap
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.program import Sense
 
 
@@ -151,14 +152,14 @@ class Solution:
         """Return the largest constraint violation, relative to what meets in the constraint."""
         if self.values is None:
             return float("inf")
-        return _certificate_for(self.problem).primal_residual(self)
+        return _residuals_for(self.problem).primal_residual(self)
 
     def dual_residual(self) -> float:
         """Return the largest violation of dual feasibility, relative to the costs.
 
         It is nan where the problem has no duals (mixed-integer) or they are not known.
         """
-        return _certificate_for(self.problem).dual_residual(self)
+        return _residuals_for(self.problem).dual_residual(self)
 
     def duality_gap(self) -> float:
         """Return ``|bound - objective| / max(|bound|, |objective|)``, a number without a unit.
@@ -291,6 +292,31 @@ class Solution:
             return replace(checked, quality=Quality.FEASIBLE)
         return checked
 
+    def certificate(
+        self, *, name: str = "", instance: Any = None, point: bool = True, repair: bool = True
+    ) -> Certificate:
+        """Return the bound with its proof in exact numbers, which others can check without edgeopt.
+
+        Parameters
+        ----------
+        name
+            Of the problem, for readers.
+        instance
+            The instance that the problem belongs to: its fingerprint is written down.
+        point
+            Whether to include the values; without them only the bound is certified.
+        repair
+            Whether to move values until they violate no constraint, not even by rounding.
+
+        Raises
+        ------
+        CertificateError
+            If there is none; the text says why.
+        """
+        from edgeopt.solvers.certificates import certificate_of
+
+        return certificate_of(self, name=name, instance=instance, point=point, repair=repair)
+
     def _repr_html_(self) -> str:
         """Show why the solver stopped and what is proven, as a table."""
         from edgeopt.writing.tables import html_table
@@ -317,16 +343,16 @@ class Solution:
 
 
 _MODULES = {
-    Kind.LINEAR: "edgeopt.solvers.certificates.linear",
-    Kind.MIXED_INTEGER: "edgeopt.solvers.certificates.linear",
-    Kind.QUADRATIC: "edgeopt.solvers.certificates.quadratic",
-    Kind.PYOMO: "edgeopt.solvers.certificates.pyomo",
-    Kind.CVXPY: "edgeopt.solvers.certificates.cvxpy",
-    Kind.CASADI: "edgeopt.solvers.certificates.casadi",
+    Kind.LINEAR: "edgeopt.solvers.residuals.linear",
+    Kind.MIXED_INTEGER: "edgeopt.solvers.residuals.linear",
+    Kind.QUADRATIC: "edgeopt.solvers.residuals.quadratic",
+    Kind.PYOMO: "edgeopt.solvers.residuals.pyomo",
+    Kind.CVXPY: "edgeopt.solvers.residuals.cvxpy",
+    Kind.CASADI: "edgeopt.solvers.residuals.casadi",
 }
 
 
-class _Certificate(Protocol):
+class _Residuals(Protocol):
     """How the claims of a solution are recomputed for one kind of problem."""
 
     def primal_residual(self, solution: Solution) -> float:
@@ -342,7 +368,7 @@ class _Certificate(Protocol):
         """Return the objective at the values."""
 
 
-def _certificate_for(problem: Any) -> _Certificate:
+def _residuals_for(problem: Any) -> _Residuals:
     """Return the functions that check solutions of this kind of problem.
 
     A problem that is never written out in full, such as one solved by column generation, may
@@ -350,19 +376,19 @@ def _certificate_for(problem: Any) -> _Certificate:
     """
     own = ("primal_residual", "dual_residual", "dual_bound")
     if not isinstance(problem, LeftBehind) and all(hasattr(problem, name) for name in own):
-        return cast("_Certificate", problem)
+        return cast("_Residuals", problem)
     kind = kind_of(problem)
-    return cast("_Certificate", importlib.import_module(_MODULES[kind]))
+    return cast("_Residuals", importlib.import_module(_MODULES[kind]))
 
 
 def _proven_bound(solution: Solution) -> Sum:
     """Return the bound that the data of the problem support."""
-    return _sum(_certificate_for(solution.problem).dual_bound(solution))
+    return _sum(_residuals_for(solution.problem).dual_bound(solution))
 
 
 def recomputed_objective(solution: Solution) -> Sum:
     """Return the objective at the values of a solution."""
-    evaluate = getattr(_certificate_for(solution.problem), "objective", None)
+    evaluate = getattr(_residuals_for(solution.problem), "objective", None)
     return _sum(evaluate(solution) if callable(evaluate) else solution.objective)
 
 

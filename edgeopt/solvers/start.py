@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.certificates import linear
 from edgeopt.solvers.request import Kind
+from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from edgeopt.solvers import (
     solve,
 )
 from edgeopt.solvers.backend import highs
-from edgeopt.solvers.certificates.linear import bound_from_duals
+from edgeopt.solvers.residuals.linear import bound_from_duals
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.solvers.units import _Entries
 from tests.draws import draws

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.errors import OptionError
+from edgeopt.errors import CertificateError, OptionError
 from edgeopt.models.edr.penalties import late_price
 from edgeopt.models.edr.recourse import FrameRecourse
 from edgeopt.models.edr.waiting import Coming, Stopping, informed_value, room_prices, stopping
@@ -79,6 +79,21 @@ class InformedBound:
     def foresight(self) -> float:
         """By how much the cost of training is larger at least when the future is not known."""
         return self.training - self.hindsight
+
+    def certificate(self) -> NoReturn:
+        """Say why there is no certificate.
+
+        Raises
+        ------
+        CertificateError
+            Always; the text names the missing step.
+        """
+        raise CertificateError(
+            "no certificate: the bound is estimated from drawn channels and prices, with a "
+            "standard error; a proof would need the expectation of the cheaper of two costs "
+            "under the law of channels, in exact numbers or enclosed by them, in place of the "
+            "mean over draws"
+        )
 
 
 @checked()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.matrix import Offers
-    from edgeopt.solvers import Quality, Seconds, Solution, Status
+    from edgeopt.solvers import Certificate, Quality, Seconds, Solution, Status
 
     Floats = NDArray[np.float64]
 
@@ -211,6 +211,28 @@ class PlacementSolution:
     def solver(self) -> str:
         """Who solved it."""
         return self.solution.solver
+
+    def certificate(
+        self, *, name: str = "", point: bool = True, repair: bool = True
+    ) -> Certificate:
+        """Return the bound with its proof, which others can check without edgeopt.
+
+        Parameters
+        ----------
+        name
+            Of the instance, for readers.
+        point
+            Whether to include the allocation and the requests served; without them only the bound
+            is certified, in a shorter file.
+        repair
+            Whether to move the point until it violates no constraint, not even by rounding.
+
+        Raises
+        ------
+        CertificateError
+            If there is none, as for whole placements; the text says why.
+        """
+        return self.solution.certificate(name=name, point=point, repair=repair)
 
 
 # Share of a budget by which rounded sums of sizes may exceed it.

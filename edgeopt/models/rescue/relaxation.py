@@ -15,19 +15,18 @@ so a bound is as good as its prices and as true as this arithmetic, whoever comp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touching, unsafe_cells
+from edgeopt.models.rescue.results import Allocation, P1Duals, PricedBound
 from edgeopt.options import check_fields
-from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import Sum
-from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,101 +34,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.solvers import Solution
+    from edgeopt.solvers import Certificate, Solution
 
     Floats = NDArray[np.float64]
 
 DENSE_COLUMNS = 10_000_000  # up to this many columns T*J*K*L an allocation is a dense array
-Allocation: TypeAlias = Any
-"""y as an array of shape [T, J, K, L], or as a `scipy.sparse.csr_array` of shape [T*J, K*L]."""
-
-
-@in_html
-@brief
-@dataclass(frozen=True)
-class P1Duals:
-    r"""Derivatives of OPT(LP) by the right-hand sides.
-
-    Parameters
-    ----------
-    arrival
-        By :math:`p_j(t)` in (3a), nonnegative, shape [T, J].
-    occupancy
-        By the server's time in (3b), nonnegative, shape [K, T].
-    reserved
-        By the demand :math:`\phi_i` in (2d), nonpositive, profit per TMAC, shape [H].
-    """
-
-    arrival: NDArray[np.float64]
-    occupancy: NDArray[np.float64]
-    reserved: NDArray[np.float64]
-
-
-@in_html
-@brief
-@dataclass(frozen=True, eq=False)
-class P1Solution:
-    r"""A feasible point of P1-LP with a proven upper bound on OPT(LP).
-
-    Parameters
-    ----------
-    x
-        Share of the server's slot that serves a reserved task, shape [H, T].
-    y
-        Probability that device j arrives in slot t and is routed to server k under profile l: shape
-        [T, J, K, L], or beyond `DENSE_COLUMNS` a `csr_array` of shape [T*J, K*L].
-    objective
-        Expected profit of y in the relaxation.
-    bound
-        Proven upper bound on OPT(LP), from `duals` by weak duality.
-    duals
-        A dual feasible point.
-    solution
-        Status, residuals, timings and solver.
-    """
-
-    x: NDArray[np.float64]
-    y: Allocation = field(repr=False)
-    objective: float
-    bound: float
-    duals: P1Duals = field(repr=False)
-    solution: Solution = field(repr=False)
-
-    @property
-    def gap(self) -> float:
-        """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
-        return self.solution.gap
-
-
 # Entries of expected profit that are held at a time: 64 MB.
 BLOCK_ENTRIES = 8_000_000
-
-
-@in_html
-@brief
-@dataclass(frozen=True)
-class PricedBound:
-    """A proven upper bound on OPT(LP) and the dual feasible point behind it.
-
-    Parameters
-    ----------
-    value
-        The bound.
-    size
-        Sum of the absolute values of the terms that it is added up from.
-    arrival
-        Multipliers of (3a), shape [T, J].
-    occupancy
-        Multipliers of (3b), shape [K, T].
-    reserved
-        Multipliers of (2d) as derivatives of the optimum by the demand, nonpositive, shape [H].
-    """
-
-    value: float
-    size: float
-    arrival: Floats
-    occupancy: Floats
-    reserved: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,6 +299,12 @@ class P1Relaxation:
         """Return the expected profit of the allocation, none of whose terms is negative."""
         value = self.value(solution.values["y"])
         return Sum(value, value)
+
+    def certificate(self, solution: Solution, **how: Any) -> Certificate:
+        """Return the bound of a solution with its proof, as `Solution.certificate` does."""
+        from edgeopt.models.rescue.certificates import certificate_of
+
+        return certificate_of(self, solution, **how)
 
 
 def _largest_share(excess: Floats, side: Floats) -> float:

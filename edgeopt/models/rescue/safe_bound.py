@@ -26,7 +26,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.relaxation import P1Solution
+from edgeopt.models.rescue.results import P1Solution
 from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
 from edgeopt.models.rescue.safe_values import Chain, acceptances, offered
 from edgeopt.options import check_kind, check_whole
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.solvers import Certificate
 
     Floats = NDArray[np.float64]
 
@@ -76,6 +77,8 @@ class SafeBound:
         Prices tried.
     seconds
         Time it took.
+    instance
+        The instance.
     """
 
     value: float
@@ -85,11 +88,29 @@ class SafeBound:
     states: ServerStates = field(repr=False)
     steps: int
     seconds: float
+    instance: RescueInstance = field(repr=False)
 
     @property
     def exact(self) -> bool:
         """Whether no blocked capacity was rounded."""
         return not self.states.grid.any()
+
+    def certificate(self, *, name: str = "") -> Certificate:
+        """Return the bound with its proof, which others can check without edgeopt.
+
+        Parameters
+        ----------
+        name
+            Of the instance, for readers.
+
+        Raises
+        ------
+        CertificateError
+            If there is none, as for pairs of servers; the text says why.
+        """
+        from edgeopt.models.rescue.certificates import certificate_of_safe_bound
+
+        return certificate_of_safe_bound(self, name)
 
 
 class _Point(NamedTuple):
@@ -195,7 +216,7 @@ def safe_bound(
         if lowest.value < best.value:
             best, groups = lowest, pairing
     seconds = time.perf_counter() - began
-    return SafeBound(best.value, best.price, best.parts, groups, states, priced, seconds)
+    return SafeBound(best.value, best.price, best.parts, groups, states, priced, seconds, instance)
 
 
 def _first_prices(instance: RescueInstance, plan: P1Solution | None, chain: Chain) -> Floats:

@@ -13,7 +13,8 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.columns import every_column, promising_columns
 from edgeopt.models.rescue.matrix import p1_lp_matrix
-from edgeopt.models.rescue.relaxation import P1Duals, P1Relaxation, P1Solution, PricedBound
+from edgeopt.models.rescue.relaxation import P1Relaxation
+from edgeopt.models.rescue.results import P1Duals, P1Solution, PricedBound
 from edgeopt.models.rescue.structured import (
     StructuredMaster,
     compile_kernels,

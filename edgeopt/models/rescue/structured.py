@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.models.rescue.relaxation import Allocation, PricedBound
+    from edgeopt.models.rescue.results import Allocation, PricedBound
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.pooled import PooledBound
+    from edgeopt.solvers import Certificate
 
 Method = Literal["trivial", "volume", "pooled", "relaxation"]
 Methods = Literal["best", "trivial", "volume", "pooled", "relaxation"]
@@ -73,6 +74,23 @@ class FlowBound:
     def mean(self) -> float:
         """The bound per task, slots; NaN without tasks."""
         return self.value / self.instance.tasks if self.instance.tasks else float("nan")
+
+    def certificate(self, *, name: str = "") -> Certificate:
+        """Return the bound with its proof, which others can check without edgeopt.
+
+        Parameters
+        ----------
+        name
+            Of the instance, for readers.
+
+        Raises
+        ------
+        CertificateError
+            If there is none, as for a bound without prices; the text says why.
+        """
+        from edgeopt.models.tapfinger.certificates import certificate_of
+
+        return certificate_of(self.proof, name, self.instance)
 
 
 @checked()

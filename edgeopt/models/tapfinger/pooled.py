@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from edgeopt.models.tapfinger.limits import Limits
     from edgeopt.models.tapfinger.pricing import Menus
     from edgeopt.models.tapfinger.problem import SchedulingProblem
+    from edgeopt.solvers import Certificate
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -70,6 +71,8 @@ class PooledBound:
         Rounds of column generation.
     seconds
         Time it took.
+    problem
+        The tasks, if they are those of a problem whose bundles do not change.
     """
 
     value: float
@@ -80,6 +83,7 @@ class PooledBound:
     preemptive: bool
     rounds: int
     seconds: float
+    problem: SchedulingProblem | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -88,6 +92,27 @@ class PooledBound:
         Infinite if time ran out before the relaxation was solved once.
         """
         return relative_gap(self.objective, self.value)
+
+    def certificate(
+        self, *, name: str = "", instance: TapFingerInstance | None = None
+    ) -> Certificate:
+        """Return the bound with its proof, which others can check without edgeopt.
+
+        Parameters
+        ----------
+        name
+            Of the instance, for readers.
+        instance
+            The instance that the tasks belong to: its fingerprint is written down.
+
+        Raises
+        ------
+        CertificateError
+            If there is none, as where bundles change; the text says why.
+        """
+        from edgeopt.models.tapfinger.certificates import certificate_of
+
+        return certificate_of(self, name, instance)
 
 
 @checked(block=1)
@@ -148,7 +173,8 @@ def pooled_bound(
     """
     pool = pools_of(problem, pools)
     blocks = _blocks(problem, block)
-    return bound_of_menus(problem, menus(problem, pool), pool, gap, blocks, time_limit)
+    found = bound_of_menus(problem, menus(problem, pool), pool, gap, blocks, time_limit)
+    return replace(found, problem=problem)
 
 
 def bound_of_menus(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import CertificateError, InputError, OptionError
 from edgeopt.instances.tapfinger.scenarios import scenario_durations, served
 from edgeopt.instances.validate import frozen, require
 from edgeopt.kernels import compiled
@@ -149,6 +149,21 @@ class ScenarioBound:
             if name not in known:
                 raise OptionError(f"bound: is one of other scenarios, and not of {name}")
         return np.array([known[name] for name in wanted])
+
+    def certificate(self) -> NoReturn:
+        """Say why there is no certificate.
+
+        Raises
+        ------
+        CertificateError
+            Always; the text names the missing step.
+        """
+        raise CertificateError(
+            "no certificate: a mean over scenarios needs one for each of them, and durations of "
+            "a scenario come from random numbers and square roots, which no file of rationals "
+            "derives from the instance; with the durations as data, one scenario is certified by "
+            "pooled_bound(scenario_problem(instance, scenario)).certificate()"
+        )
 
 
 @checked()

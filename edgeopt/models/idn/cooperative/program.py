@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
     from edgeopt.models.idn.matrix import Offers
-    from edgeopt.solvers import Solution
+    from edgeopt.solvers import Certificate, Solution
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -73,6 +73,8 @@ class CooperativeProgram:
         Of each node, MB, shape [V].
     offer, option
         Position of each cell, shape [C], and of each option, shape [O], in `Offers`.
+    instance
+        The instance, if there is one.
     """
 
     weight: Floats
@@ -89,6 +91,7 @@ class CooperativeProgram:
     budget: Floats = field(repr=False)
     offer: Ints = field(repr=False)
     option: Ints = field(repr=False)
+    instance: IdnInstance | None = field(default=None, repr=False)
 
     @property
     def slots(self) -> int:
@@ -201,6 +204,12 @@ class CooperativeProgram:
         """Return the bound proven by the capacity prices."""
         return self.bound(solution.duals)
 
+    def certificate(self, solution: Solution, **how: Any) -> Certificate:
+        """Return the bound of a solution with its proof, as `Solution.certificate` does."""
+        from edgeopt.models.idn.certificates import certificate_of
+
+        return certificate_of(self, solution, **how)
+
 
 def _share(violation: Floats, most: Floats) -> float:
     """Return the largest violation relative to the most there is; infinite where that is 0."""
@@ -257,6 +266,7 @@ def cooperative_program(
         budget=instance.budget,
         offer=offer,
         option=option,
+        instance=instance,
     )
 
 

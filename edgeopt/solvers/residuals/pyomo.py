@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.solvers.certificates import linear
+from edgeopt.solvers.residuals import linear
 
 if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution

@@ -147,7 +147,7 @@ def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
     best = -np.inf, np.inf
     if np.isfinite(duals).all():
         signed = projected(program, program.sign * np.asarray(duals, dtype=float))
-        for moved in _repaired(program, signed):
+        for moved in close_duals(program, signed):
             if not np.isfinite(moved).all():
                 break
             value, size, lost = _proven(program, moved)
@@ -158,7 +158,7 @@ def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
     return Sum(program.sign * value + program.offset, size + abs(program.offset))
 
 
-def _reduced(program: LinearProgram, signed: Vector) -> tuple[Vector, Vector]:
+def reduced_costs(program: LinearProgram, signed: Vector) -> tuple[Vector, Vector]:
     """Return reduced costs of the minimisation, and how much of each may be rounding."""
     cost = program.sign * program.cost
     terms = np.abs(cost) + abs(program.matrix).T @ np.abs(signed)
@@ -174,7 +174,7 @@ def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float
         low, high = _implied_bounds(program, leaning)
         bare = unsupported(reduced, low, high) > 0.0
         if bare.any():
-            reduced, rounding = _reduced(program, signed)
+            reduced, rounding = reduced_costs(program, signed)
             if (np.abs(reduced[bare]) > rounding[bare]).any():
                 return -np.inf, np.inf, np.inf
             reduced[bare] = 0.0
@@ -207,7 +207,7 @@ def _implied_bounds(program: LinearProgram, wanted: Mask) -> tuple[Vector, Vecto
     signs = program.matrix.maximum(0), program.matrix.minimum(0)
     low, high = program.lower.copy(), program.upper.copy()
     for _ in range(PASSES):
-        least, most = _activity_range(*signs, low, high)
+        least, most = activity_range(*signs, low, high)
         # What the other columns of the row contribute at least (at most) leaves the rest.
         own_low, own_high = low[columns][position], high[columns][position]
         own_least = np.where(value > 0, value * own_low, value * own_high)
@@ -230,7 +230,7 @@ def _implied_bounds(program: LinearProgram, wanted: Mask) -> tuple[Vector, Vecto
     return low, high
 
 
-def _activity_range(
+def activity_range(
     positive: sparse.csc_array, negative: sparse.csc_array, low: Vector, high: Vector
 ) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
     """Return least and most activity of each row as (finite part, number of infinite terms)."""
@@ -253,7 +253,7 @@ def _without(activity: tuple[Vector, Vector], rows: NDArray[np.integer], own: Ve
     return np.where(infinite - own_infinite > 0, np.nan, others)
 
 
-def _repaired(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
+def close_duals(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
     """Yield the duals, then others close to them whose reduced costs lean on less."""
     yield signed
     yield from _towards_zero(program, signed)
@@ -262,7 +262,7 @@ def _repaired(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
 
 def _towards_zero(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
     """Yield duals shrunk until costs of the right sign make up for what leans, if they can."""
-    reduced, rounding = _reduced(program, signed)
+    reduced, rounding = reduced_costs(program, signed)
     leaning = unsupported(reduced, program.lower, program.upper) > 0.0
     wrong = np.abs(reduced[leaning])
     cost = -np.sign(reduced[leaning]) * program.sign * program.cost[leaning]
@@ -278,7 +278,7 @@ def _least_changes(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
     free = np.isneginf(program.lower) & np.isposinf(program.upper)
     held = np.zeros(program.shape[1], dtype=bool)
     for _ in range(PASSES):
-        reduced, _rounding = _reduced(program, signed)
+        reduced, _rounding = reduced_costs(program, signed)
         leaning = unsupported(reduced, program.lower, program.upper) > 0.0
         held |= leaning
         if not leaning.any():

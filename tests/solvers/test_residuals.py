@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import ProblemTypeError, QualityWarning, SolverError
 from edgeopt.solvers import LinearProgram, Quality, Status, solve
-from edgeopt.solvers.certificates.linear import (
+from edgeopt.solvers.dispatch import certify_claim
+from edgeopt.solvers.request import Request
+from edgeopt.solvers.residuals.linear import (
     bound_from_duals,
     dual_violation,
     primal_violation,
 )
-from edgeopt.solvers.dispatch import certify_claim
-from edgeopt.solvers.request import Request
 from edgeopt.solvers.solution import recomputed_objective
 from tests.solvers.programs import bounded_programs, glass, market_split
 

@@ -2,7 +2,7 @@ r"""Certificates of convex quadratic programs.
 
 At any point :math:`\hat x`, a convex objective lies above its tangent, which makes a linear
 program with the costs :math:`c + Q \hat x`. Its bound from row duals, as in
-`edgeopt.solvers.certificates.linear`, is therefore one of the quadratic program, whatever point and
+`edgeopt.solvers.residuals.linear`, is therefore one of the quadratic program, whatever point and
 duals are. Both are the solver's; where reduced costs then lean on infinite sides, the duals are
 moved as in a linear program, and if that does not do, point and duals together.
 """
@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
-from edgeopt.solvers.certificates import linear
-from edgeopt.solvers.certificates.linear import primal_residual
 from edgeopt.solvers.quadratic import linearised
+from edgeopt.solvers.residuals import linear
+from edgeopt.solvers.residuals.linear import primal_residual
 from edgeopt.solvers.tolerance import EPSILON, ROUNDING_UNITS, Sum
 
 if TYPE_CHECKING:

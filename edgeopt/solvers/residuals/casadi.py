@@ -17,8 +17,8 @@ import casadi
 import numpy as np
 from scipy import sparse
 
-from edgeopt.solvers.certificates import linear
 from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.residuals import linear
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def _linearised(solution: Solution) -> tuple[LinearProgram | None, float, Vector
 def primal_residual(solution: Solution) -> float:
     """Return the largest violation of a constraint or bound, as in the program close to the point.
 
-    See `edgeopt.solvers.certificates.linear` for what it is relative to.
+    See `edgeopt.solvers.residuals.linear` for what it is relative to.
     """
     program, _, body = _linearised(solution)
     if program is None:

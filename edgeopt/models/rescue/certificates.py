@@ -1,0 +1,67 @@
+"""Certificates of bounds on what RESCUE's policies earn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import CertificateError
+from edgeopt.models.rescue.relaxation import P1Relaxation
+from edgeopt.solvers.certificates import Certificate, entries, indices, proven, texts
+
+if TYPE_CHECKING:
+    from edgeopt.models.rescue.safe_bound import SafeBound
+    from edgeopt.solvers import Solution
+
+
+def certificate_of(
+    problem: P1Relaxation,
+    solution: Solution,
+    *,
+    name: str,
+    instance: Any,
+    point: bool,
+    repair: bool,
+) -> Certificate:
+    """Return the certificate of a solution of P1-LP, from its prices of busy slots alone."""
+    if instance not in (None, problem.instance):
+        raise CertificateError("no certificate: the instance is another one")
+    primal = None
+    if point:
+        y, x = solution.values["y"], solution.values["x"]
+        dense = y.toarray() if hasattr(y, "toarray") else y
+        tasks, slots = problem.pairs.T
+        primal = {"columns": entries(np.concatenate([dense.ravel(), x[tasks, slots]]))}
+    return proven(
+        "rescue.p1-lp",
+        data_of(problem),
+        {"occupancy": entries(np.maximum(solution.duals.occupancy, 0.0))},
+        primal,
+        sense="max",
+        system="rescue",
+        instance=problem.instance,
+        name=name,
+    )
+
+
+def data_of(problem: P1Relaxation) -> dict[str, Any]:
+    """Return the numbers of P1-LP as texts; runs that are ruled out earn nothing."""
+    instance = problem.instance
+    profit = np.where(problem.allowed[:, None], instance.expected_profit, 0.0)
+    reserved = instance.reserved
+    return {
+        "arrival": texts(instance.arrival),
+        "profit": texts(profit),
+        "survival": texts(instance.survival),
+        "capacity": texts(instance.capacity),
+        "demand": texts(reserved.demand),
+        "server": indices(reserved.server),
+        "start": indices(reserved.start),
+        "end": indices(reserved.end),
+    }
+
+
+def certificate_of_safe_bound(bound: SafeBound, name: str) -> Certificate:
+    """Return the certificate of a bound on policies that never let a reserved task fail."""
+    raise CertificateError("no certificate: the checker does not know the states of idle servers")

@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import time
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.collection.certified import certificate_of
-from edgeopt.collection.entries import edition, read
+from edgeopt.collection.entries import OPTIMAL, edition, read
 from edgeopt.collection.loading import load
 from edgeopt.collection.optima import AUTO, PROBLEMS, solved
-from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.errors import CertificateError, EdgeOptError, OptionError
+from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.sweeps import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.studies.entries import PolicyEntry
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
     from edgeopt.studies.system import System
 
 GAP: Final = 1e-6
@@ -38,10 +40,10 @@ def offline_cell(row: Mapping[str, Any], competitor: str, gap: float, time_limit
     return Cell(identity, _solve, (row["system"], row["name"], competitor, gap, time_limit))
 
 
-def confirming_cell(row: Mapping[str, Any], gap: float, time_limit: float) -> Cell:
-    """Solve the offline problem of an instance in two ways."""
-    identity = _identity(row) | {"twice": True, "gap": gap, "time_limit": time_limit}
-    return Cell(identity, _solve_twice, (row["system"], row["name"], gap, time_limit))
+def best_cell(row: Mapping[str, Any], gap: float, time_limit: float, folder: str) -> Cell:
+    """Solve the offline problem of an instance, and prove it: by a certificate, or twice."""
+    identity = _identity(row) | {"proven": True, "gap": gap, "time_limit": time_limit}
+    return Cell(identity, _solve_and_prove, (row["system"], row["name"], gap, time_limit, folder))
 
 
 def online_cell(row: Mapping[str, Any], policy: str, runs: int) -> Cell:
@@ -85,30 +87,45 @@ def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
 def _solve(
     system: str, name: str, competitor: str, gap: float, time_limit: float
 ) -> dict[str, Any]:
-    instance = load(name)
     began = time.process_time()
     try:
-        found = solved(system, instance, competitor, gap, time_limit)
+        found = solved(system, load(name), competitor, gap, time_limit)
     except EdgeOptError as error:
         return {"failed": str(error)}
-    certificate = certificate_of(system, found) if competitor == AUTO else {}
+    return _said(found) | {"processor": time.process_time() - began}
+
+
+def _said(found: Benchmark) -> dict[str, Any]:
     return {
         "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
-        "seconds": float(found.seconds), "processor": time.process_time() - began,
-        "solver": found.solver, "status": found.status, "failed": "",
-        **{f"certificate_{name}": text for name, text in certificate.items()},
+        "seconds": float(found.seconds), "solver": found.solver, "status": found.status,
+        "failed": "",
     }  # fmt: skip
 
 
-def _solve_twice(system: str, name: str, gap: float, time_limit: float) -> dict[str, Any]:
-    row = _solve(system, name, AUTO, gap, time_limit)
-    confirm = PROBLEMS[system].confirm
-    if row["failed"] or confirm is None:
-        return row
+def _solve_and_prove(
+    system: str, name: str, gap: float, time_limit: float, folder: str
+) -> dict[str, Any]:
     instance = load(name)
+    found = solved(system, instance, AUTO, gap, time_limit)
+    row = _said(found)
     try:
-        first = solved(system, instance, AUTO, gap, time_limit)
-        second = confirm(instance, first, gap, time_limit)
+        made = certificate_of(system, instance, found, name)
+    except CertificateError as error:
+        row["certificate_none"] = str(error).removeprefix("no certificate: ")
+    else:
+        path = made.save(Path(folder) / f"{name}.json.gz")
+        better = max if made.sense == "min" else min
+        row["bound"] = better(row["bound"], made.bound)
+        row["certificate_kind"] = made.kind
+        row["certificate_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        if made.objective is None or relative_gap(made.objective, found.value) <= OPTIMAL:
+            return row
+    confirm = PROBLEMS[system].confirm
+    if confirm is None or found.gap > OPTIMAL:
+        return row
+    try:
+        second = confirm(instance, found, gap, time_limit)
     except EdgeOptError as error:
         return row | {"second_failed": str(error)}
     return row | {"second": float(second.value), "second_solver": second.solver}

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COPIES: Final = Path(__file__).with_name("copies")
+CERTIFICATES: Final = Path(__file__).with_name("certificates")
 LARGEST: Final = 64_000
-"""Most bytes of a copy."""
+"""Most bytes of a copy, and of a certificate in the package."""
 
 
 def load(name: str) -> Any:
@@ -76,6 +77,11 @@ def made(row: Mapping[str, Any]) -> Any | None:
 def copy_of(row: Mapping[str, Any]) -> Path:
     """Return the file of the copy, whether there is one or not."""
     return COPIES / f"{row['name']}.zip"
+
+
+def certificate_of(row: Mapping[str, Any]) -> Path:
+    """Return the file of the certificate, whether the package has it or not."""
+    return CERTIFICATES / f"{row['name']}.json.gz"
 
 
 def stored(row: Mapping[str, Any]) -> Any:

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
+from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import edgeopt
 from edgeopt.collection import cells
 from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, read
-from edgeopt.collection.loading import COPIES, LARGEST, copy_of
-from edgeopt.collection.optima import AUTO, PROBLEMS
+from edgeopt.collection.loading import CERTIFICATES, COPIES, LARGEST, certificate_of, copy_of
+from edgeopt.collection.optima import PROBLEMS
 from edgeopt.errors import CollectionError
+from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies import find_system
 from edgeopt.studies.sweeps import Store, compute_cells
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from edgeopt.studies.sweeps import Cell
 
     Row = dict[str, Any]
 
@@ -69,16 +71,6 @@ def policies_of(row: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([cells.recommended(record).name, *names]))
 
 
-def first_cells(row: Row) -> tuple[Cell, dict[str, Cell]]:
-    """Return the offline cell of an instance, and those of its policies."""
-    if row["size"] == "l":
-        offline = cells.offline_cell(row, AUTO, cells.GAP, LIMIT)
-    else:
-        offline = cells.confirming_cell(row, cells.GAP, LIMIT)
-    runs = worlds(row)
-    return offline, {name: cells.online_cell(row, name, runs) for name in policies_of(row)}
-
-
 def offline_of(row: Row, found: Row, today: str) -> Row:
     """Return what is known of the offline problem now."""
     certificate = {
@@ -88,7 +80,7 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
     }
     best, bound, method = found["value"], found["bound"], found["solver"]
     size = max(abs(best), abs(bound))
-    gap = abs(best - bound) / size if size else 0.0
+    gap = relative_gap(best, bound)
     status = "open" if gap > CLOSED else "closed"
     if gap <= OPTIMAL:
         second = found.get("second")
@@ -97,6 +89,8 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
             status = "optimal"
         elif agreed or "enumerated" in method:
             status = "optimal-solver"
+        else:
+            status = "closed"
         if agreed:
             method += f"; {found['second_solver']}"
     made = {
@@ -117,7 +111,7 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
 def online_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row], today: str) -> Row:
     """Return the best policy: one without violations if there is one."""
     sign = 1.0 if row["goal"] == "max" else -1.0
-    kept = {name: one for name, one in ran.items() if not one["failed"]}
+    kept = {name: one for name, one in ran.items() if not one["failed"] and isfinite(one["mean"])}
     clean = {name: one for name, one in kept.items() if not one["violated"]} or kept
     name = max(clean, key=lambda each: sign * clean[each]["mean"])
     one = clean[name]
@@ -138,18 +132,59 @@ def scores_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row]) -> li
     """Return a row of the scoreboard for each policy."""
     scores = []
     for name, one in ran.items():
-        bound = bounds.get(one["bound"])
         score = {"instance": row["name"], "policy": name}
-        if one["failed"]:
-            scores.append(score | {"failed": one["failed"]})
+        failed = one["failed"] or "" if isfinite(one.get("mean", 0.0)) else "some run never ends"
+        if failed:
+            scores.append(score | {"failed": failed})
             continue
-        gap = None
+        bound, gap = bounds.get(one["bound"]), None
         if bound is not None:
-            size = max(abs(one["mean"]), abs(bound["bound"]))
-            gap = abs(one["mean"] - bound["bound"]) / size if size else 0.0
-        scores.append(
-            score | {"mean": one["mean"], "se": one["se"], "violated": one["violated"], "gap": gap}
-        )
+            gap = relative_gap(one["mean"], bound["bound"])
+        score |= {"mean": one["mean"], "se": one["se"], "violated": one["violated"], "gap": gap}
+        scores.append(score)
+    return scores
+
+
+def make_offline(rows: Sequence[Row], how: Mapping[str, Any], folder: str, today: str) -> None:
+    """Solve and prove all offline problems."""
+    wanted = {row["name"]: cells.best_cell(row, cells.GAP, LIMIT, folder) for row in rows}
+    found = compute_cells(list(wanted.values()), **how)
+    for row in rows:
+        row["offline"] = offline_of(row, found[wanted[row["name"]].key], today)
+        _ship_certificate(row, Path(folder))
+
+
+def _ship_certificate(row: Row, folder: Path) -> None:
+    """Put a small certificate into the package, if it is the one that the entry names."""
+    CERTIFICATES.mkdir(exist_ok=True)
+    place = certificate_of(row)
+    place.unlink(missing_ok=True)
+    content = folder / place.name
+    if not content.exists() or content.stat().st_size > LARGEST:
+        return
+    packed = content.read_bytes()
+    if hashlib.sha256(packed).hexdigest() == row["offline"]["certificate"].get("sha256"):
+        write_file(place, packed)
+
+
+def make_online(rows: Sequence[Row], how: Mapping[str, Any], today: str) -> list[Row]:
+    """Run all policies, and return the rows of the scoreboard."""
+    ran = {
+        row["name"]: {n: cells.online_cell(row, n, worlds(row)) for n in policies_of(row)}
+        for row in rows
+    }
+    found = compute_cells([cell for each in ran.values() for cell in each.values()], **how)
+    bounds = {}
+    for row in rows:
+        used = {found[cell.key]["bound"] for cell in ran[row["name"]].values()} - {""}
+        bounds[row["name"]] = {n: cells.bound_cell(row, n, worlds(row)) for n in sorted(used)}
+    found |= compute_cells([cell for each in bounds.values() for cell in each.values()], **how)
+    scores = []
+    for row in rows:
+        values = {name: found[cell.key] for name, cell in ran[row["name"]].items()}
+        proven = {name: found[cell.key] for name, cell in bounds[row["name"]].items()}
+        row["online"] = online_of(row, values, proven, today)
+        scores += scores_of(row, values, proven)
     return scores
 
 
@@ -158,35 +193,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--store", default=".collection", help="folder of finished cells")
+    parser.add_argument("--only", choices=("offline", "online"), help="leave the rest as it is")
     given = parser.parse_args()
     document = read()
-    entries: list[Row] = document["entries"]
-    draw_all(entries)
+    rows: list[Row] = document["entries"]
+    draw_all(rows)
     _write(FILE, document)
-    how: dict[str, Any] = {"store": Store(given.store), "workers": given.workers}
-    first = {row["name"]: first_cells(row) for row in entries}
-    every = [cell for offline, online in first.values() for cell in (offline, *online.values())]
-    found = compute_cells(every, **how)
-    second: dict[str, dict[str, Cell]] = {}
-    for row in entries:
-        used = [found[cell.key]["bound"] for cell in first[row["name"]][1].values()]
-        runs = worlds(row)
-        second[row["name"]] = {name: cells.bound_cell(row, name, runs) for name in used if name}
-    found |= compute_cells([cell for each in second.values() for cell in each.values()], **how)
-    today, scores = datetime.datetime.now(datetime.UTC).date().isoformat(), []
-    for row in entries:
-        offline, online = first[row["name"]]
-        ran = {name: found[cell.key] for name, cell in online.items()}
-        bounds = {name: found[cell.key] for name, cell in second[row["name"]].items()}
-        row["offline"] = offline_of(row, found[offline.key], today)
-        row["online"] = online_of(row, ran, bounds, today)
-        scores += scores_of(row, ran, bounds)
-    _write(FILE, document)
-    _write(SCOREBOARD, {"edition": document["edition"], "policies": scores})
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    folder = Path(given.store)
+    how: dict[str, Any] = {"store": Store(folder / "cells"), "workers": given.workers}
+    if given.only != "online":
+        (folder / "certificates").mkdir(exist_ok=True)
+        make_offline(rows, how, str((folder / "certificates").resolve()), today)
+        _write(FILE, document)
+    if given.only != "offline":
+        scores = make_online(rows, how, today)
+        _write(FILE, document)
+        _write(SCOREBOARD, {"edition": document["edition"], "policies": scores})
 
 
-def _write(path: Any, document: Any) -> None:
-    write_file(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+def _write(path: Path, document: Any) -> None:
+    write_file(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from edgeopt.collection.entries import CLOSED, OPTIMAL, entry, row_of
-from edgeopt.collection.loading import copy_of, made, stored
+from edgeopt.collection.loading import certificate_of, copy_of, made, stored
+from edgeopt.errors import CertificateError
+from edgeopt.solvers.certificates import read_certificate
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from edgeopt.collection.entries import Entry
 
 
 def findings(name: str) -> Iterator[tuple[str, bool]]:
@@ -29,5 +36,25 @@ def findings(name: str) -> Iterator[tuple[str, bool]]:
     most = {"optimal": OPTIMAL, "optimal-solver": OPTIMAL, "closed": CLOSED}.get(offline.status)
     if most is not None and offline.gap > most:
         yield f"its gap is {offline.gap:.1e}, too large for {offline.status}", True
-    if offline.status == "optimal" and "sha256" not in offline.certificate:
+    wanted = offline.certificate.get("sha256")
+    if offline.status == "optimal" and wanted is None:
         yield "it is called optimal without a certificate", True
+    if certificate_of(row).exists():
+        said = _certified(certificate_of(row), str(wanted), one)
+        if said:
+            yield said, True
+
+
+def _certified(path: Path, wanted: str, one: Entry) -> str:
+    """Check a certificate of the package anew; say what is wrong with it."""
+    if hashlib.sha256(path.read_bytes()).hexdigest() != wanted:
+        return "its certificate is another file"
+    try:
+        proof = read_certificate(path)
+    except CertificateError as error:
+        return f"its certificate is refused: {error}"
+    if proof.about["instance"] != one.fingerprint:
+        return "its certificate is of another instance"
+    if relative_gap(proof.bound, one.offline.bound) > OPTIMAL:
+        return f"its certificate proves {proof.bound:.9g}"
+    return ""

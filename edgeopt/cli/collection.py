@@ -17,6 +17,13 @@ KindOption = Annotated[str | None, typer.Option(help="Only paper, real, tight or
 SizeOption = Annotated[str | None, typer.Option(help="Only s, m or l.")]
 
 
+@app.callback(invoke_without_command=True)
+def _collection(context: typer.Context) -> None:
+    """Named instances with the best known values and proven bounds; by default their list."""
+    if context.invoked_subcommand is None:
+        list_all()
+
+
 @app.command("list")
 def list_all(
     system: SystemOption = None,

@@ -79,8 +79,9 @@ class Offline:
     @property
     def gap(self) -> float:
         """Relative gap between value and bound."""
-        size = max(abs(self.best), abs(self.bound))
-        return abs(self.best - self.bound) / size if size else 0.0
+        from edgeopt.solvers.tolerance import relative_gap
+
+        return relative_gap(self.best, self.bound)
 
 
 @brief

@@ -12,6 +12,7 @@ import typer
 
 import edgeopt
 from edgeopt.cli import collection, complete
+from edgeopt.cli.bench import bench
 from edgeopt.cli.check import check
 from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
@@ -35,7 +36,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, check, search, tune, train, solvers
+    study, explore, reproduce, generate, template, solve, check, search, bench, tune, train,
+    solvers,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(collection.app, name="collection")

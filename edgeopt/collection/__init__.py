@@ -9,7 +9,8 @@ a second, ``m``, less than a minute, and ``l``, longer or open.
 
 from __future__ import annotations
 
+from edgeopt.collection.compared import Bench, bench
 from edgeopt.collection.entries import Entry, best, entry, names, table
 from edgeopt.collection.loading import load
 
-__all__ = ["Entry", "best", "entry", "load", "names", "table"]
+__all__ = ["Bench", "Entry", "bench", "best", "entry", "load", "names", "table"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.collection.certified import certificate_of
-from edgeopt.collection.entries import OPTIMAL, edition, read
+from edgeopt.collection.entries import OPTIMAL, edition
 from edgeopt.collection.loading import load
 from edgeopt.collection.optima import AUTO, PROBLEMS, solved
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
@@ -73,11 +73,6 @@ def recommended(record: System) -> PolicyEntry:
     """Return the policy that stands first in the record."""
     entry: PolicyEntry = record.policies.entries[0]
     return entry
-
-
-def rows_of(names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows of entries by name, in the order of the file."""
-    return [row for row in read()["entries"] if row["name"] in names]
 
 
 def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,12 +162,16 @@ def chosen(record: System, policy: str) -> PolicyEntry:
 
     if ":" not in policy or policy.startswith("learned:"):
         return choose(record, [policy])[0]
+    return choose(record, [class_of(policy)()])[0]
+
+
+def class_of(policy: str) -> Any:
+    """Return the class of a policy of the user, given as ``module:Class``."""
     module, _, name = policy.partition(":")
     try:
-        made = getattr(import_module(module), name)()
+        return getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise OptionError(f"policy {policy!r} cannot be made: {error}") from None
-    return choose(record, [made])[0]
+        raise OptionError(f"policy {policy!r} cannot be found: {error}") from None
 
 
 def _bound(system: str, name: str, bound: str, runs: int, seed: int) -> dict[str, Any]:

@@ -32,12 +32,22 @@ class Problem:
     confirm
         ``confirm(instance, found, gap, time_limit)`` solves again by what the first solution did
         not use.
+    kind
+        What solvers have to take.
     """
 
     label: str
     solve: Callable[[Any, float, float], Benchmark]
     by: Callable[[Any, str, float, float], Benchmark] | None = None
     confirm: Callable[[Any, Benchmark, float, float], Benchmark] | None = None
+    kind: str = "linear program"
+
+    def taken_by(self, competitor: str) -> bool:
+        """Tell whether a solver, or the project's own way, takes the problem."""
+        from edgeopt.solvers.registry import backends
+
+        takes = [one.name for one in backends() if self.kind in map(str, one.problems)]
+        return competitor == AUTO or (self.by is not None and competitor in takes)
 
 
 def solved(system: str, instance: Any, competitor: str, gap: float, time_limit: float) -> Benchmark:
@@ -147,5 +157,6 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
         _tapfinger,
         lambda one, name, gap, limit: _tapfinger(one, gap, limit, name),
         lambda one, _, gap, limit: _tapfinger(one, gap, limit, "scip"),
+        kind="mixed-integer linear program",
     ),
 }

@@ -30,15 +30,13 @@ def certificate_of(
     primal = None
     if point:
         y, x = solution.values["y"], solution.values["x"]
-        dense = y.toarray() if hasattr(y, "toarray") else y
-        tasks, slots = problem.pairs.T
-        primal = {"columns": entries(np.concatenate([dense.ravel(), x[tasks, slots]]))}
+        dense = y.toarray().reshape(problem.instance.shape[:4]) if hasattr(y, "toarray") else y
+        primal = entries(dense) | entries(x)
     return proven(
         "rescue.p1-lp",
         data_of(problem),
         {"occupancy": entries(np.maximum(solution.duals.occupancy, 0.0))},
         primal,
-        sense="max",
         system="rescue",
         instance=problem.instance,
         name=name,

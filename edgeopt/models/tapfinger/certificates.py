@@ -49,7 +49,6 @@ def certificate_of(
         "tapfinger.pooled",
         data_of(problem),
         dual,
-        sense="min",
         system="tapfinger",
         instance=instance,
         name=name,

@@ -37,8 +37,8 @@ def bench(
 
     Times are those of this machine: compare them within one run only.
     """
-    from edgeopt.collection.compared import bench as compare
-    from edgeopt.collection.compared import forecast, planned
+    from edgeopt.collection.comparing import bench as compare
+    from edgeopt.collection.comparing import forecast, planned
     from edgeopt.studies.wording import duration, number
     from edgeopt.writing import Folder
 
@@ -70,18 +70,18 @@ def bench(
         jobs=jobs, store=out / "cells",
     )  # fmt: skip
     page = found.save(out, force=force)
-    for part in found.parts():
-        ranking = found.ranking(part)
-        heading = "seconds" if part == "offline" else "mean gap"
+    for group in found.groups:
+        heading = "seconds" if group == "offline" else "mean gap"
         show.table(
-            f"{part}, {found.results['instance'].nunique()} instances",
+            f"{group}: {len(found.group(group).instances)} instances",
             ["", heading, "95 % interval", "95 % of ranks", "failures"],
             [
                 [
-                    str(name), number(row["mean"]), f"{number(row['low'])} to {number(row['high'])}",
+                    str(name), number(row["mean"]),
+                    f"{number(row['low'])} to {number(row['high'])}",
                     f"{row['rank'][0]} to {row['rank'][1]}", str(row["failures"]),
                 ]
-                for name, row in ranking.iterrows()
+                for name, row in found.ranking(group).iterrows()
             ],
         )  # fmt: skip
     wrong = found.results[found.results["failed"].str.startswith("wrong")]

@@ -9,7 +9,8 @@ a second, ``m``, less than a minute, and ``l``, longer or open.
 
 from __future__ import annotations
 
-from edgeopt.collection.compared import Bench, bench
+from edgeopt.collection.compared import Bench
+from edgeopt.collection.comparing import bench
 from edgeopt.collection.entries import Entry, best, entry, names, table
 from edgeopt.collection.loading import load
 

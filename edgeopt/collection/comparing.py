@@ -6,7 +6,7 @@ import fnmatch
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.collection.compared import Bench
+from edgeopt.collection.compared import OFFLINE, Bench
 from edgeopt.collection.entries import OPTIMAL, names, row_of
 from edgeopt.errors import OptionError
 from edgeopt.options import check_real, check_whole, check_workers
@@ -79,7 +79,7 @@ def bench(
     --------
     >>> import edgeopt
     >>> found = edgeopt.bench("tapfinger-odd-c1-n7", online=["min", "random"], runs=5)
-    >>> sorted(found.ranking("online").index)
+    >>> sorted(found.ranking("tapfinger").index)
     ['min', 'random']
     """
     from edgeopt.studies.sweeps import compute_cells
@@ -104,7 +104,7 @@ def planned(
     time_limit: float,
     gap: float,
     runs: int,
-) -> list[tuple[Part, Cell]]:
+) -> list[tuple[str, Cell]]:
     """Return the cells of a comparison."""
     from edgeopt.collection import cells
     from edgeopt.collection.optima import PROBLEMS
@@ -112,18 +112,20 @@ def planned(
     check_real("time_limit", time_limit, "(0, inf)")
     check_real("gap", gap, "(0, 1)")
     check_whole("runs", runs, 2)
-    plan: list[tuple[Part, Cell]] = []
+    plan: list[tuple[str, Cell]] = []
     solvers, wanted = _solvers(offline), _listed(online)
     unused = set(wanted)
     several = [row_of(name) for name in chosen(instances)]
     _refuse_homeless(wanted, {row["system"] for row in several})
     for row in several:
-        for solver in solvers:
-            if PROBLEMS[row["system"]].taken_by(solver):
-                plan.append(("offline", cells.offline_cell(row, solver, gap, time_limit)))
+        plan += [
+            (OFFLINE, cells.offline_cell(row, solver, gap, time_limit))
+            for solver in solvers
+            if PROBLEMS[row["system"]].taken_by(solver)
+        ]
         for policy, pattern in _policies(row["system"], wanted):
             unused.discard(pattern)
-            plan.append(("online", cells.online_cell(row, policy, runs)))
+            plan.append((ONLINE, cells.online_cell(row, policy, runs)))
     if unused:
         raise OptionError(f"policy {sorted(unused)[0]!r} is unknown to the systems compared")
     if not plan:
@@ -195,7 +197,7 @@ def _refuse_homeless(wanted: Sequence[str], systems: set[str]) -> None:
 
 
 def bounds_of(
-    plan: Sequence[tuple[Part, Cell]], found: Mapping[str, Mapping[str, Any]], runs: int
+    plan: Plan, found: Mapping[str, Mapping[str, Any]], runs: int
 ) -> dict[tuple[str, str], Cell]:
     """Return the cells of the bounds that are valid for what policies did."""
     from edgeopt.collection import cells
@@ -203,7 +205,7 @@ def bounds_of(
     used = {
         (cell.identity["instance"], found[cell.key]["bound"])
         for part, cell in plan
-        if part == "online" and found[cell.key]["bound"]
+        if part == ONLINE and found[cell.key]["bound"]
     }
     return {
         (name, bound): cells.bound_cell(row_of(name), bound, runs) for name, bound in sorted(used)
@@ -211,7 +213,7 @@ def bounds_of(
 
 
 def _result(
-    part: Part,
+    part: str,
     cell: Cell,
     row: Mapping[str, Any],
     proven: Mapping[tuple[str, str], Mapping[str, Any]],
@@ -227,7 +229,7 @@ def _result(
     }  # fmt: skip
     if row["failed"]:
         return said
-    if part == "online":
+    if part == ONLINE:
         bound = proven.get((name, row["bound"]), {}).get("bound")
         gap = None if bound is None else relative_gap(row["mean"], bound)
         more = {"value": row["mean"], "seconds": row["processor"]}
@@ -245,18 +247,16 @@ def _wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     known, sign = entry["offline"], 1.0 if entry["goal"] == "max" else -1.0
     size = max(abs(known["best"]), abs(known["bound"]))
     if sign * (row["value"] - known["bound"]) > 10 * OPTIMAL * size:
-        return (
-            f"wrong: its value {row['value']:.9g} surpasses the proven bound {known['bound']:.9g}"
-        )
+        return f"wrong: its value {row['value']:.9g} surpasses the bound {known['bound']:.9g}"
     if sign * (known["best"] - row["bound"]) > 10 * OPTIMAL * size:
         return f"wrong: its bound {row['bound']:.9g} excludes the value {known['best']:.9g}"
     return ""
 
 
-def forecast(plan: Sequence[tuple[Part, Cell]], runs: int) -> list[dict[str, Any]]:
+def forecast(plan: Plan, runs: int) -> list[dict[str, Any]]:
     """Measure a cell of each part and size, and say how long all of them would take."""
     made = []
-    groups: dict[tuple[Part, str], list[Cell]] = {}
+    groups: dict[tuple[str, str], list[Cell]] = {}
     for part, cell in plan:
         groups.setdefault((part, row_of(cell.identity["instance"])["size"]), []).append(cell)
     for (part, size), several in groups.items():
@@ -265,7 +265,7 @@ def forecast(plan: Sequence[tuple[Part, Cell]], runs: int) -> list[dict[str, Any
         began = time.process_time()
         one.compute()
         spent = time.process_time() - began
-        many = 1000 / runs if part == "online" else 1.0
+        many = 1000 / runs if part == ONLINE else 1.0
         made.append({
             "part": part, "size": size, "cells": len(several), "seconds": spent,
             "sum": spent * len(several), "of_1000": spent * len(several) * many,

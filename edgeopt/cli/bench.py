@@ -27,7 +27,9 @@ def bench(
     time_limit: Annotated[float, typer.Option(help="Seconds of an offline problem.")] = 60.0,
     gap: Annotated[float, typer.Option(help="Relative gap of an offline problem.")] = 1e-6,
     runs: Annotated[int, typer.Option(min=2, help="Worlds on which policies are compared.")] = 200,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", "--jobs", help="Processes; -1 takes all cores.")
+    ] = 1,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how long it would take, and stop.")
     ] = False,
@@ -67,7 +69,7 @@ def bench(
     Folder(out, "bench", force=force).begin()
     found = compare(
         sets, offline=solvers, online=policies, time_limit=time_limit, gap=gap, runs=runs,
-        jobs=jobs, store=out / "cells",
+        workers=workers, store=out / "cells",
     )  # fmt: skip
     page = found.save(out, force=force)
     for group in found.groups:

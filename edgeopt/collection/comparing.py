@@ -33,7 +33,7 @@ def bench(
     time_limit: float = 60.0,
     gap: float = 1e-6,
     runs: int = 200,
-    jobs: int = 1,
+    workers: int = 1,
     store: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Bench:
@@ -58,7 +58,7 @@ def bench(
         Relative gap to which it is to be solved; what stays above has failed.
     runs
         Worlds on which policies are compared, at least 2; their seed follows from the data.
-    jobs
+    workers
         Processes; -1 takes all cores, which makes times less sure.
     store
         Folder that keeps finished cells: what it holds is not computed again.
@@ -85,10 +85,10 @@ def bench(
     from edgeopt.studies.sweeps import compute_cells
 
     plan = planned(instances, offline, online, time_limit, gap, runs)
-    check_workers(jobs)
-    found = compute_cells([one for _, one in plan], store=store, workers=jobs, progress=progress)
+    check_workers(workers)
+    found = compute_cells([one for _, one in plan], store=store, workers=workers, progress=progress)
     bounds = bounds_of(plan, found, runs)
-    kept = compute_cells(list(bounds.values()), store=store, workers=jobs, progress=progress)
+    kept = compute_cells(list(bounds.values()), store=store, workers=workers, progress=progress)
     proven = {key: kept[cell.key] for key, cell in bounds.items()}
     rows = [_result(part, cell, found[cell.key], proven, gap) for part, cell in plan]
 

@@ -22,6 +22,7 @@ from edgeopt.cli.study import study
 from edgeopt.cli.template import template
 from edgeopt.cli.train import train
 from edgeopt.cli.tune import tune
+from edgeopt.cli.verify import verify
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable
 
@@ -35,7 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, check, search, tune, train, solvers
+    study, explore, reproduce, generate, template, solve, verify, check, search, tune, train, solvers
 ):  # fmt: skip
     app.command()(command)
 

@@ -23,6 +23,7 @@ from edgeopt.cli.study import study
 from edgeopt.cli.template import template
 from edgeopt.cli.train import train
 from edgeopt.cli.tune import tune
+from edgeopt.cli.verify import verify
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable
 
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 for command in (
     study, explore, reproduce, generate, template, solve, check, search, bench, tune, train,
-    solvers,
+    solvers, verify,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(collection.app, name="collection")

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import CertificateError
+from edgeopt.models.idn.cooperative.program import cooperative_program
+from edgeopt.models.idn.demand import Demand
+from edgeopt.models.idn.matrix import offers
 from edgeopt.solvers.certificates import Certificate, entries, indices, proven, text, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.cooperative.program import CooperativeProgram
     from edgeopt.solvers import Solution
 
@@ -68,6 +74,13 @@ def data_of(program: CooperativeProgram) -> dict[str, Any]:
         "budget": texts(program.budget),
         "node": indices(program.node),
     }
+
+
+def programs_of(instance: IdnInstance) -> Iterator[dict[str, Any]]:
+    """Yield the program that an instance has in a certificate."""
+    demand = Demand.of(instance)
+    chosen = offers(instance, demand, aggregate=True, cooperative=True)
+    yield data_of(cooperative_program(instance, demand, chosen))
 
 
 def _price_of_budgets(program: CooperativeProgram, price: Floats) -> Floats:

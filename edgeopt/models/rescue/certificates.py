@@ -11,6 +11,9 @@ from edgeopt.models.rescue.relaxation import P1Relaxation
 from edgeopt.solvers.certificates import Certificate, entries, indices, proven, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue.safe_bound import SafeBound
     from edgeopt.solvers import Solution
 
@@ -58,6 +61,12 @@ def data_of(problem: P1Relaxation) -> dict[str, Any]:
         "start": indices(reserved.start),
         "end": indices(reserved.end),
     }
+
+
+def programs_of(instance: RescueInstance) -> Iterator[dict[str, Any]]:
+    """Yield the programs that an instance may have in a certificate."""
+    for how in ((False, 1.0), (True, 1.0), (True, 0.5)):
+        yield data_of(P1Relaxation(instance, *how))
 
 
 def certificate_of_safe_bound(bound: SafeBound, name: str) -> Certificate:

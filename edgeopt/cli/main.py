@@ -37,8 +37,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, check, search, bench, tune, train,
-    solvers, verify,
+    study, explore, reproduce, generate, template, solve, verify, check, search, bench, tune,
+    train, solvers,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(collection.app, name="collection")

@@ -20,7 +20,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned learners docs clean
+.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned collection learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ verdicts: $(DEV) ## check all claims on their named instances, and store the ver
 tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the options (10 minutes)
 	@$(BIN)/python -c 'from edgeopt.studies.tuning.stored import store; store("edr")'
 
+collection: $(DEV) ## solve and certify the named instances, run all policies on them, store the results (20 minutes)
+	@$(BIN)/python -m edgeopt.collection.make --workers 2
+
 learners: $(DEV) ## train anew what comes with the package (up to an hour; names in NAMES=)
 	@$(PIP) install --quiet --constraint constraints.txt --editable '.[rl]'
 	@$(BIN)/python -m edgeopt.studies.released .learners $(NAMES)
@@ -91,7 +94,7 @@ release: $(BIN)/python ## build wheel and source distribution, and check them an
 
 clean: ## remove everything that these commands wrote
 	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results
-	rm -rf .learners .variations .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .collection .learners .variations .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

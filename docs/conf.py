@@ -26,6 +26,7 @@ extensions = [
     "running",
     "gallery",
     "sliders",
+    "scoreboard",
     "solver_table",
     "command_line",
 ]

@@ -10,8 +10,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgeopt import bounds, errors, instances, models, online, rounding, solvers, studies
+    from edgeopt import (
+        bounds,
+        collection,
+        errors,
+        instances,
+        models,
+        online,
+        rounding,
+        solvers,
+        studies,
+    )
     from edgeopt.bounds import check
+    from edgeopt.collection import bench
     from edgeopt.online import simulate
     from edgeopt.solvers import solve
     from edgeopt.studies import study
@@ -23,6 +34,7 @@ _BEGAN = time.time()
 
 _SUBPACKAGES = (
     "bounds",
+    "collection",
     "errors",
     "instances",
     "models",
@@ -32,6 +44,7 @@ _SUBPACKAGES = (
     "studies",
 )
 _SHORT = {
+    "bench": "edgeopt.collection",
     "check": "edgeopt.bounds",
     "simulate": "edgeopt.online",
     "solve": "edgeopt.solvers",
@@ -39,8 +52,8 @@ _SHORT = {
 }
 
 __all__ = [
-    "__version__", "bounds", "check", "errors", "instances", "models", "online", "rounding",
-    "simulate", "solve", "solvers", "studies", "study",
+    "__version__", "bench", "bounds", "check", "collection", "errors", "instances", "models",
+    "online", "rounding", "simulate", "solve", "solvers", "studies", "study",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

@@ -1,10 +1,9 @@
 """Check certificates of edgeopt in exact numbers, with the standard library alone.
 
-``python checker.py FILE...`` ends with 0 if all bounds are proven, 1 if a certificate is refused,
-2 if one cannot be read.
+``python checker.py FILE...`` ends with 0 if all are proven, 1 if one is refused, 2 if unreadable.
+Arrays are dictionaries by index, whether lists or objects by index ("3,7") stand in the file.
 """
 # fmt: off
-
 import gzip
 import hashlib
 import json
@@ -12,320 +11,315 @@ import re
 import sys
 from fractions import Fraction
 
-MOST = 1 << 26  # bytes of a file, unpacked
+MOST, INFINITE, KNOWN = 1 << 26, float("inf"), {}  # bytes of a file unpacked; numbers by text
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?|-?[0-9]+/[1-9][0-9]*")
-KNOWN = {}  # numbers that were read
+
 
 class ProofError(Exception):
     """Code and reason: a certificate is refused, 1, or cannot be read, 2."""
 
-def scalar(place, text, kind, sizes):
-    """Read a number of a kind: amount "+", side "low" or "high", below a size "<T"; or "=a|b"."""
-    if kind == "=" or kind[:1] == "=" and text in kind[1:].split("|"):
-        return text
-    if text == {"low": "-inf", "high": "inf", "?": None}.get(kind, 0):
-        return None
-    if type(text) is not str or len(text) > 400 or not NUMBER.fullmatch(text):
-        raise ProofError(2, f"{place}: is no number")
-    below = sizes.get(kind[1:], 0) if kind[:1] == "<" else None
-    if text[0] == "-" and kind == "+" or below is not None and not (
-        text.isdigit() and int(text) < below
-    ):
-        raise ProofError(1, f"{place}: {text} is out of range")
-    if below is None and text not in KNOWN:
-        KNOWN[text] = Fraction(text)
-    return int(text) if below is not None else KNOWN[text]
 
-def array(place, value, axes, inner, kind, sizes):
-    """Read lists along some axes, of objects by index, "3,7", along others, of numbers."""
+def scalar(text, kind="", sizes=(), place=""):
+    """Read a number: any, "+" none below 0, "low" or "high" also -inf or inf, "<T" below a size."""
+    if type(text) is not str or len(text) > 400:
+        raise ProofError(2, f"{place}: is no number")
+    if kind[:1] == "<":
+        if text.isdecimal() and str(int(text)) == text and int(text) < sizes.get(kind[1:], 0):
+            return int(text)
+        raise ProofError(1, f": {text!a} is no whole number below {sizes.get(kind[1:], 0)}")
+    if kind + text in ("low-inf", "highinf"):
+        return None
+    if text not in KNOWN:
+        if not NUMBER.fullmatch(text):
+            raise ProofError(2, f"{place}: {text!a} is no number")
+        KNOWN[text] = Fraction(text)
+    if kind == "+" and text[0] == "-":
+        raise ProofError(1, f": {text} is negative")
+    return KNOWN[text]
+
+
+def table(value, axes, inner, kind, sizes):
+    """Read lists along axes, of objects by index along inner axes, of numbers."""
     if not axes and not inner:
-        return scalar(place, value, kind, sizes)
-    if axes:
-        if type(value) is not list or len(value) != sizes.setdefault(axes[0], len(value)):
-            raise ProofError(1, f"{place}: must be a list of {sizes.get(axes[0], 'numbers')}")
-        how = axes[1:], inner, kind, sizes
-        return [array(f"{place}[{i}]", one, *how) for i, one in enumerate(value)]
-    if type(value) is not dict:
-        raise ProofError(1, f"{place}: must be an object")
-    found = {}
-    for key, one in value.items():
-        at, parts = f"{place}[{key[:40]!a}]", key.split(",")
-        if len(parts) != len(inner):
-            raise ProofError(1, f"{at}: must be of {len(inner)} numbers")
-        index = *(scalar(at, part, "<" + axis, sizes) for part, axis in zip(parts, inner)),
-        found[index if inner[1:] else index[0]] = scalar(at, one, kind, sizes)
+        return {(): scalar(value, kind, sizes)}
+    if type(value) is not (list if axes else dict):
+        raise ProofError(1, f": must be {'a list' if axes else 'an object'}")
+    if axes and len(value) != sizes.setdefault(axes[0], len(value)):
+        raise ProofError(1, f": must have {sizes[axes[0]]} entries")
+    found, kinds = {}, ["<" + axis for axis in inner]
+    for name, one in enumerate(value) if axes else value.items():
+        try:
+            if axes:
+                within = table(one, axes[1:], inner, kind, sizes)
+                found.update({(name, *key): number for key, number in within.items()})
+            elif name.count(",") + 1 == len(inner):
+                key = [scalar(part, at, sizes) for part, at in zip(name.split(","), kinds)]
+                found[tuple(key)] = scalar(one, kind, sizes)
+            else:
+                raise ProofError(1, f": must be {len(inner)} numbers")
+        except ProofError as error:
+            raise ProofError(error.args[0], f"[{str(name)[:40]!a}]{error.args[1]}") from None
     return found
 
-def read(place, value, fields, sizes):
-    """Read an object by "name:axes:inner axes:kind" of all fields; first arrays set the sizes."""
-    fields = [(field + ":::").split(":")[:4] for field in fields.split()]
-    if type(value) is not dict or sorted(value) != sorted(name for name, *_ in fields):
-        raise ProofError(1, f"{place}: must have {', '.join(field[0] for field in fields)} alone")
-    return [array(f"{place}.{name}", value[name], *how, sizes) for name, *how in fields]
 
-def scale(numbers):
-    """Return what makes all numbers whole."""
-    by = 1
+def names(place, value, wanted):
+    """Return the values of an object that has these names and no others."""
+    if type(value) is not dict or sorted(value) != sorted(wanted):
+        raise ProofError(1, f"{place}: must have {', '.join(wanted)} alone")
+    return [value[name] for name in wanted]
+
+
+def read(place, value, fields, sizes):
+    """Read an object by "name:axes:inner axes:kind" of its fields; first arrays set the sizes."""
+    fields = [(field + ":::").split(":")[:4] for field in fields.split()]
+    found = []
+    for (name, *how), one in zip(fields, names(place, value, [field[0] for field in fields])):
+        try:
+            found.append(table(one, *how, sizes))
+        except ProofError as error:
+            raise ProofError(error.args[0], f"{place}.{name}{error.args[1]}") from None
+    return found
+
+
+def whole(numbers, by=1):
+    """Return numbers times the least number that makes all of them whole, and that number."""
     for one in {number.denominator for number in numbers}:
         by *= Fraction(one, by).numerator
         if by.bit_length() > 1 << 15:
             raise ProofError(2, "numbers have too many digits")
-    return by
+    return iter([x.numerator * (by // x.denominator) for x in numbers]), by
 
-def linear(least, offset, cost, columns, rows, sides, y, primal):
-    """Return the bound that multipliers y of rows prove, and the value and violation of a point."""
-    def lifted(numbers, by):
-        return [x.numerator * (by // x.denominator) for x in numbers]
-    by, of, bound, point = scale(a for one in columns for a in one.values()), scale(y), offset, None
-    columns = [list(zip(one, lifted(one.values(), by))) for one in columns]
-    whole = lifted(y, of)
-    reduced = [c - Fraction(sum(a * whole[i] for i, a in column), by * of)
-               for c, column in zip(cost, columns)]
-    for what, many, (low, high) in (("row", y, rows), ("column", reduced, sides)):
-        for i, one in enumerate(many):
-            side = (low if (one > 0) == least else high)[i] if one else 0
-            if side is None:
-                raise ProofError(1, f"{what} {i}: its multiplier rests on a side that is missing")
-            bound += one * side
+
+def linear(least, columns, rows, y, primal, offset=0):
+    """Return what multipliers y of rows prove; "free" rows, first in columns, get what they need.
+
+    Columns are cost, entries by row, and two sides; rows are two sides; None is a missing one.
+    """
+    values, by = whole([a for column in columns.values() for a in column[1].values()])
+    entries = {j: [(i, next(values)) for i in column[1]] for j, column in columns.items()}
+    many, of = whole(list(y.values()))
+    scaled, rest, point, bound = dict(zip(y, many)), {}, None, offset
+    for j, column in entries.items():
+        used = sum([a * scaled[i] for i, a in column if i in scaled])
+        rest[j] = columns[j][0] - Fraction(used, by * of)
+    first = [(j, i, a) for j, column in entries.items() for i, a in column[:1] if i[0] == "free"]
+    for j, i, _ in first:
+        y[i] = max(y.get(i, 0), rest[j])
+    for j, i, a in first:
+        rest[j] -= y[i] * Fraction(a, by)
+    pairs = [(i, one, rows[i]) for i, one in y.items()]
+    for place, one, (low, high) in [*pairs, *((j, one, columns[j][2:]) for j, one in rest.items())]:
+        side = 0 if not one else low if (one > 0) == least else high
+        if side is None:
+            raise ProofError(1, f"{place}: a multiplier rests on a side that is missing")
+        bound += one * side
     if primal is not None:
-        (given,) = read("primal", primal, "columns::n", {"n": len(cost)})
-        x, use = [given.get(j, 0) for j in range(len(cost))], [0] * len(y)
-        of = scale(x)
-        for one, column in zip(lifted(x, of), columns):
-            for i, a in column if one else ():
+        called = {",".join(map(str, j)): j for j in columns}
+        if type(primal) is not dict or primal.keys() - called.keys():
+            raise ProofError(1, "primal: must be an object by columns")
+        x, use = {}, dict.fromkeys(rows, 0)
+        for text, one in primal.items():
+            x[called[text]] = scalar(one, place=f"primal[{text}]")
+        many, of = whole(list(x.values()))
+        for j, one in zip(x, many):
+            for i, a in entries[j]:
                 use[i] += a * one
-        ends = *zip([Fraction(one, by * of) for one in use], *rows), *zip(x, *sides)
-        over = [0 if a is None else a - one for one, a, _ in ends]
-        over += [0 if b is None else one - b for one, _, b in ends]
-        point = offset + sum(c * one for c, one in zip(cost, x) if one), max(over, default=0)
+        ends = [(Fraction(use[i], by * of), *rows[i]) for i in rows]
+        ends += [(x.get(j, 0), *columns[j][2:]) for j in columns]
+        over = [low - one for one, low, _ in ends if low is not None]
+        over += [one - high for one, _, high in ends if high is not None]
+        point = offset + sum(columns[j][0] * one for j, one in x.items()), max([0, *over])
     return least, bound, point
 
+
 def linear_program(data, primal, dual):
-    """Any linear program; a row can give a column a side if its other columns have sides."""
-    sizes = {}
-    sense, offset, cost, low, high, a, b, columns = read("data", data, "sense:::=min|max offset "
-        "cost:n low:n::low high:n::high row_low:m::low row_high:m::high columns:n:m", sizes)
-    y, *implied = read("dual", dual, "rows::m side:e::=lower|upper column:e::<n row:e::<m", sizes)
-    rows = {i: {} for i in implied[2]}
-    for j, column in enumerate(columns if rows else ()):
-        for i in rows.keys() & column.keys():
-            rows[i][j] = column[i]
-    for side, j, i in zip(*implied):
-        sides, own = high if side == "upper" else low, rows[i].get(j, 0)
-        above = (side == "upper") == (own > 0)
-        room = (b if above else a)[i]
-        ends = [(v, (low if (v > 0) == above else high)[k]) for k, v in rows[i].items() if k != j]
-        if not own or sides[j] is not None or None in (room, *(end for v, end in ends if v)):
-            raise ProofError(1, f"dual: row {i} gives column {j} no {side} side")
-        sides[j] = (room - sum(v * end for v, end in ends if v)) / own
-    y = [y.get(i, 0) for i in range(len(a))]
-    return linear(sense == "min", offset, cost, columns, (a, b), (low, high), y, primal)
+    """Any linear program, minimised with sense 1, maximised with sense -1."""
+    sense, offset, cost, low, high, row_low, row_high, matrix = read("data", data, "sense offset "
+        "cost:n low:n::low high:n::high row_low:m::low row_high:m::high columns:n:m", sizes := {})
+    (y,) = read("dual", dual, "rows::m", sizes)
+    columns = {j: (cost[j], {}, low[j], high[j]) for j in cost}
+    for (j, i), a in matrix.items():
+        columns[j,][1][i,] = a
+    rows = {i: (row_low[i], row_high[i]) for i in row_low}
+    return linear(sense[()] > 0, columns, rows, y, primal, offset[()])
+
 
 def p1_lp(data, primal, dual):
-    """RESCUE's relaxation: columns y[t, j, k, l], then x by task and slot; prices of busy slots."""
-    sizes = {}
+    """RESCUE's relaxation: columns y by t, j, k, l, and x by task and t; prices of busy slots."""
     p, profit, alive, speed, work, *tasks = read("data", data, "arrival:TJ profit:TJKL survival:LD "
-        "capacity:KT::+ demand:H server:H::<K start:H::<T end:H::<T", sizes)
+        "capacity:KT::+ demand:H server:H::<K start:H::<T end:H::<T", sizes := {})
     (price,) = read("dual", dual, "occupancy::KT", sizes)
-    slots, many = range(len(p)), len(p) * len(p[0] if p else ())
-    price = [[max(price.get((k, t), 0), 0) for t in slots] for k in range(len(speed))]
-    cost, columns, y = [], [], [0] * many + [one for own in price for one in own]
-    for t in slots:
-        runs = [(sum(a * b for a, b in zip(part, own[t:])),
-                 {many + k * len(p) + t + a: s for a, s in enumerate(part[:len(p) - t]) if s})
-                for k, own in enumerate(price) for part in alive]
-        for j, table in enumerate(profit[t]):
-            gains, row = [one for own in table for one in own], t * len(profit[t]) + j
-            y[row] = max([0, *(one - rent for one, (rent, _) in zip(gains, runs))])
-            columns += [{row: 1, **run} for _, run in runs]
-            cost += gains
-    ones = len(columns)
-    for k, a, b in zip(*tasks):
-        window = range(a, b + 1)
-        columns += [{many + k * len(p) + t: 1, len(y): speed[k][t]} for t in window]
-        worth = [price[k][t] / speed[k][t] for t in window if speed[k][t]]
-        y.append(-min(worth, default=0))
-    x, busy = len(columns) - ones, len(y) - many - len(work)
-    rows = ([None] * (many + busy) + work,
-            [one for own in p for one in own] + [1] * busy + [None] * len(work))
-    sides = [0] * len(columns), [None] * ones + [1] * x
-    return linear(False, 0, cost + [0] * x, columns, rows, sides, y, primal)
+    rows = {("free", *key): (None, one) for key, one in p.items()}
+    rows |= {("busy", *key): (None, 1) for key in speed}
+    rows |= {("work", *key): (one, None) for key, one in work.items()}
+    y, columns = {("busy", *key): max(0, one) for key, one in price.items()}, {}
+    tails = {i: [(a, s) for (m, a), s in alive.items() if s and m == i] for i, _ in alive}
+    for (t, j, k, i), one in profit.items():
+        run = {("busy", k, t + a): s for a, s in tails.get(i, ()) if (k, t + a) in speed}
+        columns[t, j, k, i] = one, {("free", t, j): 1, **run}, 0, None
+    for i, k, start, end in zip(work, *(one.values() for one in tasks)):
+        speeds = {("busy", k, t): speed[k, t] for t in range(start, end + 1)}
+        for at, one in speeds.items():
+            columns[*i, at[2]] = 0, {at: 1, ("work", *i): one}, 0, 1
+        y["work", *i] = -min([y.get(at, 0) / one for at, one in speeds.items() if one], default=0)
+    return linear(False, columns, rows, y, primal)
+
 
 def cooperative(data, primal, dual):
-    """IDN's relaxation: columns q by slot and option, then x by cell; prices of capacity."""
-    sizes = {}
-    weight, requests, options, capacity, copies, size, budget, node = read("data", data,
-        "weight:S::+ requests:SR::+ options:R:C capacity:SC::+ copies:C::+ size:C::+ "
-        "budget:V::high node:C::<V", sizes)
-    (price,) = read("dual", dual, "capacity::SC", sizes)
-    cost, columns, y, most, cells = [], [], [], [], range(len(copies))
-    price = [[max(price.get((t, c), 0), 0) for c in cells] for t in range(len(weight))]
-    first = len(weight) * len(options)
-    for t, w in enumerate(weight):
-        for r, gains in enumerate(options):
-            columns += [{len(y): 1, first + t * len(copies) + c: 1} for c in gains]
-            cost += [w * gain for gain in gains.values()]
-            y.append(w * max([0, *(gain - price[t][c] for c, gain in gains.items())]))
-            most.append(requests[t][r])
-    y += [w * mu for w, own in zip(weight, price) for mu in own]
-    options = len(columns)
-    columns += [{first + t * len(copies) + c: -row[c] for t, row in enumerate(capacity)} for c in cells]
-    worth = [-sum(a * y[i] for i, a in columns[options + c].items()) for c in cells]
-    for c in cells:
-        columns[options + c][len(y) + node[c]] = size[c]
-    rows = [None] * (len(y) + len(budget)), most + [0] * (len(y) - first) + budget
-    for v, left in enumerate(budget):
-        here, beta = [(worth[c] / size[c], c) for c in cells if node[c] == v and size[c]], 0
-        for ratio, c in sorted(here, reverse=True):
-            if left is not None and left >= 0:
-                left -= size[c] * copies[c]
-                beta = ratio if left < 0 else 0
-        y.append(beta)
-    sides = [0] * len(columns), [None] * options + copies
-    return linear(False, 0, cost + [0] * len(copies), columns, rows, sides, y, primal)
+    """IDN's relaxation: columns q by slot, type, cell, and x by cell; prices of what is short."""
+    w, copies, requests, options, capacity, size, budget, node = read("data", data, "weight:S::+ "
+        "copies:C::+ requests:SR::+ options:R:C capacity:SC::+ size:C::+ budget:V::high node:C::<V",
+        sizes := {})
+    price, room = read("dual", dual, "capacity::SC budget::V", sizes)
+    rows = {("free", *key): (None, one) for key, one in requests.items()}
+    rows |= {("cell", *key): (None, 0) for key in capacity}
+    rows |= {("room", *key): (None, one) for key, one in budget.items()}
+    y = {("cell", t, c): w[t,] * max(0, one) for (t, c), one in price.items()}
+    y |= {("room", *key): max(0, one) for key, one in room.items()}
+    columns = {(t, r, c): (one * gain, {("free", t, r): 1, ("cell", t, c): 1}, 0, None)
+               for (t,), one in w.items() for (r, c), gain in options.items()}
+    for c, most in copies.items():
+        shared = {("cell", *t, *c): -capacity[t + c] for t in w}
+        columns[c] = 0, {**shared, ("room", node[c]): size[c]}, 0, most
+    return linear(False, columns, rows, y, primal)
+
 
 def held(room, sizes):
     """Return the largest sum of sizes of whole bundles within a room of cores and GPUs."""
-    kept, best = [], [[0] * (room[1] + 1) for _ in range(room[0] + 1)]
+    kept, best = [], {}
     for (a, b), size in sorted(sizes.items(), key=lambda one: sum(one[0])):
         if size and not any(x <= a and y <= b and more >= size for x, y, more in kept):
             kept.append((a, b, size))
-    for a, line in enumerate(best):
-        for b in range(len(line)):
-            fit = [best[a - x][b - y] + size for x, y, size in kept if x <= a and y <= b]
-            line[b] = max([0, *fit])
-    return best[-1][-1] if not sizes.get((0, 0)) else float("inf")
+    for a, b in [(a, b) for a in range(room[0] + 1) for b in range(room[1] + 1)]:
+        fit = [best[a - x, b - y] + s for x, y, s in kept if 0 < x + y and x <= a and y <= b]
+        best[a, b] = max([0, *fit])
+    return INFINITE if sizes.get((0, 0)) else best[room]
+
 
 def pooled(data, primal, dual):
     """TapFinger's tasks: what each pays at least at prices, less what all room is worth."""
-    sizes = {"2": 2, "c": 1 << 10, "n": 1 << 20, "t": 1 << 17}
-    starts, capacity, duration, arrival, weight, kind, eligible = read("data", data,
-        "starts:::=1|inf capacity:N2::<c duration:NKAB::<n arrival:J::<n weight:J::+ kind:J::<K "
-        "eligible:J:N", sizes)
+    starts, capacity, duration, weight, arrival, kind, eligible = read("data", data,
+        "starts:::high capacity:N2::<c duration:NKAB::<n weight:J::+ arrival:J::<n kind:J::<K "
+        "eligible:J:N", sizes := {"2": 2, "c": 1 << 10, "n": 1 << 20, "t": 1 << 17})
     size, room, price, begin, pool = read("dual", dual,
         "size:IGAB::<n room:IG::+ price::IGt:+ start::Gt:+ pool:N::<G", sizes)
-    if primal is not None or begin and starts != "1":
-        raise ProofError(1, "primal: no points of this kind" if primal else "dual.start: has no limit")
-    allowed = [{(a, b) for table in own for a, line in enumerate(table) for b, d in enumerate(line)
-                if d} for own in duration]
-    for i, own in enumerate(size):
-        for g, table in enumerate(own):
-            here = [n for n, one in enumerate(pool) if one == g]
-            most = sum(held(capacity[n], {at: table[at[0]][at[1]] for at in allowed[n]}) for n in here)
-            if room[i][g] < most:
-                raise ProofError(1, f"dual.room[{i}][{g}]: the pool can hold {most}")
-    by = scale([*weight, *price.values(), *begin.values()])
-    bound = -sum(room[i][g] * one for (i, g, _), one in price.items()) * by
-    bound -= sum(one * pool.count(g) for (g, _), one in begin.items()) * by
-    price, begin = ({at: int(x * by) for at, x in one.items()} for one in (price, begin))
-    last, groups = max([at[-1] + 1 for at in (*price, *begin)], default=0), {}
-    for k, where, a, w in zip(kind, eligible, arrival, weight):
-        groups.setdefault((k, *where), []).append((a, int(w * by)))
-    for (k, *where), tasks in groups.items():
-        menu = []
-        rows = {(pool[n], duration[n][k][a][b], *(own[pool[n]][a][b] for own in size))
-                for n in where for a, b in allowed[n] if duration[n][k][a][b]}
-        for row in sorted(rows):  # without what is worse in all
-            if not any(row[0] == one[0] and all(map(int.__le__, one, row)) for one, _ in menu):
-                menu.append((row, [0]))
+    if primal is not None or (begin and starts[()] is None):
+        raise ProofError(1, "there is a point, or a price of starts without a limit on them")
+    menus, ahead, bundles = {}, {}, {n: set() for n, _ in capacity}
+    for (n, k, a, b), d in duration.items():
+        if d:
+            menus.setdefault((n, k), []).append((d, a, b))
+            bundles[n].add((a, b))
+    for (i, g), most in room.items():
+        for n in [n for (n,), h in pool.items() if h == g]:
+            sums = {at: size[i, g, *at] for at in bundles[n]}
+            most -= held((capacity[n, 0], capacity[n, 1]), sums)
+        if most < 0:
+            raise ProofError(1, f"dual.room[{i}][{g}]: is too small")
+    bound = -sum(room[at[:2]] * one for at, one in price.items())
+    bound -= sum(starts[()] * [*pool.values()].count(g) * one for (g, _), one in begin.items())
+    last = max([0, *(at[-1] + 1 for at in [*price, *begin])])
+    many, by = whole([*weight.values(), *price.values(), *begin.values()])
+    where = {j: [n for i, n in eligible if i == j[0]] for j in weight}
+    tasks = [(next(many), arrival[j], kind[j], *where[j]) for j in weight]
+    price, begin = ({at: next(many) for at in one} for one in (price, begin))
+    for task in set(tasks):
+        (w, arrives, k, *own), least = task, INFINITE
+        menu = {(d, pool[n,], a, b) for n in own for d, a, b in menus.get((n, k), ())}
+        for d, g, a, b in sorted(menu):
+            if (g, a, b) not in ahead:
+                ahead[g, a, b] = [0]
                 for t in range(last):
-                    rent = sum(x * price.get((i, row[0], t), 0) for i, x in enumerate(row[2:]))
-                    menu[-1][1].append(menu[-1][1][t] + rent)
-        for a, w in set(tasks):
-            least = None
-            for (g, d, *_), ahead in menu:
-                for s in range(a, max(a, last) + 1):
-                    if least is not None and w * (s + d - a) >= least:
-                        break
-                    rent = ahead[min(s + d, last)] - ahead[min(s, last)] + begin.get((g, s), 0)
-                    cost = w * (s + d - a) + rent
-                    least = cost if least is None else min(cost, least)
-            if least is None:
-                raise ProofError(1, "data.eligible: a task has no bundle")
-            bound += least * tasks.count((a, w))
-    return True, Fraction(bound) / by, None
+                    rent = [size[i, g, a, b] * price.get((i, g, t), 0) for i, h in room if h == g]
+                    ahead[g, a, b].append(ahead[g, a, b][t] + sum(rent))
+            total = ahead[g, a, b]
+            for s in range(arrives, max(arrives, last) + 1):
+                if w * (s + d - arrives) >= least:
+                    break
+                rent = total[min(s + d, last)] - total[min(s, last)] + begin.get((g, s), 0)
+                least = min(least, w * (s + d - arrives) + rent)
+        if least == INFINITE:
+            raise ProofError(1, "data.eligible: a task has no bundle")
+        bound += Fraction(least * tasks.count(task), by)
+    return True, bound, None
+
 
 KINDS = {"linear-program": linear_program, "rescue.p1-lp": p1_lp, "idn.cooperative": cooperative,
          "tapfinger.pooled": pooled}
 
+
 def examine(content, data):
     """Return sense, bound, and value and violation of the point or None; or raise why not."""
-    layout, kind, about, primal, dual, claim = read("certificate", content,
-        f"format:::= kind:::={'|'.join(KINDS)} about:::= primal:::= dual:::= claim:::=", {})
-    read("about", about, "system:::= instance:::= name:::= edgeopt:::=", {})
-    sense, objective, bound = read("claim", claim, "sense:::=min|max objective:::? bound", {})
+    layout, kind, _, primal, dual, claim = names("certificate", content, [
+        "format", "kind", "about", "primal", "dual", "claim"])
+    sense, limit, value = names("claim", claim, ["sense", "bound", "objective"])
+    if layout != "edgeopt.certificate/1" or kind not in [*KINDS]:
+        raise ProofError(1, "format or kind: is not known")
     KNOWN.clear()
-    least, proven, point = KINDS[kind](data, primal, dual)
-    sign = 1 if least else -1
-    if layout != "edgeopt.certificate/1" or (sense == "min") != least:
-        raise ProofError(1, "format or claim.sense: is another one")
-    if sign * (bound - proven) > 0:
-        raise ProofError(1, f"claim.bound: is better than {said(proven)}, which is proven")
-    if objective is not None and (point is None or sign * (objective - point[0]) < 0):
-        raise ProofError(1, "claim.objective: is better than that of the point")
-    return sense, proven, point
+    least, bound, point = KINDS[kind](data, primal, dual)
+    sign, proven = 1 if least else -1, "min" if least else "max"
+    if sense != proven or sign * (scalar(limit, place="claim.bound") - bound) > 0:
+        raise ProofError(1, "claim: is of the other sense, or better than what is proven")
+    if value is not None:
+        value = sign * scalar(value, place="claim.objective")
+        if point is None or value < sign * point[0]:
+            raise ProofError(1, "claim.objective: is better than that of the point")
+    return sense, bound, point
 
-def said(number):
-    try:
-        return repr(float(number))
-    except OverflowError:
-        return "beyond 1e308"
 
 def once(pairs):
+    """Make a dictionary of what has no name twice."""
     if len(found := dict(pairs)) < len(pairs):
         raise ProofError(1, f"an object of {len(pairs)} names has one of them twice")
     return found
 
-def never(text):
-    raise ProofError(2, "numbers must be texts")
 
 def load(path):
     """Return what a file holds, and the hash of its bytes."""
-    try:
-        with open(path, "rb") as file:
-            raw = text = file.read(MOST + 1)
-        if raw[:2] == b"\x1f\x8b":
-            with gzip.open(path) as file:
-                text = file.read(MOST + 1)
-        if max(len(raw), len(text)) > MOST:
-            raise ProofError(2, f"more than {MOST} bytes")
-        return json.loads(text.decode(), object_pairs_hook=once, parse_int=never,
-                          parse_float=never, parse_constant=never), hashlib.sha256(raw).hexdigest()
-    except ProofError:
-        raise
-    except Exception as error:
-        raise ProofError(2, f"{type(error).__name__} {str(error)[:80]!a}") from None
+    with open(path, "rb") as file:
+        raw = text = file.read(MOST + 1)
+    if raw[:2] == b"\x1f\x8b":
+        with gzip.open(path) as file:
+            text = file.read(MOST + 1)
+    if max(len(raw), len(text)) > MOST:
+        raise ProofError(2, f"more than {MOST} bytes")
+    return json.loads(text.decode(), object_pairs_hook=once), hashlib.sha256(raw).hexdigest()
+
 
 def opened(path):
     """Return a certificate and its data, which may be in a file beside it."""
-    content, _ = load(path)
-    if type(content) is not dict:
-        raise ProofError(2, "is no object")
-    if "data" in content:
-        return content, content.pop("data")
-    name, digest = content.pop("data_file", 0), content.pop("data_sha256", 0)
-    if type(name) is not str or not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
-        raise ProofError(1, "data_file: must be the name of a file beside this one")
-    data, found = load(re.sub(r"[^/\\]*\Z", "", path) + name)
+    try:
+        content, _ = load(path)
+        if "data_file" not in content:
+            return content, content.pop("data")
+        name, digest = content.pop("data_file"), content.pop("data_sha256")
+        if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
+            raise ProofError(1, "data_file: must be the name of a file beside this one")
+        data, found = load(re.sub(r"[^/\\]*\Z", "", path) + name)
+    except ProofError:
+        raise
+    except Exception as error:
+        raise ProofError(2, f"{error!r:.99}") from None
     if found != digest:
         raise ProofError(1, f"data_sha256: that of {name} is {found}")
     return content, data
 
+
 def main(paths):
+    """Check files, say what is proven, and return the exit code."""
     worst = 0 if paths else 2
     for path in paths:
         try:
             sense, bound, point = examine(*opened(path))
-        except ProofError as error:
-            code, why = error.args
-            worst, word = max(worst, code), "refused" if code == 1 else "unreadable"
-            print(f"{path!a}: {word}: {why}")
-        else:
-            text = f"{sense} {'>=' if sense == 'min' else '<='} {said(bound)}"
+            text = f"proven: {sense} {'>=' if sense == 'min' else '<='} {float(bound)!r}"
             if point:
-                text += f", point {said(point[0])} with violation {said(point[1])}"
-            print(f"{path!a}: proven: {text}")
+                text += f"; a point has {float(point[0])!r} and violation {float(point[1])!r}"
+        except ProofError as error:
+            text = f"{'refused' if error.args[0] == 1 else 'unreadable'}: {error.args[1]}"
+            worst = max(worst, error.args[0])
+        print(f"{path!a}: {text}")
     return worst
+
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "CacheWarning",
     "CertificateError",
+    "CollectionError",
     "EdgeOptError",
     "EdgeOptWarning",
     "InputError",
@@ -75,6 +76,10 @@ def _restore(
 
 class InstanceError(InputError):
     """Data of an instance break a rule; has the same attributes as its parent."""
+
+
+class CollectionError(EdgeOptError, ValueError):
+    """The data of a named instance are not those of its name."""
 
 
 class OptionError(EdgeOptError, ValueError):

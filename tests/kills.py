@@ -1,8 +1,8 @@
 """Kill runs at random moments and hold what the next run makes of them to an unkilled run.
 
-``python -m tests.kills --moments 100`` kills `reproduce`, `check` and `study --draws` in turn, with
-one worker or two; ten moments are a test of the suite. Runs are forked from a process that has
-imported everything, so that the moments fall on the work and not on the imports.
+``python -m tests.kills --moments 100`` kills `reproduce`, `check`, `study --draws` and `bench` in
+turn, with one worker or two; ten moments are a test of the suite. Runs are forked from a process
+that has imported everything, so that the moments fall on the work and not on the imports.
 """
 
 from __future__ import annotations
@@ -39,11 +39,21 @@ COMMANDS = {
     "reproduce": ["reproduce", "idn", "--table", "II", "--quick"],
     "check": ["check", "tapfinger.equation5*"],
     "study": ["study", "stopping", "--draws", "2", "--runs", "20"],
+    "bench": [
+        "bench",
+        "--online",
+        "min,tiresias*,random,srs",
+        "--runs",
+        "20",
+        "--set",
+        "tapfinger-odd-c1-n7,tapfinger-tight-c2-n8,rescue-odd-k1-t50",
+    ],
 }
 COMPARED = {
     "reproduce": ["table-ii.csv", "published.csv", "reproduction.json"],
     "check": ["claims.json"],
     "study": ["table.csv", "slots.csv", "over_all.csv", "study.json"],
+    "bench": ["results.csv"],
 }
 TIMES = ("seconds", "decision_us", "workers")
 """Parts of the names of figures that measure time, or say how it was spent."""
@@ -175,6 +185,7 @@ def main() -> int:
     import scipy.optimize  # noqa: F401
     import xarray  # noqa: F401
 
+    import edgeopt.collection.compared_page
     import edgeopt.studies.figures.report  # noqa: F401
 
     alive, begun, wrong = kill_at_random(options.moments, options.seed)

@@ -13,6 +13,7 @@ import pytest
 from edgeopt.bounds import claims
 from edgeopt.bounds.search.registry import fitting, known_claim
 from edgeopt.cli.main import run
+from edgeopt.collection import names
 from edgeopt.studies import find_system, systems
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def offered(shell: str, printed: str) -> list[str]:
 CASES = {
     "edgeopt study ta": ["tapfinger"],
     "edgeopt solve ": systems(),
-    "edgeopt study edr --instance ": list(SOURCES),
+    "edgeopt study edr --instance ": [*SOURCES, *names(system="edr")],
+    "edgeopt solve oinc --instance oinc-odd-n": list(names("oinc", "odd")),
+    "edgeopt collection show tapfinger-real-": list(names("tapfinger", "real")),
     "edgeopt study nobody --instance ": [],
     "edgeopt study oinc --policies oinc,ka": [
         f"oinc,{name}" for name in POLICIES if name.startswith("ka")

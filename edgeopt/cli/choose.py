@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from edgeopt.cli import complete
+from edgeopt.collection import load
+from edgeopt.collection.entries import rows
 from edgeopt.errors import OptionError
 from edgeopt.writing import printable
 
@@ -33,8 +35,9 @@ InstanceOption = Annotated[
     typer.Option(
         help="Named source of the system (rescue: tables, paper; idn: topology_1_common, "
         "topology_1, ...; oinc: drawn, calibrated, swinging, physical, tables; edr: drawn, "
-        "quiet, tables; tapfinger: several, single, mixed, pointer, tables), an instance file, or "
-        "a folder or .zip of tables as edgeopt template writes them.",
+        "quiet, tables; tapfinger: several, single, mixed, pointer, tables), a named instance as "
+        "edgeopt collection list shows them, an instance file, or a folder or .zip of tables as "
+        "edgeopt template writes them.",
         autocompletion=complete.sources,
     ),
 ]
@@ -110,11 +113,13 @@ def chosen_instance(
         wanted = next(iter(sources))
     if wanted in sources:
         return _from_source(wanted, sources[wanted], seed, settings)
+    if wanted in rows():
+        return _from_collection(record, wanted, settings)
     path = Path(wanted)
     if not path.exists():
         raise OptionError(
-            f"--instance {wanted}: neither a file, a folder nor a source of {record.name}; "
-            f"choose from {', '.join(sources)}"
+            f"--instance {wanted}: neither a file, a folder, a named instance nor a source of "
+            f"{record.name}; choose from {', '.join(sources)}"
         )
     _refuse(wanted, settings)
     kind = "a folder of tables" if path.is_dir() else "an instance file"
@@ -163,6 +168,15 @@ def _from_source(name: str, source: Source, seed: int, settings: Sequence[str]) 
     instance = source.make(rng=seed, **taken)
     title = f"{source.title}, with {', '.join(settings)}" if settings else source.title
     return Chosen(name, instance, (f"{name}: {title}", *source.provenance()), True)
+
+
+def _from_collection(record: System, name: str, settings: Sequence[str]) -> Chosen:
+    row = rows()[name]
+    if row["system"] != record.name:
+        raise OptionError(f"--instance {name}: is an instance of {row['system']}")
+    _refuse(name, settings)
+    said = f"{name}: named instance; data: {row['source']}; licence: {row['licence']}"
+    return Chosen(name, load(name), (said,))
 
 
 def _refuse(name: str, settings: Sequence[str]) -> None:

@@ -33,8 +33,23 @@ def systems(incomplete: str) -> list[str]:
 
 
 def sources(incomplete: str) -> list[str]:
-    """Return the sources of the system already typed; a shell itself completes names of files."""
-    return _fitting(lambda: _record().instances.sources, incomplete)
+    """Return sources and named instances of the system typed; a shell completes names of files."""
+
+    def known() -> "Iterable[str]":
+        from edgeopt.collection.entries import rows
+
+        record = _record()
+        named = [name for name, row in rows().items() if row["system"] == record.name]
+        return [*record.instances.sources, *named]
+
+    return _fitting(known, incomplete)
+
+
+def collected(incomplete: str) -> list[str]:
+    """Return the named instances of the collection."""
+    from edgeopt.collection import names
+
+    return _fitting(names, incomplete)
 
 
 def policies(incomplete: str) -> list[str]:

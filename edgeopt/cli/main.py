@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import edgeopt
-from edgeopt.cli import complete
+from edgeopt.cli import collection, complete
+from edgeopt.cli.bench import bench
 from edgeopt.cli.check import check
 from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
@@ -22,6 +23,7 @@ from edgeopt.cli.study import study
 from edgeopt.cli.template import template
 from edgeopt.cli.train import train
 from edgeopt.cli.tune import tune
+from edgeopt.cli.verify import verify
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable
 
@@ -35,9 +37,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, check, search, tune, train, solvers
+    study, explore, reproduce, generate, template, solve, verify, check, search, bench, tune,
+    train, solvers,
 ):  # fmt: skip
     app.command()(command)
+app.add_typer(collection.app, name="collection")
 
 # typer may carry its own copy of click, so the exception is found from a public class.
 _UsageError: Any = next(

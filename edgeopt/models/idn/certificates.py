@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import CertificateError
+from edgeopt.models.idn.cooperative.program import cooperative_program
+from edgeopt.models.idn.demand import Demand
+from edgeopt.models.idn.matrix import offers
 from edgeopt.solvers.certificates import Certificate, entries, indices, proven, text, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.cooperative.program import CooperativeProgram
     from edgeopt.solvers import Solution
+
+    Floats = NDArray[np.float64]
 
 
 def certificate_of(
@@ -28,14 +38,19 @@ def certificate_of(
         raise CertificateError("no certificate: the instance is another one")
     primal = None
     if point:
-        served, hosted = solution.values["q"], solution.values["x"]
-        primal = {"columns": entries(np.concatenate([served.ravel(), hosted]))}
+        kind, cell = program.option_type.tolist(), program.cell.tolist()
+        served = {
+            f"{t},{kind[o]},{cell[o]}": text(q)
+            for (t, o), q in np.ndenumerate(solution.values["q"])
+            if q
+        }
+        primal = served | entries(solution.values["x"])
+    price = np.maximum(solution.duals, 0.0)
     return proven(
         "idn.cooperative",
         data_of(program),
-        {"capacity": entries(np.maximum(solution.duals, 0.0))},
+        {"capacity": entries(price), "budget": entries(_price_of_budgets(program, price))},
         primal,
-        sense="max",
         system="idn",
         instance=program.instance,
         name=name,
@@ -59,3 +74,23 @@ def data_of(program: CooperativeProgram) -> dict[str, Any]:
         "budget": texts(program.budget),
         "node": indices(program.node),
     }
+
+
+def programs_of(instance: IdnInstance) -> Iterator[dict[str, Any]]:
+    """Yield the program that an instance has in a certificate."""
+    demand = Demand.of(instance)
+    chosen = offers(instance, demand, aggregate=True, cooperative=True)
+    yield data_of(cooperative_program(instance, demand, chosen))
+
+
+def _price_of_budgets(program: CooperativeProgram, price: Floats) -> Floats:
+    """Return the best prices of a MB at every node: what the last replica that fits is worth."""
+    worth = program.weight @ (program.capacity * price) / program.size
+    budget = np.zeros(program.budget.size)
+    left = program.budget.copy()
+    for c in np.argsort(-worth, kind="stable").tolist():
+        node = program.node[c]
+        if left[node] >= 0.0:
+            left[node] -= program.size[c] * program.copies[c]
+            budget[node] = worth[c] if left[node] < 0.0 else 0.0
+    return budget

@@ -11,6 +11,9 @@ from edgeopt.models.rescue.relaxation import P1Relaxation
 from edgeopt.solvers.certificates import Certificate, entries, indices, proven, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue.safe_bound import SafeBound
     from edgeopt.solvers import Solution
 
@@ -30,15 +33,13 @@ def certificate_of(
     primal = None
     if point:
         y, x = solution.values["y"], solution.values["x"]
-        dense = y.toarray() if hasattr(y, "toarray") else y
-        tasks, slots = problem.pairs.T
-        primal = {"columns": entries(np.concatenate([dense.ravel(), x[tasks, slots]]))}
+        dense = y.toarray().reshape(problem.instance.shape[:4]) if hasattr(y, "toarray") else y
+        primal = entries(dense) | entries(x)
     return proven(
         "rescue.p1-lp",
         data_of(problem),
         {"occupancy": entries(np.maximum(solution.duals.occupancy, 0.0))},
         primal,
-        sense="max",
         system="rescue",
         instance=problem.instance,
         name=name,
@@ -60,6 +61,12 @@ def data_of(problem: P1Relaxation) -> dict[str, Any]:
         "start": indices(reserved.start),
         "end": indices(reserved.end),
     }
+
+
+def programs_of(instance: RescueInstance) -> Iterator[dict[str, Any]]:
+    """Yield the programs that an instance may have in a certificate."""
+    for how in ((False, 1.0), (True, 1.0), (True, 0.5)):
+        yield data_of(P1Relaxation(instance, *how))
 
 
 def certificate_of_safe_bound(bound: SafeBound, name: str) -> Certificate:

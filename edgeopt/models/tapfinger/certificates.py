@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt import checker
 from edgeopt.errors import CertificateError
+from edgeopt.instances.tapfinger.durations import shortest_durations
+from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.solvers.certificates import Certificate, entries, indices, proven, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.pooled import PooledBound
     from edgeopt.models.tapfinger.problem import SchedulingProblem
+
+    Ints = NDArray[np.int64]
 
 
 def certificate_of(
@@ -36,12 +45,14 @@ def certificate_of(
             "checker does not know; a problem without them has one"
         )
     limits, prices = bound.limits, bound.prices
-    slots = prices.resource.shape[2]
-    room = limits.room[:, :, 0] if slots else np.zeros(limits.room.shape[:2])
+    resource = np.maximum(prices.resource, 0.0)
+    priced = resource.any(axis=(1, 2))
+    priced[:1] |= not priced.any()
+    size, room = limits.size[priced], limits.room[priced]
     dual = {
-        "size": indices(limits.size),
-        "room": indices(room),
-        "price": entries(np.maximum(prices.resource, 0.0)),
+        "size": indices(size),
+        "room": indices(room[:, :, 0] if room.size else _rooms(problem, size, bound.pools)),
+        "price": entries(resource[priced]),
         "start": entries(np.maximum(prices.start, 0.0)),
         "pool": indices(bound.pools),
     }
@@ -49,7 +60,6 @@ def certificate_of(
         "tapfinger.pooled",
         data_of(problem),
         dual,
-        sense="min",
         system="tapfinger",
         instance=instance,
         name=name,
@@ -69,3 +79,22 @@ def data_of(problem: SchedulingProblem) -> dict[str, Any]:
             {str(n): "1" for n in np.flatnonzero(one).tolist()} for one in problem.eligible
         ],
     }
+
+
+def programs_of(instance: TapFingerInstance) -> Iterator[dict[str, Any]]:
+    """Yield the programs that an instance may have in a certificate."""
+    yield data_of(scheduling_problem(instance, duration=shortest_durations(instance)))
+    yield data_of(scheduling_problem(instance))
+
+
+def _rooms(problem: SchedulingProblem, size: Ints, pool: Ints) -> Ints:
+    """Return how much of each size the whole bundles of a pool can add up to, shape [I, G]."""
+    rooms = np.zeros(size.shape[:2], dtype=np.int64)
+    allowed = np.asarray((problem.duration > 0).any(axis=1))
+    for n, group in enumerate(pool.tolist()):
+        bundles = list(zip(*(one.tolist() for one in np.nonzero(allowed[n])), strict=True))
+        capacity = tuple(problem.capacity[n].tolist())
+        for i in range(size.shape[0]):
+            sizes = {at: int(size[i, group][at]) for at in bundles}
+            rooms[i, group] += checker.held(capacity, sizes)
+    return rooms

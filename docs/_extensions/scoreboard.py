@@ -1,0 +1,84 @@
+"""``{scoreboard} SYSTEM``: the best known values of a system, and its policies, with commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+from docutils import nodes
+from shown import paragraph, table
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+class Scoreboard(SphinxDirective):
+    """Two tables of a system: offline values, and the first policies on every instance."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"first": int}
+
+    def run(self) -> list[nodes.Node]:
+        system, first = self.arguments[0], self.options.get("first", 3)
+        return [*_values(system), *_policies(system, first)]
+
+
+def _literal(text: str) -> nodes.Node:
+    return nodes.literal(text, text)
+
+
+def _values(system: str) -> list[nodes.Node]:
+    from edgeopt.collection import entry, names
+
+    rows = []
+    for name in names(system):
+        one = entry(name)
+        proof = one.offline.certificate.get("kind", "none")
+        rows.append([
+            paragraph(_literal(name)), one.offline.status, one.offline.method, proof,
+            paragraph(_literal(f"edgeopt bench --offline auto --set {name} --out board")),
+            f"{one.offline.best:.8g}", f"{one.offline.bound:.8g}", f"{one.offline.gap:.1e}",
+        ])  # fmt: skip
+    label = entry(names(system)[0]).offline.problem
+    headings = ["instance", "status", "by", "certificate", "command", "best", "bound", "gap"]
+    said = f"{label}: the best value known and the proven bound."
+    return [
+        table(headings, rows, left=5, classes=["made"]), paragraph(said, classes=["made-caption"])
+    ]  # fmt: skip
+
+
+def _policies(system: str, first: int) -> list[nodes.Node]:
+    from edgeopt.collection import entry, names
+    from edgeopt.collection.make import SCOREBOARD
+
+    scores = json.loads(SCOREBOARD.read_text(encoding="utf-8"))["policies"]
+    rows = []
+    for name in names(system):
+        one = entry(name)
+        sign = -1.0 if one.goal == "max" else 1.0
+        mine = [score for score in scores if score["instance"] == name and "failed" not in score]
+        mine.sort(key=lambda score: (bool(score["violated"]), sign * score["mean"]))
+        for score in mine[:first]:
+            command = f"edgeopt bench --online {score['policy']} --set {name} "
+            command += f"--runs {one.online.worlds} --out board"
+            rows.append([
+                paragraph(_literal(name)), paragraph(_literal(score["policy"])),
+                paragraph(_literal(command)), f"{score['mean']:.6g}", f"{score['se']:.2g}",
+                "none" if score["gap"] is None else f"{score['gap']:.3f}",
+                f"{score['violated']:.3g}",
+            ])  # fmt: skip
+    headings = ["instance", "policy", "command", "mean", "error", "gap", "violations"]
+    said = (
+        f"The first {first} of the published policies and the recommended one on every instance; "
+        "those that violate a constraint come after those that do not. The error is the standard "
+        "error of the mean over the worlds; the gap is to the bound that is valid for the policy."
+    )
+    return [
+        table(headings, rows, left=3, classes=["made"]), paragraph(said, classes=["made-caption"])
+    ]  # fmt: skip
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("scoreboard", Scoreboard)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,110 @@
+"""``edgeopt verify``: certificates, proven anew."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from edgeopt.cli import show
+from edgeopt.cli.choose import JsonOption, SeedOption, chosen_instance, chosen_system
+from edgeopt.errors import OptionError
+
+_PROGRAMS = (".mps", ".lp")
+
+
+def verify(
+    files: Annotated[
+        list[str], typer.Argument(help="Certificates: files of `certificate().save`.")
+    ],
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            help="The instance that they should be about: a file, a folder or .zip of tables, a "
+            "named source of the system, or for any linear program its .mps or .lp file. The "
+            "program in a certificate is then compared with that of the instance.",
+        ),
+    ] = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> int:
+    """Prove the bounds of certificates anew, in exact numbers.
+
+    The exit code is 0 if all are proven, 1 if one is refused or about something else than the
+    instance, and 2 if one cannot be read. A copy of edgeopt/checker.py does the same without
+    edgeopt, except for the comparison with an instance.
+    """
+    found = [_verified(name, instance, seed) for name in files]
+    if as_json:
+        show.document([{"file": name, **one} for name, one in zip(files, found, strict=True)])
+    else:
+        for name, one in zip(files, found, strict=True):
+            show.note(f"{name}: {_said(one)}")
+    return max(one["code"] for one in found)
+
+
+def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
+    """Return what a file proves, and whether its program is that of an instance."""
+    from edgeopt import checker
+
+    try:
+        content, data = checker.opened(name)
+        sense, bound, point = checker.examine(content, data)
+    except checker.ProofError as error:
+        return {"code": error.args[0], "reason": error.args[1]}
+    said = {
+        "code": 0,
+        "kind": content["kind"],
+        "about": content["about"],
+        "sense": sense,
+        "bound": float(bound),
+        "objective": None if point is None else float(point[0]),
+        "violation": None if point is None else float(point[1]),
+    }
+    if instance is None:
+        return said
+    same = _is_of(content["kind"], data, instance, seed)
+    if not same:
+        said |= {"code": 1, "reason": f"its program is not that of {instance}"}
+    return {**said, "instance": same}
+
+
+def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
+    """Tell whether a program is that of an instance."""
+    if kind == "linear-program":
+        from edgeopt.solvers import LinearProgram
+        from edgeopt.solvers.certificates import data_of
+
+        if Path(instance).suffix not in _PROGRAMS:
+            raise OptionError(
+                f"--instance {instance}: a linear program can be compared with a file of one, "
+                f"{' or '.join(_PROGRAMS)}; certificates of a system with its instances"
+            )
+        return bool(data_of(LinearProgram.read(Path(instance))) == data)
+    from importlib import import_module
+
+    record = chosen_system(kind.partition(".")[0])
+    chosen = chosen_instance(record, instance, None, seed).instance
+    module = import_module(f"edgeopt.models.{record.name}.certificates")
+    return any(one == data for one in module.programs_of(chosen))
+
+
+def _said(found: dict[str, Any]) -> str:
+    """Return a line that says what was found."""
+    if found["code"] == 2:
+        return f"cannot be read: {found['reason']}"
+    if "bound" not in found:
+        return f"refused: {found['reason']}"
+    side = "at least" if found["sense"] == "min" else "at most"
+    said = f"proven: the optimum is {side} {found['bound']!r}"
+    if found["objective"] is not None:
+        said += f"; its point has {found['objective']!r} and violates "
+        said += (
+            "nothing" if not found["violation"] else f"nothing by more than {found['violation']!r}"
+        )
+    if "instance" in found:
+        said += (
+            "; the program is that of the instance"
+            if found["instance"]
+            else (f"; refused: {found['reason']}")
+        )
+    return said

@@ -1,0 +1,17 @@
+"""Sixty named instances of five systems, with the best known values and proven bounds.
+
+A name such as ``rescue-paper-k4-t100`` always means the same data, on every processor: instances
+are drawn by name and rounded, and their fingerprints are written down. Kinds are ``paper``, the
+setting of the system's paper; ``real``, built on measurements; ``tight``, where capacity or cap
+binds; ``odd``, a structure that breaks heuristics. Sizes are ``s``, whose optimum takes less than
+a second, ``m``, less than a minute, and ``l``, longer or open.
+"""
+
+from __future__ import annotations
+
+from edgeopt.collection.compared import Bench
+from edgeopt.collection.comparing import bench
+from edgeopt.collection.entries import Entry, best, entry, names, table
+from edgeopt.collection.loading import load
+
+__all__ = ["Bench", "Entry", "bench", "best", "entry", "load", "names", "table"]

@@ -1,0 +1,187 @@
+"""The cells that the collection is made of, and that `edgeopt.bench` measures."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.collection.certified import certificate_of
+from edgeopt.collection.entries import OPTIMAL, edition
+from edgeopt.collection.loading import load
+from edgeopt.collection.optima import AUTO, PROBLEMS, solved
+from edgeopt.errors import CertificateError, EdgeOptError, OptionError
+from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.studies.sweeps import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.system import System
+
+GAP: Final = 1e-6
+"""Relative gap to which offline problems are solved."""
+
+
+def worlds_of(fingerprint: str) -> int:
+    """Return the seed of the worlds of an instance, the same for all policies."""
+    text = f"{edition()} {fingerprint}"
+    return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
+
+
+def offline_cell(row: Mapping[str, Any], competitor: str, gap: float, time_limit: float) -> Cell:
+    """Solve the offline problem of an instance with one competitor."""
+    identity = _identity(row) | {"competitor": competitor, "gap": gap, "time_limit": time_limit}
+    return Cell(identity, _solve, (row["system"], row["name"], competitor, gap, time_limit))
+
+
+def best_cell(row: Mapping[str, Any], gap: float, time_limit: float, folder: str) -> Cell:
+    """Solve the offline problem of an instance, and prove it: by a certificate, or twice."""
+    identity = _identity(row) | {"proven": True, "gap": gap, "time_limit": time_limit}
+    return Cell(identity, _solve_and_prove, (row["system"], row["name"], gap, time_limit, folder))
+
+
+def online_cell(row: Mapping[str, Any], policy: str, runs: int) -> Cell:
+    """Run a policy, by the name of its entry or as ``module:Class``, on the common worlds."""
+    seed = worlds_of(row["fingerprint"])
+    identity = _identity(row) | {"policy": policy, "runs": runs, "seed": seed}
+    module = policy.partition(":")[0] if ":" in policy else ""
+    return Cell(
+        identity, _run, (row["system"], row["name"], policy, runs, seed),
+        frozenset([module] if module else []),
+    )  # fmt: skip
+
+
+def bound_cell(row: Mapping[str, Any], bound: str, runs: int) -> Cell:
+    """Compute a bound on what policies can reach on the common worlds."""
+    seed = worlds_of(row["fingerprint"])
+    identity = _identity(row) | {"bound": bound, "runs": runs, "seed": seed}
+    return Cell(identity, _bound, (row["system"], row["name"], bound, runs, seed))
+
+
+def published(record: System) -> list[PolicyEntry]:
+    """Return the published policies that do not know the future."""
+    return [one for one in record.policies.entries if one.edition == "published" and one.causal]
+
+
+def recommended(record: System) -> PolicyEntry:
+    """Return the policy that stands first in the record."""
+    entry: PolicyEntry = record.policies.entries[0]
+    return entry
+
+
+def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"instance": row["name"], "fingerprint": row["fingerprint"]}
+
+
+def _solve(
+    system: str, name: str, competitor: str, gap: float, time_limit: float
+) -> dict[str, Any]:
+    began = time.process_time()
+    try:
+        found = solved(system, load(name), competitor, gap, time_limit)
+    except EdgeOptError as error:
+        return {"failed": str(error)}
+    return _said(found) | {"processor": time.process_time() - began}
+
+
+def _said(found: Benchmark) -> dict[str, Any]:
+    return {
+        "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
+        "seconds": float(found.seconds), "solver": found.solver, "status": found.status,
+        "failed": "",
+    }  # fmt: skip
+
+
+def _solve_and_prove(
+    system: str, name: str, gap: float, time_limit: float, folder: str
+) -> dict[str, Any]:
+    instance = load(name)
+    found = solved(system, instance, AUTO, gap, time_limit)
+    row = _said(found)
+    try:
+        made = certificate_of(system, instance, found, name)
+    except CertificateError as error:
+        row["certificate_none"] = str(error).removeprefix("no certificate: ")
+    else:
+        path = made.save(Path(folder) / f"{name}.json.gz")
+        better = max if made.sense == "min" else min
+        row["bound"] = better(row["bound"], made.bound)
+        row["certificate_kind"] = made.kind
+        row["certificate_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        if made.objective is None or relative_gap(made.objective, found.value) <= OPTIMAL:
+            return row
+    confirm = PROBLEMS[system].confirm
+    if confirm is None or found.gap > OPTIMAL:
+        return row
+    try:
+        second = confirm(instance, found, gap, time_limit)
+    except EdgeOptError as error:
+        return row | {"second_failed": str(error)}
+    return row | {"second": float(second.value), "second_solver": second.solver}
+
+
+def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str, Any]:
+    from edgeopt.online import simulate
+    from edgeopt.studies import find_system
+
+    record, instance = find_system(system), load(name)
+    try:
+        entry = chosen(record, policy)
+        found = {
+            key: record.offline.bounds[key].compute(instance) for key in [entry.follows] if key
+        }
+        made = entry.make(instance, found)
+        environment = record.policies.environment(instance)
+        began = time.process_time()
+        trajectory = simulate(environment, made, rng=seed, runs=runs)
+        seconds = time.process_time() - began
+    except EdgeOptError as error:
+        return {"failed": str(error), "bound": ""}
+    values = record.objective.values(trajectory)
+    own = entry.bound
+    holds = record.offline.bounds[own].holds if own else None
+    bound = own if holds is None or holds(trajectory) else ""
+    violated = np.asarray(trajectory.violations, dtype=float).sum(axis=1)
+    spread = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return {
+        "mean": float(values.mean()), "se": spread, "violated": float(violated.mean()),
+        "bound": bound, "processor": seconds, "failed": "",
+        "values": " ".join(repr(float(value)) for value in values),
+    }  # fmt: skip
+
+
+def chosen(record: System, policy: str) -> PolicyEntry:
+    """Return the entry of a policy by its name, or of a class of the user as ``module:Class``."""
+    from edgeopt.studies.registry import choose
+
+    if ":" not in policy or policy.startswith("learned:"):
+        return choose(record, [policy])[0]
+    return choose(record, [class_of(policy)()])[0]
+
+
+def class_of(policy: str) -> Any:
+    """Return the class of a policy of the user, given as ``module:Class``."""
+    module, _, name = policy.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise OptionError(f"policy {policy!r} cannot be found: {error}") from None
+
+
+def _bound(system: str, name: str, bound: str, runs: int, seed: int) -> dict[str, Any]:
+    from edgeopt.studies import find_system
+    from edgeopt.studies.run import solve_benchmark
+
+    record, instance = find_system(system), load(name)
+    entry = record.offline.bounds[bound]
+    found = solve_benchmark(entry, record.policies.environment, instance, seed, runs)
+    return {
+        "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
+        "label": entry.label, "seconds": float(found.seconds), "solver": found.solver,
+    }  # fmt: skip

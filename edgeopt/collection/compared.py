@@ -1,0 +1,182 @@
+"""Solvers and policies that were compared on named instances: tables and rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.collection import measures
+from edgeopt.errors import OptionError
+from edgeopt.representation import brief
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+OFFLINE: Final = "offline"
+"""Name of the group of solvers; groups of policies have the name of their system."""
+
+_SHIFT: Final = {"s": 1.0}
+_OTHER_SHIFT: Final = 10.0
+
+
+class Group(NamedTuple):
+    """What is compared with each other: figures, smaller ones better, infinite for failures."""
+
+    competitors: list[str]
+    instances: list[str]
+    systems: list[str]
+    seconds: Floats  # shape [competitors, instances]
+    gap: Floats
+
+    @property
+    def weight(self) -> Floats:
+        """Weights of instances."""
+        return measures.weights(self.systems)
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """Solvers and policies on named instances, with what is proven of each result.
+
+    Solvers are compared on the instances that all of them take, policies within their system.
+
+    Parameters
+    ----------
+    results
+        A row per instance and competitor: ``part``, ``instance``, ``system``, ``size``,
+        ``competitor``, ``value``, ``bound``, ``gap``, ``seconds``, ``se``, ``violated`` and
+        ``failed``, a text that is empty where nothing is wrong.
+    time_limit
+        Seconds of an offline problem.
+    gap
+        Relative gap to which offline problems are solved.
+    """
+
+    results: pd.DataFrame = field(repr=False)
+    time_limit: float
+    gap: float
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """What was compared: ``"offline"`` for solvers, and the systems of policies."""
+        return tuple(self._groups)
+
+    @cached_property
+    def _groups(self) -> dict[str, Group]:
+        found = {}
+        for (part, system), rows in self.results.groupby(["part", "system"], sort=False):
+            if part != OFFLINE:
+                found[str(system)] = _group(rows)
+        offline = self.results[self.results["part"] == OFFLINE]
+        count = offline.groupby("instance")["competitor"].transform("size")
+        offline = offline[count == offline["competitor"].nunique()]
+        return ({OFFLINE: _group(offline)} if len(offline) else {}) | found
+
+    def group(self, name: str) -> Group:
+        """Return the figures of a group."""
+        if name not in self._groups:
+            raise OptionError(f"group {name!r}: compared were {', '.join(self._groups)}")
+        return self._groups[name]
+
+    def profile(self) -> dict[str, measures.Profile]:
+        """Return the profile of Dolan and More of each solver."""
+        group = self.group(OFFLINE)
+        found = measures.profile(group.seconds, group.weight)
+        return dict(zip(group.competitors, found, strict=True))
+
+    def wins(self, name: str) -> pd.DataFrame:
+        """Return the share of instances on which a row is better than a column."""
+        import pandas as pd
+
+        group = self.group(name)
+        figure = np.maximum(group.seconds, measures.FLOOR) if name == OFFLINE else group.gap
+        won = measures.wins(figure, group.weight)
+        return pd.DataFrame(won, group.competitors, group.competitors)
+
+    def gaps(self, name: str) -> pd.DataFrame:
+        """Return quartiles and shares of the gaps of each competitor."""
+        import pandas as pd
+
+        group = self.group(name)
+        rows = [measures.gap_row(row, group.weight) for row in group.gap]
+        return pd.DataFrame(rows, group.competitors)
+
+    def ranking(self, name: str) -> pd.DataFrame:
+        """Return competitors, the best first: mean, bootstrap interval, ranks, failures.
+
+        The mean of solvers is the shifted geometric mean of seconds, in which failures count with
+        the time limit; that of policies the mean gap, in which they count as 1.
+        """
+        import pandas as pd
+
+        group, shift, ends = self.group(name), self.shift, ("mean", "low", "high")
+        if name == OFFLINE:
+            figure = group.seconds
+            logs = measures.log_times(figure, self.time_limit, shift)
+            rows = [
+                one._asdict() | dict(zip(ends, measures.shifted_mean(one[:3], shift), strict=True))
+                for one in measures.standings(logs, group.systems)
+            ]
+        else:
+            figure = group.gap
+            found = measures.standings(np.minimum(figure, 1.0), group.systems)
+            rows = [one._asdict() for one in found]
+        made = pd.DataFrame(rows, group.competitors)
+        made["failures"] = (~np.isfinite(figure)).sum(axis=1)
+        return made.sort_values("mean", kind="stable")
+
+    @property
+    def shift(self) -> float:
+        """Seconds added to times in their geometric mean: 1 for small instances, 10 otherwise."""
+        sizes = set(self.results["size"])
+        return _SHIFT.get(sizes.pop(), _OTHER_SHIFT) if len(sizes) == 1 else _OTHER_SHIFT
+
+    def save(self, out: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write ``results.csv``, ``gaps.csv``, ``profile.svg`` and ``index.html`` to a folder.
+
+        Parameters
+        ----------
+        out
+            The folder.
+        force
+            Whether to write to a folder that edgeopt has not made.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        OutputError
+            If the folder is another's, or cannot be written to.
+        """
+        from edgeopt.collection.compared_page import write
+
+        return write(self, out, force=force)
+
+
+def _group(rows: pd.DataFrame) -> Group:
+    every, instances = (list(dict.fromkeys(rows[name])) for name in ("competitor", "instance"))
+    systems = rows.drop_duplicates("instance").set_index("instance")["system"]
+    seconds, gap = (np.full((len(every), len(instances)), np.inf) for _ in range(2))
+    for row in rows.to_dict("records"):
+        place = every.index(row["competitor"]), instances.index(row["instance"])
+        seconds[place] = np.inf if row["failed"] else _number(row["seconds"])
+        wrong = row["failed"].startswith("wrong")
+        gap[place] = np.inf if wrong else _number(row["gap"])
+    return Group(every, instances, [str(systems[name]) for name in instances], seconds, gap)
+
+
+def _number(value: Any) -> float:
+    return np.inf if value is None or np.isnan(value) else float(value)

@@ -1,0 +1,137 @@
+"""The folder of a comparison: tables as CSV, the profile as a picture, and one page."""
+
+from __future__ import annotations
+
+import html
+import io
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.collection.compared import OFFLINE
+from edgeopt.writing import Folder
+from edgeopt.writing.tables import html_table
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from edgeopt.collection.compared import Bench
+
+_HEADINGS: Final = ["", "mean", "95 % interval", "rank", "95 % of ranks", "first in", "failures"]
+_DRAWN: Final = 8
+"""Most policies of a system that are drawn."""
+
+
+def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
+    """Write all files of a comparison, and return the page."""
+    import pandas as pd
+
+    folder = Folder(out, "bench", force=force)
+    folder.begin()
+    folder.write("results.csv", found.results.to_csv(index=False))
+    gaps = {name: found.gaps(name) for name in found.groups}
+    folder.write("gaps.csv", pd.concat(gaps, names=["group", "competitor"]).to_csv())
+    buffer = io.StringIO()
+    figure(found).savefig(buffer, format="svg")
+    folder.write("profile.svg", buffer.getvalue())
+    return folder.write("index.html", _page(found))
+
+
+def figure(found: Bench) -> Figure:
+    """Draw the profile of solvers, and the share of instances within a gap of policies."""
+    from matplotlib.figure import Figure
+
+    groups = found.groups
+    drawn = Figure(figsize=(7.0, 3.4 * len(groups)), layout="constrained")
+    for axes, name in zip(np.atleast_1d(drawn.subplots(len(groups))), groups, strict=True):
+        if name == OFFLINE:
+            _profile(axes, found)
+        else:
+            _within(axes, found, name)
+        axes.set_ylim(0.0, 1.03)
+        axes.set_ylabel("share of instances")
+        axes.legend(loc="lower right", frameon=False, fontsize="small")
+    return drawn
+
+
+def _profile(axes: Axes, found: Bench) -> None:
+    profiles = found.profile()
+    most = max(float(one.factor[-1]) for one in profiles.values())
+    for name, one in profiles.items():
+        factor = np.append(one.factor, most * 1.2)
+        share = np.append(one.share, one.share[-1])
+        axes.step(np.log2(factor), share, where="post", label=f"{name} (ends at {one.solved:.0%})")
+    axes.set_xlabel("log2 of the time in terms of the best")
+    axes.set_title("Solvers", loc="left")
+
+
+def _within(axes: Axes, found: Bench, name: str) -> None:
+    group = found.group(name)
+    for competitor in list(found.ranking(name).index)[:_DRAWN]:
+        row = group.gap[group.competitors.index(competitor)]
+        order = np.argsort(row)
+        order = order[np.isfinite(row[order])]
+        gaps = np.append(np.append(0.0, row[order]), 1.0)
+        share = np.append(0.0, np.cumsum(group.weight[order]))
+        axes.step(gaps, np.append(share, share[-1]), where="post", label=competitor)
+    axes.set_xlim(0.0, 1.0)
+    axes.set_xlabel("gap of the mean to the proven bound")
+    axes.set_title(f"Policies of {name}", loc="left")
+
+
+def _page(found: Bench) -> str:
+    parts = []
+    for name in found.groups:
+        title = "Solvers: seconds" if name == OFFLINE else f"Policies of {name}: gap to the bound"
+        parts.append(f"<h2>{html.escape(title)}</h2>")
+        parts += [_ranking(found, name), _wins(found, name), _gaps(found, name)]
+    failed = found.results[found.results["failed"] != ""]
+    if len(failed):
+        rows = failed[["instance", "competitor", "failed"]].astype(str).to_numpy().tolist()
+        parts.append(html_table("Failures", ["instance", "competitor", "why"], rows, left=3))
+    note = (
+        "Solvers are compared on the instances that all of them take, policies within their "
+        "system. Instances of a system weigh the same, and so do systems. Times are those of one "
+        "machine: compare them within this page alone. Intervals are over instances, by 2,000 "
+        "resamples within systems; a profile of three or more does not rank those after the "
+        "first, so wins are counted pair by pair."
+    )
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>edgeopt bench</title>'
+        '<body style="font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em">'
+        f"<h1>Comparison on {found.results['instance'].nunique()} named instances</h1>"
+        f"<p>{html.escape(note)}</p>"
+        '<p><img src="profile.svg" alt="Share of instances by time or gap" '
+        'style="max-width:100%"></p>'
+        f"{''.join(parts)}</body></html>\n"
+    )
+
+
+def _ranking(found: Bench, name: str) -> str:
+    rows = []
+    for place, (competitor, row) in enumerate(found.ranking(name).iterrows(), 1):
+        low, high = row["rank"]
+        rows.append([
+            str(competitor), f"{row['mean']:.4g}", f"{row['low']:.4g} to {row['high']:.4g}",
+            str(place), f"{low} to {high}", f"{row['first']:.0%}", str(row["failures"]),
+        ])  # fmt: skip
+    shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
+    said = f"Geometric mean of seconds, {shift}" if name == OFFLINE else "Mean gap, failures at 1"
+    return html_table(said, _HEADINGS, rows)
+
+
+def _wins(found: Bench, name: str) -> str:
+    table = found.wins(name)
+    rows = [[str(a), *(f"{value:.0%}" for value in row)] for a, *row in table.itertuples()]
+    said = "Share of instances on which a row beats a column"
+    return html_table(said, ["", *table.columns], rows)
+
+
+def _gaps(found: Bench, name: str) -> str:
+    table = found.gaps(name)
+    rows = [[str(a), *(f"{value:.4g}" for value in row)] for a, *row in table.itertuples()]
+    return html_table("Gaps", ["", *table.columns], rows)

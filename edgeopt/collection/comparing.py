@@ -1,0 +1,273 @@
+"""Compare solvers and policies of anybody on named instances; each finished cell is kept."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.collection.compared import OFFLINE, Bench
+from edgeopt.collection.entries import OPTIMAL, names, row_of
+from edgeopt.errors import OptionError
+from edgeopt.options import check_real, check_whole, check_workers
+from edgeopt.solvers.tolerance import relative_gap
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from edgeopt.studies.sweeps import Cell
+
+    Plan = Sequence[tuple[str, Cell]]
+
+ONLINE: Final = "online"
+PUBLISHED: Final = "published"
+"""Stands for all published policies of a system that do not know the future."""
+
+
+def bench(
+    instances: str | Iterable[str] = "s",
+    *,
+    offline: Iterable[str] = (),
+    online: Iterable[str] = (),
+    time_limit: float = 60.0,
+    gap: float = 1e-6,
+    runs: int = 200,
+    workers: int = 1,
+    store: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Bench:
+    """Compare solvers and policies on named instances.
+
+    Every solver uses one thread. Times are those of the machine at hand: compare them within one
+    run only.
+
+    Parameters
+    ----------
+    instances
+        ``"s"``, ``"m"``, ``"l"``, ``"all"``, or names; several are taken together.
+    offline
+        Solvers of `edgeopt.solve` by name, and ``"auto"`` for the project's own way; those that
+        cannot take the program of a system are left out there.
+    online
+        Policies by name or glob pattern, ``"published"`` for all published ones, or classes as
+        ``"module:Class"``, which are made without arguments; those of other systems are left out.
+    time_limit
+        Seconds of an offline problem.
+    gap
+        Relative gap to which it is to be solved; what stays above has failed.
+    runs
+        Worlds on which policies are compared, at least 2; their seed follows from the data.
+    workers
+        Processes; -1 takes all cores, which makes times less sure.
+    store
+        Folder that keeps finished cells: what it holds is not computed again.
+    progress
+        Whether to show a progress bar; by default only when standard error is a terminal.
+
+    Returns
+    -------
+    Bench
+        Results, profiles and rankings.
+
+    Raises
+    ------
+    OptionError
+        If there is no such instance, solver or policy, or nothing to compare.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> found = edgeopt.bench("tapfinger-odd-c1-n7", online=["min", "random"], runs=5)
+    >>> sorted(found.ranking("tapfinger").index)
+    ['min', 'random']
+    """
+    from edgeopt.studies.sweeps import compute_cells
+
+    plan = planned(instances, offline, online, time_limit, gap, runs)
+    check_workers(workers)
+    found = compute_cells([one for _, one in plan], store=store, workers=workers, progress=progress)
+    bounds = bounds_of(plan, found, runs)
+    kept = compute_cells(list(bounds.values()), store=store, workers=workers, progress=progress)
+    proven = {key: kept[cell.key] for key, cell in bounds.items()}
+    rows = [_result(part, cell, found[cell.key], proven, gap) for part, cell in plan]
+
+    import pandas as pd
+
+    return Bench(pd.DataFrame(rows), float(time_limit), float(gap))
+
+
+def planned(
+    instances: str | Iterable[str],
+    offline: Iterable[str],
+    online: Iterable[str],
+    time_limit: float,
+    gap: float,
+    runs: int,
+) -> list[tuple[str, Cell]]:
+    """Return the cells of a comparison."""
+    from edgeopt.collection import cells
+    from edgeopt.collection.optima import PROBLEMS
+
+    check_real("time_limit", time_limit, "(0, inf)")
+    check_real("gap", gap, "(0, 1)")
+    check_whole("runs", runs, 2)
+    plan: list[tuple[str, Cell]] = []
+    solvers, wanted = _solvers(offline), _listed(online)
+    unused = set(wanted)
+    several = [row_of(name) for name in chosen(instances)]
+    _refuse_homeless(wanted, {row["system"] for row in several})
+    for row in several:
+        plan += [
+            (OFFLINE, cells.offline_cell(row, solver, gap, time_limit))
+            for solver in solvers
+            if PROBLEMS[row["system"]].taken_by(solver)
+        ]
+        for policy, pattern in _policies(row["system"], wanted):
+            unused.discard(pattern)
+            plan.append((ONLINE, cells.online_cell(row, policy, runs)))
+    if unused:
+        raise OptionError(f"policy {sorted(unused)[0]!r} is unknown to the systems compared")
+    if not plan:
+        raise OptionError("nothing to compare: name solvers (offline) or policies (online)")
+    return plan
+
+
+def chosen(instances: str | Iterable[str]) -> list[str]:
+    """Return the names of instances by size or name, each once."""
+    found: dict[str, None] = {}
+    for one in _listed(instances):
+        several = names() if one == "all" else names(size=one) if one in ("s", "m", "l") else [one]
+        found |= dict.fromkeys(several)
+    for name in found:
+        row_of(name)
+    if not found:
+        raise OptionError("instances: must not be empty")
+    return list(found)
+
+
+def _listed(given: str | Iterable[str]) -> list[str]:
+    several = [given] if isinstance(given, str) else list(given)
+    return list(dict.fromkeys(several))
+
+
+def _solvers(offline: Iterable[str]) -> list[str]:
+    from edgeopt.collection.optima import AUTO
+    from edgeopt.solvers.registry import backends
+
+    several = _listed(offline)
+    known = [AUTO, *(backend.name for backend in backends() if backend.installed)]
+    for name in several:
+        if name not in known:
+            raise OptionError(f"solver {name!r} is not installed; there are {', '.join(known)}")
+    return several
+
+
+def _policies(system: str, wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the policies of a system that are wanted, each with the text that names it."""
+    from edgeopt.collection import cells
+    from edgeopt.studies import find_system
+
+    record = find_system(system)
+    found: dict[str, str] = {}
+    for pattern in wanted:
+        if pattern == PUBLISHED:
+            names_here = [entry.name for entry in cells.published(record)]
+        elif ":" in pattern:
+            home = getattr(cells.class_of(pattern), "system", system)
+            names_here = [pattern] if home == system else []
+        else:
+            every = [entry.name for entry in record.policies.entries]
+            names_here = fnmatch.filter(every, pattern)
+        for name in names_here:
+            found.setdefault(name, pattern)
+    return list(found.items())
+
+
+def _refuse_homeless(wanted: Sequence[str], systems: set[str]) -> None:
+    """Refuse a class of the user of which it is not known to what system it belongs."""
+    from edgeopt.collection import cells
+
+    for policy in wanted:
+        if ":" in policy and len(systems) > 1 and not hasattr(cells.class_of(policy), "system"):
+            raise OptionError(
+                f"policy {policy!r}: name instances of one system, or give the class an attribute "
+                "system"
+            )
+
+
+def bounds_of(
+    plan: Plan, found: Mapping[str, Mapping[str, Any]], runs: int
+) -> dict[tuple[str, str], Cell]:
+    """Return the cells of the bounds that are valid for what policies did."""
+    from edgeopt.collection import cells
+
+    used = {
+        (cell.identity["instance"], found[cell.key]["bound"])
+        for part, cell in plan
+        if part == ONLINE and found[cell.key]["bound"]
+    }
+    return {
+        (name, bound): cells.bound_cell(row_of(name), bound, runs) for name, bound in sorted(used)
+    }
+
+
+def _result(
+    part: str,
+    cell: Cell,
+    row: Mapping[str, Any],
+    proven: Mapping[tuple[str, str], Mapping[str, Any]],
+    target: float,
+) -> dict[str, Any]:
+    name = cell.identity["instance"]
+    entry = row_of(name)
+    said: dict[str, Any] = {
+        "part": part, "instance": name, "system": entry["system"], "size": entry["size"],
+        "competitor": cell.identity.get("competitor") or cell.identity.get("policy"),
+        "value": None, "bound": None, "gap": None, "seconds": None, "se": None, "violated": None,
+        "failed": row["failed"],
+    }  # fmt: skip
+    if row["failed"]:
+        return said
+    if part == ONLINE:
+        bound = proven.get((name, row["bound"]), {}).get("bound")
+        gap = None if bound is None else relative_gap(row["mean"], bound)
+        more = {"value": row["mean"], "seconds": row["processor"]}
+        more |= {"bound": bound, "gap": gap, "se": row["se"], "violated": row["violated"]}
+        return said | more
+    said |= {name: row[name] for name in ("value", "bound", "gap", "seconds")}
+    said["failed"] = _wrong(row, entry) or (
+        "" if row["gap"] <= target else f"gap {row['gap']:.1e} is above {target:g}"
+    )
+    return said
+
+
+def _wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """Say how a result contradicts what is proven of the instance, "" where it does not."""
+    known, sign = entry["offline"], 1.0 if entry["goal"] == "max" else -1.0
+    size = max(abs(known["best"]), abs(known["bound"]))
+    if sign * (row["value"] - known["bound"]) > 10 * OPTIMAL * size:
+        return f"wrong: its value {row['value']:.9g} surpasses the bound {known['bound']:.9g}"
+    if sign * (known["best"] - row["bound"]) > 10 * OPTIMAL * size:
+        return f"wrong: its bound {row['bound']:.9g} excludes the value {known['best']:.9g}"
+    return ""
+
+
+def forecast(plan: Plan, runs: int) -> list[dict[str, Any]]:
+    """Measure a cell of each part and size, and say how long all of them would take."""
+    made = []
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for part, cell in plan:
+        groups.setdefault((part, row_of(cell.identity["instance"])["size"]), []).append(cell)
+    for (part, size), several in groups.items():
+        one = several[len(several) // 2]
+        one.compute()  # compiles
+        began = time.process_time()
+        one.compute()
+        spent = time.process_time() - began
+        many = 1000 / runs if part == ONLINE else 1.0
+        made.append({
+            "part": part, "size": size, "cells": len(several), "seconds": spent,
+            "sum": spent * len(several), "of_1000": spent * len(several) * many,
+        })  # fmt: skip
+    return made

@@ -1,0 +1,220 @@
+"""Make the collection: copies, fingerprints, best known values, bounds, and the scoreboard.
+
+``python -m edgeopt.collection.make`` computes what is not kept in ``.collection`` yet, and writes
+the results into the package. Values of others that are better stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import edgeopt
+from edgeopt.collection import cells
+from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, read
+from edgeopt.collection.loading import CERTIFICATES, COPIES, LARGEST, certificate_of, copy_of
+from edgeopt.collection.optima import PROBLEMS
+from edgeopt.errors import CollectionError
+from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.studies import find_system
+from edgeopt.studies.sweeps import Store, compute_cells
+from edgeopt.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Row = dict[str, Any]
+
+SCOREBOARD: Final = FILE.with_name("scoreboard.json")
+WORLDS: Final = {"s": 200, "m": 100, "l": 20}
+"""Most worlds on which policies are compared, by size."""
+
+LIMIT: Final = 60.0
+"""Seconds for an offline problem."""
+
+BY: Final = "edgeopt"
+
+
+def draw_all(rows: Sequence[Row]) -> None:
+    """Draw all instances, write the copies of small ones, and complete the rows of new ones."""
+    COPIES.mkdir(exist_ok=True)
+    for row in rows:
+        instance = drawn(row)
+        parts = PARTS[row["system"]](instance)
+        name = "-".join([row["system"], row["kind"], *(f"{a}{n}" for a, n in parts.items())])
+        if row["name"] != name:
+            raise CollectionError(f"{row['name']}: must be called {name}, by its dimensions")
+        if row["fingerprint"] not in ("", instance.fingerprint()):
+            raise CollectionError(f"{name}: its data have changed; other data need another name")
+        row["fingerprint"], row["dimensions"] = instance.fingerprint(), parts
+        place = copy_of(row)
+        if not place.exists():
+            instance.save(place)
+            if place.stat().st_size > LARGEST:
+                place.unlink()
+
+
+def worlds(row: Mapping[str, Any]) -> int:
+    """Return on how many worlds policies are compared: no more than studies of the system have."""
+    return min(WORLDS[row["size"]], find_system(row["system"]).policies.runs)
+
+
+def policies_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the policies of the scoreboard: all published ones, and the recommended one."""
+    record = find_system(row["system"])
+    names = [entry.name for entry in cells.published(record)]
+    return list(dict.fromkeys([cells.recommended(record).name, *names]))
+
+
+def offline_of(row: Row, found: Row, today: str) -> Row:
+    """Return what is known of the offline problem now."""
+    certificate = {
+        name.removeprefix("certificate_"): text
+        for name, text in found.items()
+        if name.startswith("certificate_")
+    }
+    best, bound, method = found["value"], found["bound"], found["solver"]
+    size = max(abs(best), abs(bound))
+    gap = relative_gap(best, bound)
+    status = "open" if gap > CLOSED else "closed"
+    if gap <= OPTIMAL:
+        second = found.get("second")
+        agreed = second is not None and abs(second - best) <= OPTIMAL * size
+        if "sha256" in certificate:
+            status = "optimal"
+        elif agreed or "enumerated" in method:
+            status = "optimal-solver"
+        else:
+            status = "closed"
+        if agreed:
+            method += f"; {found['second_solver']}"
+    made = {
+        "problem": PROBLEMS[row["system"]].label, "best": best, "bound": bound, "status": status,
+        "method": method, "certificate": certificate, "by": BY, "date": today,
+        "version": edgeopt.__version__,
+    }  # fmt: skip
+    old = row["offline"]
+    if not old:
+        return made
+    sign = 1.0 if row["goal"] == "max" else -1.0
+    if sign * (old["best"] - best) > OPTIMAL * size:
+        return dict(old)
+    same = abs(old["best"] - best) <= OPTIMAL * size and old["status"] == status
+    return made | ({"date": old["date"]} if same else {})
+
+
+def online_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row], today: str) -> Row:
+    """Return the best policy: one without violations if there is one."""
+    sign = 1.0 if row["goal"] == "max" else -1.0
+    kept = {name: one for name, one in ran.items() if not one["failed"] and isfinite(one["mean"])}
+    clean = {name: one for name, one in kept.items() if not one["violated"]} or kept
+    name = max(clean, key=lambda each: sign * clean[each]["mean"])
+    one = clean[name]
+    bound = bounds.get(one["bound"])
+    made = {
+        "best": one["mean"], "se": one["se"], "policy": name,
+        "bound": bound["bound"] if bound else None, "bounds": bound["label"] if bound else "",
+        "worlds": worlds(row), "by": BY, "date": today,
+    }  # fmt: skip
+    old = row["online"]
+    same = old and (old["policy"], old["worlds"]) == (name, made["worlds"])
+    if same and abs(old["best"] - made["best"]) <= OPTIMAL * abs(made["best"]):
+        made["date"] = old["date"]
+    return made
+
+
+def scores_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row]) -> list[Row]:
+    """Return a row of the scoreboard for each policy."""
+    scores = []
+    for name, one in ran.items():
+        score = {"instance": row["name"], "policy": name}
+        failed = one["failed"] or "" if isfinite(one.get("mean", 0.0)) else "some run never ends"
+        if failed:
+            scores.append(score | {"failed": failed})
+            continue
+        bound, gap = bounds.get(one["bound"]), None
+        if bound is not None:
+            gap = relative_gap(one["mean"], bound["bound"])
+        score |= {"mean": one["mean"], "se": one["se"], "violated": one["violated"], "gap": gap}
+        scores.append(score)
+    return scores
+
+
+def make_offline(rows: Sequence[Row], how: Mapping[str, Any], folder: str, today: str) -> None:
+    """Solve and prove all offline problems."""
+    wanted = {row["name"]: cells.best_cell(row, cells.GAP, LIMIT, folder) for row in rows}
+    found = compute_cells(list(wanted.values()), **how)
+    for row in rows:
+        row["offline"] = offline_of(row, found[wanted[row["name"]].key], today)
+        _ship_certificate(row, Path(folder))
+
+
+def _ship_certificate(row: Row, folder: Path) -> None:
+    """Put a small certificate into the package, if it is the one that the entry names."""
+    CERTIFICATES.mkdir(exist_ok=True)
+    place = certificate_of(row)
+    place.unlink(missing_ok=True)
+    content = folder / place.name
+    if not content.exists() or content.stat().st_size > LARGEST:
+        return
+    packed = content.read_bytes()
+    if hashlib.sha256(packed).hexdigest() == row["offline"]["certificate"].get("sha256"):
+        write_file(place, packed)
+
+
+def make_online(rows: Sequence[Row], how: Mapping[str, Any], today: str) -> list[Row]:
+    """Run all policies, and return the rows of the scoreboard."""
+    ran = {
+        row["name"]: {n: cells.online_cell(row, n, worlds(row)) for n in policies_of(row)}
+        for row in rows
+    }
+    found = compute_cells([cell for each in ran.values() for cell in each.values()], **how)
+    bounds = {}
+    for row in rows:
+        used = {found[cell.key]["bound"] for cell in ran[row["name"]].values()} - {""}
+        bounds[row["name"]] = {n: cells.bound_cell(row, n, worlds(row)) for n in sorted(used)}
+    found |= compute_cells([cell for each in bounds.values() for cell in each.values()], **how)
+    scores = []
+    for row in rows:
+        values = {name: found[cell.key] for name, cell in ran[row["name"]].items()}
+        proven = {name: found[cell.key] for name, cell in bounds[row["name"]].items()}
+        row["online"] = online_of(row, values, proven, today)
+        scores += scores_of(row, values, proven)
+    return scores
+
+
+def main() -> None:
+    """Make what is missing, and write it into the package."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--store", default=".collection", help="folder of finished cells")
+    parser.add_argument("--only", choices=("offline", "online"), help="leave the rest as it is")
+    given = parser.parse_args()
+    document = read()
+    rows: list[Row] = document["entries"]
+    draw_all(rows)
+    _write(FILE, document)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    folder = Path(given.store)
+    how: dict[str, Any] = {"store": Store(folder / "cells"), "workers": given.workers}
+    if given.only != "online":
+        (folder / "certificates").mkdir(exist_ok=True)
+        make_offline(rows, how, str((folder / "certificates").resolve()), today)
+        _write(FILE, document)
+    if given.only != "offline":
+        scores = make_online(rows, how, today)
+        _write(FILE, document)
+        _write(SCOREBOARD, {"edition": document["edition"], "policies": scores})
+
+
+def _write(path: Path, document: Any) -> None:
+    write_file(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""How competitors compare over many instances: profiles, wins, means, gaps, and how sure that is.
+
+Instances of one system weigh the same, and so do systems. What fails takes infinitely long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FLOOR: Final = 0.01
+"""Seconds below which times count as equal: a clock and a cache decide there."""
+
+RESAMPLES: Final = 2000
+TIE: Final = 1e-9
+"""Relative difference up to which two figures count as equal."""
+
+
+def weights(systems: Sequence[str]) -> Floats:
+    """Return the weight of each instance by its system; they sum to 1."""
+    count = {name: list(systems).count(name) for name in systems}
+    return np.array([1.0 / (len(count) * count[name]) for name in systems])
+
+
+def ratios(times: Floats) -> Floats:
+    """Return each time in terms of the best one of its instance, shape [competitors, instances].
+
+    Infinite for failures, also where all fail.
+    """
+    raised = np.maximum(times, FLOOR)
+    best = raised.min(axis=0, initial=np.inf)
+    return np.asarray(raised / np.where(np.isfinite(best), best, 1.0))
+
+
+class Profile(NamedTuple):
+    """The share of instances that a competitor solves within a factor of the best time.
+
+    Attributes
+    ----------
+    factor
+        Factors at which the share grows, ascending, the first one 1.
+    share
+        Share at each factor and up to the next one, the same for all competitors' factors.
+    solved
+        Share that is ever solved: the height at which the profile ends.
+    """
+
+    factor: Floats
+    share: Floats
+    solved: float
+
+
+def profile(times: Floats, weight: Floats) -> list[Profile]:
+    """Return the profile of Dolan and More of each competitor (Math. Programming 91, 2002)."""
+    found = ratios(times)
+    factor = np.unique(np.append(found[np.isfinite(found)], 1.0))
+    made = []
+    for row in found:
+        share = np.array([weight[row <= tau].sum() for tau in factor])
+        made.append(Profile(factor, share, float(weight[np.isfinite(row)].sum())))
+    return made
+
+
+def wins(values: Floats, weight: Floats) -> Floats:
+    """Return the share of instances on which a row is smaller than a column, ties for neither."""
+    one, other = values[:, None], values[None]
+    size = np.maximum(np.abs(one), np.abs(other))
+    with np.errstate(invalid="ignore"):
+        ahead = np.where(np.isfinite(size), other - one > TIE * size, one < other)
+    return np.asarray(ahead @ weight)
+
+
+def shifted_mean(logs: Sequence[float], shift: float) -> list[float]:
+    """Turn means of ``ln(time + shift)`` into shifted geometric means."""
+    return [float(one) for one in np.exp(logs) - shift]
+
+
+def log_times(times: Floats, limit: float, shift: float) -> Floats:
+    """Return ``ln(time + shift)``; what fails counts with the limit."""
+    return np.asarray(np.log(np.where(np.isfinite(times), np.minimum(times, limit), limit) + shift))
+
+
+def resampled(
+    values: Floats, systems: Sequence[str], resamples: int = RESAMPLES, seed: int = 0
+) -> Floats:
+    """Return means over instances drawn anew with replacement, shape [resamples, competitors].
+
+    Every system keeps its number of instances.
+    """
+    generator = np.random.default_rng(seed)
+    names = np.array(systems)
+    parts = []
+    for name in dict.fromkeys(systems):
+        mine = np.flatnonzero(names == name)
+        drawn = mine[generator.integers(0, mine.size, (resamples, mine.size))]
+        parts.append(values[:, drawn].mean(axis=2).T)
+    return np.asarray(np.mean(parts, axis=0))
+
+
+class Standing(NamedTuple):
+    """Where a competitor stands, and how sure that is over other instances of these kinds."""
+
+    mean: float
+    low: float
+    high: float
+    rank: tuple[int, int]  # within which 95 % of the resamples put it
+    first: float  # share of the resamples in which none is better
+
+
+def standings(values: Floats, systems: Sequence[str]) -> list[Standing]:
+    """Return means over instances, smaller ones better, with bootstrap intervals and ranks."""
+    weight = weights(systems)
+    drawn = resampled(values, systems)
+    ranks = 1 + (drawn[:, None, :] < drawn[:, :, None] * (1 - TIE)).sum(axis=2)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    ends = np.quantile(ranks, [0.025, 0.975], axis=0, method="nearest").astype(int)
+    return [
+        Standing(
+            float(values[s] @ weight), float(low[s]), float(high[s]),
+            (int(ends[0, s]), int(ends[1, s])), float((ranks[:, s] == 1).mean()),
+        )
+        for s in range(len(values))
+    ]  # fmt: skip
+
+
+def gap_row(gaps: Floats, weight: Floats) -> dict[str, float]:
+    """Return quartiles, the worst, and shares within 1 % and 5 %; failures have infinite gaps."""
+    order = np.argsort(gaps, kind="stable")
+    passed = np.cumsum(weight[order])
+
+    def quantile(share: float) -> float:
+        place = int(np.searchsorted(passed, share * passed[-1] * (1 - 1e-12)))
+        return float(gaps[order[min(place, gaps.size - 1)]])
+
+    return {
+        "first quartile": quantile(0.25), "median": quantile(0.5),
+        "third quartile": quantile(0.75), "worst": float(gaps.max()),
+        "within 1 %": float(weight[gaps <= 0.01].sum()),
+        "within 5 %": float(weight[gaps <= 0.05].sum()),
+    }  # fmt: skip

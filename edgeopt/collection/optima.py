@@ -1,0 +1,162 @@
+"""The offline problems of the named instances, and who can solve them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.errors import OptionError
+from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.studies.entries import Benchmark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+AUTO: Final = "auto"
+"""The project's own way to solve the offline problem of a system."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The offline problem of a system.
+
+    Parameters
+    ----------
+    label
+        What it is called.
+    solve
+        ``solve(instance, gap, time_limit)`` is the project's own way.
+    by
+        ``by(instance, solver, gap, time_limit)`` hands it to a solver; None where none can take it.
+    confirm
+        ``confirm(instance, found, gap, time_limit)`` solves again by what the first solution did
+        not use.
+    kind
+        What solvers have to take.
+    """
+
+    label: str
+    solve: Callable[[Any, float, float], Benchmark]
+    by: Callable[[Any, str, float, float], Benchmark] | None = None
+    confirm: Callable[[Any, Benchmark, float, float], Benchmark] | None = None
+    kind: str = "linear program"
+
+    def taken_by(self, competitor: str) -> bool:
+        """Tell whether a solver, or the project's own way, takes the problem."""
+        from edgeopt.solvers.registry import backends
+
+        takes = [one.name for one in backends() if self.kind in map(str, one.problems)]
+        return competitor == AUTO or (self.by is not None and competitor in takes)
+
+
+def solved(system: str, instance: Any, competitor: str, gap: float, time_limit: float) -> Benchmark:
+    """Solve the offline problem of an instance by a solver, or in the project's own way."""
+    problem = PROBLEMS[system]
+    if competitor == AUTO:
+        return problem.solve(instance, gap, time_limit)
+    if problem.by is None:
+        raise OptionError(f"{competitor}: {problem.label} of {system} is no program for solvers")
+    return problem.by(instance, competitor, gap, time_limit)
+
+
+def _rescue(instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
+    from edgeopt.studies.rescue.policies import solve
+
+    return solve(instance, gap=gap, time_limit=limit, threads=1, **options)
+
+
+def _idn(instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
+    from edgeopt.studies.idn.policies import solve
+
+    return solve(instance, gap=gap, time_limit=limit, **options)
+
+
+def _edr(instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
+    from edgeopt.studies.edr.policies import solve
+
+    return solve(instance, gap=gap, time_limit=limit, **options)
+
+
+def _other(found: Benchmark) -> str:
+    """Name the method that did not find this: vertices of HiGHS, or an own interior point."""
+    return "structured" if found.solver.startswith("highs") else "direct"
+
+
+def _oinc(instance: Any, gap: float, _limit: float) -> Benchmark:
+    """Solve for requests and jobs apart; few jobs exactly."""
+    from edgeopt.collection.enumerated import least_completion
+    from edgeopt.models.oinc.retraining import retraining_problem
+    from edgeopt.studies.oinc.policies import solve
+
+    began = time.perf_counter()
+    found = solve(instance, gap=gap)
+    least = least_completion(retraining_problem(instance))
+    if least is None or not instance.jobs:
+        return found
+    exact = least * float(instance.weight[0]) / instance.scaled_units[1]
+    value = float(found.plan.value.inference) + exact
+    bound = float(found.plan.bound.inference) + exact
+    return replace(
+        found,
+        value=value,
+        bound=min(bound, value),
+        gap=relative_gap(value, min(bound, value)),
+        seconds=time.perf_counter() - began,
+        solver=f"{found.solver}, jobs enumerated",
+    )
+
+
+def _tapfinger(instance: Any, gap: float, limit: float, backend: str = "highs") -> Benchmark:
+    from edgeopt.models.tapfinger import flow_bound, optimal_schedule, scheduling_problem
+
+    if instance.noise:
+        raise OptionError("plans are made for tasks without noise")
+    began = time.perf_counter()
+    problem = scheduling_problem(instance)
+    found = optimal_schedule(problem, gap=gap, time_limit=limit, backend=backend)
+    bound = found.bound
+    if relative_gap(found.objective, bound) > gap:  # prices may prove more than the search
+        least = flow_bound(instance, time_limit=limit / 4.0)
+        bound = min(max(bound, least.value), found.objective)
+    return Benchmark(
+        value=found.objective,
+        bound=bound,
+        gap=relative_gap(found.objective, bound),
+        seconds=time.perf_counter() - began,
+        solver=f"branch and bound with {backend}",
+        status=found.status.name.lower().replace("_", " "),
+        plan=found.schedule,
+    )
+
+
+PROBLEMS: Final[Mapping[str, Problem]] = {
+    "rescue": Problem(
+        "OPT(LP)",
+        _rescue,
+        lambda one, name, gap, limit: _rescue(one, gap, limit, method="direct", solver=name),
+        lambda one, found, gap, limit: _rescue(one, gap, limit, method=_other(found)),
+    ),
+    "idn": Problem(
+        "OPT(static)",
+        _idn,
+        lambda one, name, gap, limit: _idn(one, gap, limit, method="direct", solver=name),
+        lambda one, found, gap, limit: _idn(one, gap, limit, method=_other(found)),
+    ),
+    "oinc": Problem("BOUND(apart)", _oinc),
+    "edr": Problem(
+        "OPT(LP)",
+        _edr,
+        lambda one, name, gap, limit: _edr(one, gap, limit, method="highs", solver=name),
+        lambda one, _, gap, limit: replace(
+            _edr(one, gap, limit, method="highs", solver="clarabel"), solver="clarabel"
+        ),
+    ),
+    "tapfinger": Problem(
+        "OPT(plan)",
+        _tapfinger,
+        lambda one, name, gap, limit: _tapfinger(one, gap, limit, name),
+        lambda one, _, gap, limit: _tapfinger(one, gap, limit, "scip"),
+        kind="mixed-integer linear program",
+    ),
+}

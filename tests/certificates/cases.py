@@ -1,0 +1,174 @@
+"""Drawn linear programs, and optima of programs as they stand in files, by other means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from edgeopt.models.tapfinger import SchedulingProblem, optimal_schedule
+from edgeopt.solvers import LinearProgram
+
+
+def drawn_program(seed: int) -> LinearProgram:
+    """Draw a linear program that has an optimum, with free columns, equations and ranges."""
+    rng = np.random.default_rng([seed, 0])
+    m, n = int(rng.integers(1, 12)), int(rng.integers(1, 15))
+    part = (8.0, 64.0, 1.0)[seed % 3]  # small enough that costs are decimals of few digits
+
+    def some(*shape: int) -> np.ndarray:
+        return np.round(rng.normal(size=shape) * 3 * part) / part
+
+    matrix = some(m, n) * (rng.random((m, n)) < rng.choice([0.3, 0.7, 1.0]))
+    point, sides = some(n), rng.integers(0, 4, n)  # at least, at most, both, none
+    lower = np.where((sides == 0) | (sides == 2), point - rng.integers(0, 3, n), -np.inf)
+    upper = np.where((sides == 1) | (sides == 2), point + rng.integers(0, 3, n), np.inf)
+    forms, use = rng.integers(0, 4, m), matrix @ point
+    slack = rng.integers(0, 2, m)
+    row_lower = np.where((forms == 0) | (forms == 2), use - slack, -np.inf)
+    row_upper = np.where((forms == 1) | (forms == 2), use + slack, np.inf)
+    row_lower[forms == 3] = row_upper[forms == 3] = use[forms == 3]
+    # A cost that multipliers of the right signs add up to: there is an optimum.
+    y = np.where(np.isneginf(row_lower), -1.0, 1.0) * np.abs(some(m)) * (rng.random(m) < 0.8)
+    d = np.where(np.isneginf(lower), -1.0, 1.0) * np.abs(some(n)) * (rng.random(n) < 0.5)
+    cost = matrix.T @ y + np.where(sides == 3, 0.0, d)
+    sign = -1.0 if rng.random() < 0.5 else 1.0
+    sense = "max" if sign < 0 else "min"
+    return LinearProgram(
+        sign * cost, matrix, row_lower, row_upper, lower, upper,
+        sense=sense, offset=float(rng.integers(-2, 3)),
+    )  # fmt: skip
+
+
+def number(text: str) -> float:
+    """Read a number as a float, by other code than the checker's."""
+    above, _, below = text.partition("/")
+    return float(above) / float(below or 1)
+
+
+def numbers(values: Any) -> np.ndarray:
+    def of(part: Any) -> Any:
+        return [of(one) for one in part] if isinstance(part, list) else number(part)
+
+    return np.array(of(values), dtype=float)
+
+
+def whole(values: Any) -> np.ndarray:
+    return numbers(values).astype(int)
+
+
+def _optimum(sense: float, cost, equal, low, high, row_low, row_high) -> float | None:
+    """Return the optimum of a linear program by SciPy's HiGHS; None if there is none."""
+    rows = [(np.isfinite(row_high), 1.0, row_high), (np.isfinite(row_low), -1.0, row_low)]
+    upper = np.vstack([np.zeros((0, cost.size)), *(sign * equal[at] for at, sign, _ in rows)])
+    right = np.concatenate([sign * side[at] for at, sign, side in rows])
+    bounds = np.column_stack([low, high])
+    if (low > high).any():
+        return None
+    if not cost.size:
+        return 0.0
+    found = linprog(sense * cost, upper, right, bounds=bounds)
+    return sense * found.fun if found.status == 0 else None
+
+
+def of_linear_program(data: dict[str, Any]) -> float | None:
+    cost, low, high = (numbers(data[name]) for name in ("cost", "low", "high"))
+    row_low, row_high = numbers(data["row_low"]), numbers(data["row_high"])
+    matrix = np.zeros((row_low.size, cost.size))
+    for j, column in enumerate(data["columns"]):
+        for i, a in column.items():
+            matrix[int(i), j] = number(a)
+    sense = 1.0 if number(data["sense"]) > 0 else -1.0
+    found = _optimum(sense, cost, matrix, low, high, row_low, row_high)
+    return None if found is None else found + number(data["offset"])
+
+
+def of_p1_lp(data: dict[str, Any]) -> float | None:
+    p, profit, alive, speed = (
+        numbers(data[name]) for name in ("arrival", "profit", "survival", "capacity")
+    )
+    T, J, K, L = profit.shape
+    server, start, end = (whole(data[name]) for name in ("server", "start", "end"))
+    demand = numbers(data["demand"])
+    pairs = [(i, t) for i in range(demand.size) for t in range(start[i], end[i] + 1)]
+    arrivals = np.zeros((T, J, T, J, K, L))
+    busy = np.zeros((K, T, T, J, K, L))
+    for t in range(T):
+        for j in range(J):
+            arrivals[t, j, t, j] = 1.0
+        for k in range(K):
+            for at in range(t, min(T, t + alive.shape[1])):
+                busy[k, at, t, :, k, :] = alive[:, at - t]
+    shares, work = np.zeros((K, T, len(pairs))), np.zeros((demand.size, len(pairs)))
+    for n, (i, t) in enumerate(pairs):
+        shares[server[i], t, n] = 1.0
+        work[i, n] = speed[server[i], t]
+    n = profit.size
+    matrix = np.block([
+        [arrivals.reshape(T * J, n), np.zeros((T * J, len(pairs)))],
+        [busy.reshape(K * T, n), shares.reshape(K * T, len(pairs))],
+        [np.zeros((demand.size, n)), work],
+    ])  # fmt: skip
+    missing = np.full(T * J + K * T, -np.inf)
+    return _optimum(
+        -1.0, np.concatenate([profit.ravel(), np.zeros(len(pairs))]), matrix,
+        np.zeros(n + len(pairs)), np.r_[np.full(n, np.inf), np.ones(len(pairs))],
+        np.r_[missing, demand], np.r_[p.ravel(), np.ones(K * T), np.full(demand.size, np.inf)],
+    )  # fmt: skip
+
+
+def of_cooperative(data: dict[str, Any]) -> float | None:
+    weight, requests, capacity, copies, size, budget = (
+        numbers(data[name])
+        for name in ("weight", "requests", "capacity", "copies", "size", "budget")
+    )
+    node, options = whole(data["node"]), data["options"]
+    S, R, C = weight.size, len(options), copies.size
+    served = [(t, r, int(c)) for t in range(S) for r in range(R) for c in options[r]]
+    n = len(served)
+    demand, room = np.zeros((S, R, n + C)), np.zeros((S, C, n + C))
+    for at, (t, r, c) in enumerate(served):
+        demand[t, r, at] = room[t, c, at] = 1.0
+    full = np.zeros((budget.size, n + C))
+    for c in range(C):
+        room[:, c, n + c] = -capacity[:, c]
+        full[node[c], n + c] = size[c]
+    matrix = np.vstack([demand.reshape(S * R, n + C), room.reshape(S * C, n + C), full])
+    cost = np.zeros(n + C)
+    cost[:n] = [weight[t] * number(options[r][str(c)]) for t, r, c in served]
+    above = np.r_[requests.ravel(), np.zeros(S * C), budget]
+    high = np.r_[np.full(n, np.inf), copies]
+    return _optimum(-1.0, cost, matrix, np.zeros(n + C), high, np.full(above.size, -np.inf), above)
+
+
+def of_tasks(data: dict[str, Any]) -> float | None:
+    clusters, tasks = len(data["capacity"]), len(data["arrival"])
+    eligible = np.zeros((tasks, clusters), dtype=bool)
+    for j, where in enumerate(data["eligible"]):
+        eligible[j, [int(n) for n in where]] = True
+    # Tasks stand in the order of their arrival in a problem.
+    order = np.argsort(whole(data["arrival"]), kind="stable")
+    capacity, duration, kind = (whole(data[name]) for name in ("capacity", "duration", "kind"))
+    for (a, b), room in np.ndenumerate(np.zeros(duration.shape[2:])):
+        duration[(capacity < [a, b]).any(axis=1), :, a, b] = room
+    if not (eligible & (duration > 0).any(axis=(2, 3)).T[kind]).any(axis=1).all():
+        return None
+    problem = SchedulingProblem(
+        capacity=capacity,
+        duration=duration,
+        arrival=whole(data["arrival"])[order],
+        kind=kind[order],
+        eligible=eligible[order],
+        weight=numbers(data["weight"])[order],
+        single_start=data["starts"] != "inf",
+    )
+    return float(optimal_schedule(problem).objective)
+
+
+OPTIMUM = {
+    "linear-program": of_linear_program,
+    "rescue.p1-lp": of_p1_lp,
+    "idn.cooperative": of_cooperative,
+    "tapfinger.pooled": of_tasks,
+}

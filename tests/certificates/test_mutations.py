@@ -1,0 +1,256 @@
+"""Nothing that is changed in a certificate proves a bound that does not hold, or ends in an error.
+
+What stands in a changed file is compared with an optimum that other code finds for the program in
+that file.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from edgeopt import checker
+from edgeopt.instances import idn, rescue, tapfinger
+from edgeopt.models.idn import solve_cooperative
+from edgeopt.models.rescue import solve_p1_lp
+from edgeopt.models.tapfinger import pooled_bound, scheduling_problem
+from edgeopt.solvers import solve
+from tests.certificates.cases import OPTIMUM, drawn_program
+from tests.draws import draws
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeopt.solvers import Certificate
+
+KINDS = list(OPTIMUM)
+NAMES = ["-1", "-154", "007", "+1", "1_0", " 1", "1 ", "1.0", "999", "", "-0", "1,", "٣", "0,0,0"]
+NUMBERS = [
+    "007", "1_0", " 1", "1 ", "+1", "-1", "-0", "0", "1e5000000", "1e999", "-1e-999", "nan", "inf",
+    "-inf", "1/0", "1/-2", "-2/3", "", "1.", ".5", "0x1", "9" * 500, "1\n", None, 3, 2.5, True, [],
+    {}, ["1"],
+]  # fmt: skip
+
+
+@cache
+def certificates(kind: str) -> list[Certificate]:
+    if kind == "linear-program":
+        return [solve(drawn_program(seed)).certificate() for seed in range(12)]
+    if kind == "rescue.p1-lp":
+        shape = {"servers": 2, "devices": 2, "profiles": 2, "horizon": 6, "longest": 4}
+        shape |= {"shortest": 2, "reserved": 2, "arrival": 0.8}
+        drawn = [rescue.generate(**shape, rng=seed) for seed in range(4)]
+        return [solve_p1_lp(one).certificate() for one in drawn]
+    if kind == "idn.cooperative":
+        small = [idn.small(rng=seed) for seed in range(3)]
+        return [solve_cooperative(one).certificate() for one in small]
+    drawn = [
+        tapfinger.generate(
+            clusters=2, tasks=4, rng=seed, capacity=[[3, 2], [2, 2]], single_start=seed % 2 == 0
+        )
+        for seed in range(3)
+    ]
+    problems = [scheduling_problem(one) for one in drawn]
+    return [pooled_bound(one, [0, seed % 2]).certificate() for seed, one in enumerate(problems)]
+
+
+def document(certificate: Certificate) -> dict[str, Any]:
+    return copy.deepcopy(dict(certificate.content) | {"data": certificate.data})
+
+
+def places(part: Any) -> list[tuple[Any, Any]]:
+    """List all containers with the names or places of what they hold."""
+    names = range(len(part)) if isinstance(part, list) else list(part)
+    found = [(part, name) for name in names]
+    for name in names:
+        if isinstance(part[name], (list, dict)):
+            found += places(part[name])
+    return found
+
+
+def changed_digit(text: str, rng: np.random.Generator) -> str:
+    at = int(rng.integers(len(text)))
+    return text[:at] + str(rng.choice(list("0123456789.-e/"))) + text[at + 1 :]
+
+
+def mutated(content: dict[str, Any], rng: np.random.Generator) -> None:
+    """Change one thing: a number, its sign, a name, what there is of it, or the claim."""
+    part = content
+    for name in ("dual", "dual", "data", "primal", "claim", ""):
+        if rng.random() < 0.3 and isinstance(content.get(name), dict):
+            part = content[name]
+            break
+    found = places(part)
+    if not found:
+        found = places(content)
+    holder, name = found[int(rng.integers(len(found)))]
+    old, way = holder[name], int(rng.integers(7))
+    if way == 0:
+        holder[name] = copy.deepcopy(NUMBERS[int(rng.integers(len(NUMBERS)))])
+    elif way <= 2 and isinstance(old, str) and old:
+        holder[name] = changed_digit(old, rng)
+    elif way == 3 and isinstance(old, str):
+        holder[name] = old[1:] if old.startswith("-") else f"-{old}"
+    elif way == 4 and isinstance(holder, dict):
+        holder[NAMES[int(rng.integers(len(NAMES)))]] = copy.deepcopy(old)
+        if rng.random() < 0.5:
+            del holder[name]
+    elif way == 5:
+        del holder[name]
+    elif isinstance(holder, list):
+        holder.insert(name, copy.deepcopy(old))
+    else:
+        other, place = found[int(rng.integers(len(found)))]
+        holder[name], other[place] = copy.deepcopy(other[place]), copy.deepcopy(old)
+
+
+def better(sense: str, bound: float, optimum: float | None) -> bool:
+    """Tell whether a bound excludes an optimum by more than rounding."""
+    if optimum is None:  # nothing is feasible, or there is no optimum to compare with
+        return False
+    sign = 1.0 if sense == "min" else -1.0
+    return sign * (bound - optimum) > 1e-6 * max(abs(bound), abs(optimum)) + 1e-9
+
+
+def outcome(content: dict[str, Any], unchanged: Certificate | None, optimum: float | None) -> int:
+    """Return the exit code of a content, having compared what it proves with an optimum."""
+    data = content.pop("data", None)
+    try:
+        sense, bound, point = checker.examine(content, data)
+    except checker.ProofError as error:
+        assert error.args[0] in (1, 2)
+        assert isinstance(error.args[1], str)
+        return error.args[0]
+    if unchanged is None or data != unchanged.data:
+        optimum = OPTIMUM[content["kind"]](data)
+    assert not better(sense, float(bound), optimum)
+    if point is not None and point[1] == 0 and optimum is not None:
+        assert not better("max" if sense == "min" else "min", float(point[0]), optimum)
+    claimed = Fraction(content["claim"]["bound"])
+    assert (claimed <= bound) if sense == "min" else (claimed >= bound)
+    return 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutations_prove_nothing_false(kind: str) -> None:
+    rng, codes = np.random.default_rng(KINDS.index(kind)), []
+    given = [(one, OPTIMUM[kind](dict(one.data))) for one in certificates(kind)]
+    for _ in range(draws(500)):
+        certificate, optimum = given[int(rng.integers(len(given)))]
+        content = document(certificate)
+        mutated(content, rng)
+        codes.append(outcome(content, certificate, optimum))
+    assert {0, 1, 2} <= set(codes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prices_of_any_size_and_sign_prove_nothing_false(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    for certificate in certificates(kind):
+        optimum = OPTIMUM[kind](dict(certificate.data))
+        for _ in range(draws(40)):
+            content = document(certificate)
+            content["claim"]["bound"] = "-1e999" if certificate.sense == "min" else "1e999"
+            content["claim"]["objective"] = None
+            for name, part in content["dual"].items():
+                if isinstance(part, dict) and part:
+                    for key in part:
+                        factor = float(rng.choice([1.0, 1.0, 0.0, 0.9, 1.2, -1.0, 30.0]))
+                        part[key] = repr(factor * _value(part[key]))
+                elif name == "room":
+                    part[0][0] = str(int(part[0][0]) + int(rng.integers(-1, 2)))
+            outcome(content, certificate, optimum)
+
+
+def _value(text: str) -> float:
+    above, _, below = text.partition("/")
+    return float(above) / float(below or 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_negative_indices_are_refused_wherever_they_stand(kind: str) -> None:
+    refused = 0
+    for certificate in certificates(kind):
+        original = document(certificate)
+        spots = [
+            (at, name)
+            for at, (holder, name) in enumerate(places(original))
+            if isinstance(holder, dict) and name[:1].isdigit()
+        ]
+        for at, name in spots[:40]:
+            for negative in (f"-{name}", f"-1,{name}", f"{name},-1", "-1", "-154"):
+                content = document(certificate)
+                holder = places(content)[at][0]
+                holder[negative] = holder[name]
+                assert outcome(content, certificate, None) in (1, 2)
+                refused += 1
+    assert refused > 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_with_a_changed_character_prove_nothing_false(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    certificate = certificates(kind)[0]
+    optimum = OPTIMUM[kind](dict(certificate.data))
+    raw = bytearray(certificate.save(tmp_path / "one.json").read_bytes())
+    other, codes = tmp_path / "two.json", set()
+    for _ in range(draws(200)):
+        changed = raw.copy()
+        at = int(rng.integers(len(raw)))
+        changed[at] = int(rng.choice(list(b'0123456789-.e,:"{}[]x\xff\x00')))
+        if rng.random() < 0.2:
+            del changed[at:]
+        other.write_bytes(bytes(changed))
+        codes.add(checker.main([str(other)]))
+        try:
+            content, data = checker.opened(str(other))
+        except checker.ProofError:
+            continue
+        outcome(content | {"data": data}, certificate, optimum)
+    assert codes == {0, 1, 2} or codes == {1, 2}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_better_claims_are_refused(kind: str) -> None:
+    for certificate in certificates(kind):
+        for name in ("bound", "objective"):
+            content = document(certificate)
+            text = content["claim"][name]
+            if text is None:
+                content["claim"][name] = "0"  # there is no point
+            else:
+                up = (certificate.sense == "min") == (name == "bound")
+                step = 1e-12 * max(1e-3, abs(float(text)))
+                content["claim"][name] = f"{float(text) + (step if up else -step):.20e}"
+            assert outcome(content, certificate, None) == 1
+        content = document(certificate)
+        content["claim"]["sense"] = "max" if certificate.sense == "min" else "min"
+        assert outcome(content, certificate, None) == 1
+
+
+def test_too_little_room_is_refused() -> None:
+    """The limits that prices rest on are worked out anew, not believed."""
+    refused = 0
+    for certificate in certificates("tapfinger.pooled"):
+        for i, rooms in enumerate(certificate.content["dual"]["room"]):
+            for g, room in enumerate(rooms):
+                content = document(certificate)
+                content["dual"]["room"][i][g] = str(int(room) - 1)
+                refused += outcome(content, certificate, None) == 1
+    assert refused > 2
+
+
+def test_a_name_twice_is_refused(tmp_path: Path) -> None:
+    certificate = certificates("linear-program")[0]
+    text = certificate.save(tmp_path / "one.json").read_text()
+    for name in ('"kind":', '"dual":', '"bound":', '"0":'):
+        doubled = text.replace(name, f'{name}"1",{name}', 1)
+        (tmp_path / "two.json").write_text(doubled)
+        assert checker.main([str(tmp_path / "two.json")]) == 1
+    json.loads(doubled)  # Python's own reader takes the last

@@ -1,0 +1,159 @@
+"""Comparisons are stored cell by cell, resumed, checked against what is proven, and written."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgeopt
+from edgeopt.cli.main import run
+from edgeopt.collection import Bench, comparing, entry, names
+from edgeopt.errors import OptionError
+from edgeopt.online import simulate
+from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+
+SMALL = ["tapfinger-odd-c1-n7", "tapfinger-tight-c2-n8", "rescue-odd-k1-t50"]
+
+
+class Smallest(Min):
+    """A policy of a user."""
+
+    system = "tapfinger"
+
+
+class Homeless(Min):
+    """A policy of a user that does not say for which system it is."""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory) -> tuple[Bench, object]:
+    store = tmp_path_factory.mktemp("bench") / "cells"
+    online = ["min", "random", f"{__name__}:Smallest"]
+    return edgeopt.bench(SMALL, offline=["auto", "scip"], online=online, runs=6, store=store), store
+
+
+def test_policies_ran_on_the_common_worlds(found) -> None:
+    results = found[0].results
+    rows = results[results["part"] == "online"].set_index(["instance", "competitor"])
+    name = SMALL[0]
+    one = entry(name)
+    from edgeopt.collection.cells import worlds_of
+
+    instance = edgeopt.collection.load(name)
+    runs = simulate(TapFingerEnvironment(instance), Min(), rng=worlds_of(one.fingerprint), runs=6)
+    assert rows.loc[(name, "min"), "value"] == pytest.approx(runs.weighted_flow_time().mean())
+    own = f"{__name__}:Smallest"
+    assert rows.loc[(name, own), "value"] == rows.loc[(name, "min"), "value"]
+    assert set(rows.index.get_level_values(1)) == {"min", "random", own}
+    assert (SMALL[2], "random") in rows.index
+    assert (SMALL[2], "min") not in rows.index
+    assert rows.loc[(name, "min"), "bound"] <= one.offline.best * (1 + 1e-9)
+
+
+def test_solvers_agree_with_the_entries(found) -> None:
+    results = found[0].results
+    rows = results[results["part"] == "offline"]
+    assert len(rows) == 6
+    assert (rows["failed"] == "").all()
+    for row in rows.to_dict("records"):
+        assert row["value"] == pytest.approx(entry(row["instance"]).offline.best, rel=1e-6)
+    profile = found[0].profile()
+    assert {one.solved for one in profile.values()} == {1.0}
+    best = np.sum([one.share[0] for one in profile.values()])
+    assert best >= 1 - 1e-12
+
+
+def test_finished_cells_are_not_computed_again(found) -> None:
+    first, store = found
+    moments = {path: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    again = edgeopt.bench(
+        SMALL, offline=["auto", "scip"], online=["min", "random"], runs=6, store=store
+    )
+    assert {path: path.stat().st_mtime_ns for path in store.glob("*.json")} == moments
+    own = first.results[~first.results["competitor"].str.contains(":")]
+    pd.testing.assert_frame_equal(again.results, own.reset_index(drop=True))
+
+
+def test_what_contradicts_proofs_has_failed(found, monkeypatch) -> None:
+    row = {"value": 100.0, "bound": 100.0, "gap": 0.0, "seconds": 1.0, "failed": ""}
+    known = {"offline": {"best": 92.0, "bound": 92.0}, "goal": "min"}
+    assert "excludes the value 92" in comparing._wrong(row, known)
+    assert "surpasses the bound 92" in comparing._wrong(row | {"value": 90.0, "bound": 90.0}, known)
+    assert comparing._wrong(row | {"value": 93.0, "bound": 91.0}, known) == ""
+    worse = known | {"goal": "max"}
+    assert "surpasses" in comparing._wrong(row, worse)
+    assert "excludes" in comparing._wrong(row | {"value": 80.0, "bound": 85.0}, worse)
+
+
+def test_files(found, tmp_path) -> None:
+    page = found[0].save(tmp_path / "out")
+    text = page.read_text()
+    assert "Policies of tapfinger" in text
+    assert f"{__name__}:Smallest" in text
+    rows = list(csv.DictReader((tmp_path / "out/results.csv").open()))
+    assert len(rows) == len(found[0].results)
+    gaps = pd.read_csv(tmp_path / "out/gaps.csv")
+    assert set(gaps["group"]) == {"offline", "tapfinger", "rescue"}
+    assert (tmp_path / "out/profile.svg").read_text().count("<svg") == 1
+
+
+def test_groups_and_rankings(found) -> None:
+    bench = found[0]
+    assert bench.groups == ("offline", "tapfinger", "rescue")
+    ranking = bench.ranking("tapfinger")
+    assert list(ranking["mean"]) == sorted(ranking["mean"])
+    wins = bench.wins("tapfinger")
+    own = f"{__name__}:Smallest"
+    assert wins.loc["min", own] == wins.loc[own, "min"] == 0.0
+    with pytest.raises(OptionError, match="compared were offline, tapfinger, rescue"):
+        bench.ranking("edr")
+
+
+def test_solvers_are_compared_where_all_apply() -> None:
+    rows = [
+        {"part": "offline", "instance": name, "system": system, "size": "s", "competitor": who,
+         "value": 1.0, "bound": 1.0, "gap": 0.0, "seconds": 1.0, "se": None, "violated": None,
+         "failed": failed}
+        for name, system, who, failed in (
+            ("a", "rescue", "auto", ""), ("a", "rescue", "highs", "gap 1.0 is above 1e-06"),
+            ("b", "oinc", "auto", ""),
+        )
+    ]  # fmt: skip
+    bench = Bench(pd.DataFrame(rows), 60.0, 1e-6)
+    assert bench.group("offline").instances == ["a"]
+    assert bench.profile()["highs"].solved == 0.0
+    assert bench.ranking("offline").loc["highs", "mean"] == pytest.approx(60.0)
+    assert bench.shift == 1.0
+
+
+def test_options_are_refused() -> None:
+    for how, says in (
+        ({"online": ["mni"]}, "policy 'mni' is unknown"),
+        ({"offline": ["hihgs"]}, "solver 'hihgs' is not installed"),
+        ({}, "nothing to compare"),
+        ({"online": ["min"], "runs": 1}, "runs"),
+        ({"online": ["min"], "time_limit": 0.0}, "time_limit"),
+        ({"online": ["no.such.module:Mine"]}, "cannot be found"),
+        ({"online": [f"{__name__}:Homeless"]}, "name instances of one system"),
+    ):
+        with pytest.raises(OptionError, match=re.escape(says)):
+            edgeopt.bench("s", **how)
+    with pytest.raises(OptionError, match="did you mean"):
+        edgeopt.bench("tapfinger-odd-c1-n8", online=["min"])
+    assert comparing.chosen("all") == list(names())
+    assert comparing.chosen(["s", "l", names(size="s")[0]]) == [*names(size="s"), *names(size="l")]
+
+
+def test_command(tmp_path, capsys) -> None:
+    words = ["bench", "--set", SMALL[0], "--online", "min,random", "--runs", "4"]
+    assert run([*words, "--dry-run"]) == 0
+    assert "2 cells" in capsys.readouterr().out
+    assert run(words) == 2
+    assert "--out" in capsys.readouterr().err
+    assert run([*words, "--out", str(tmp_path / "b")]) == 0
+    assert "tapfinger: 1 instances" in capsys.readouterr().out
+    assert (tmp_path / "b/index.html").exists()

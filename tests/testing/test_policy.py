@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from edgeopt.instances import tapfinger
+from edgeopt.studies import find_system, systems
 from edgeopt.testing import check_policy
 from edgeopt.testing.policy import CHECKS
 from tests.testing.mutants import assert_fails

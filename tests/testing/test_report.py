@@ -34,7 +34,7 @@ def test_expected_failures_carry_their_reason_and_must_fail() -> None:
     report = check_policy(ChangesItsState(), "idn", seeds=1, expected={"state": "it logs"})
     assert report.of("expected") == ("state",)
     assert report["state"].message == "it logs"
-    with pytest.raises(CheckError, match="name: it was expected to fail .*take it out"):
+    with pytest.raises(CheckError, match=r"name: it was expected to fail .*take it out"):
         check_policy(Sound(), "idn", seeds=1, expected={"name": "long"})
     with pytest.raises(OptionError, match="there is no check 'nome'"):
         check_policy(Sound(), "idn", expected={"nome": ""})

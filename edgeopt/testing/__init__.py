@@ -1,7 +1,11 @@
-"""Checks of parts of one's own: policies, roundings, solvers, instances, environments, systems."""
+"""Checks of parts of one's own: policies, roundings, solvers, instances, environments, systems.
+
+Strategies that draw small instances are in :mod:`edgeopt.testing.strategies`.
+"""
 
 from edgeopt.testing.environment import check_environment
 from edgeopt.testing.instance import check_instance
+from edgeopt.testing.parametrized import parametrize_with_checks
 from edgeopt.testing.policy import check_policy
 from edgeopt.testing.report import CheckError, Report
 from edgeopt.testing.rounding import check_rounding
@@ -17,4 +21,5 @@ __all__ = [
     "check_rounding",
     "check_solver",
     "check_system",
+    "parametrize_with_checks",
 ]

@@ -19,17 +19,14 @@ from edgeopt.testing.content import alike, content, difference
 from edgeopt.testing.extremes import crowded, extreme
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
+from edgeopt.testing.runs import causal, state
 from edgeopt.testing.worlds import (
     Ground,
-    HaltedError,
     decisions,
     entry_of,
     grounds,
-    other_future,
-    other_scenario,
     record_of,
     run,
-    steps,
     stream,
 )
 
@@ -40,12 +37,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
     from edgeopt.testing.report import Report
     from edgeopt.testing.worlds import Step
-
-PAIRS: Final = 10
-"""Pairs of scenarios per seed that agree up to a slot."""
-
-LOOKS: Final = 30
-"""Decisions of a run whose states are looked at before and after."""
 
 RUNS: Final = 2
 """Scenarios that are simulated on every instance."""
@@ -241,117 +232,6 @@ def _require_same(one: Sequence[Step], two: Sequence[Step], text: str, ground: G
             raise BrokenError(f"{text}: decision {place}: {found}", **ground.where)
 
 
-def _state(checked: Checked) -> None:
-    for ground, policy, done in checked.runs:
-        first = policy.start(ground.environment.instance)
-        before = content(first, private=False)
-        turns = [_Turn(ground, policy, first, number) for number in range(2)]
-        while any([turn.step() for turn in turns]):
-            pass
-        kept = content(first, private=False) == before
-        require(kept, "the state that start returned is changed by a run", **ground.where)
-        same = decisions(turns[0].done) == decisions(done)
-        require(same, "scenarios that are stepped in turn disturb each other", **ground.where)
-
-
-class _Turn:
-    """A run that is stepped by others' leave, and looks whether states change in place."""
-
-    def __init__(self, ground: Ground, policy: Any, state: Any, number: int) -> None:
-        episode = ground.environment.episode(ground.scenario(number))
-        self._steps = steps(episode, policy, state, stream(ground, number))
-        self._state, self._where = state, ground.where
-        self.done: list[Step] = []
-
-    def step(self) -> bool:
-        """Decide once; tell whether there was anything to decide."""
-        looks = len(self.done) < LOOKS
-        before = content(self._state, private=False) if looks else b""
-        try:
-            step = next(self._steps)
-        except (StopIteration, HaltedError):
-            return False
-        kept = not looks or content(step.before, private=False) == before
-        require(kept, f"decision {len(self.done)} changes its state in place", **self._where)
-        self._state = step.after
-        self.done.append(step)
-        return True
-
-
-def _causal(checked: Checked) -> str:
-    part = checked.part
-    hidden = not isinstance(part, PolicyEntry) or part.causal
-    if not hidden or any(getattr(policy, "hindsight", False) is True for _, policy in checked.made):
-        raise SkippedError("it knows the future, and says so")
-    known = [
-        (ground, done, [(content(step.seen), content(step.told)) for step in done])
-        for ground, _, done in checked.runs
-    ]
-    rng, found = np.random.default_rng((*checked.seeds, 3)), 0
-    for place in range(3 * PAIRS * len(checked.seeds)):
-        if found == PAIRS * len(checked.seeds):
-            break
-        ground, done, past = known[place % len(known)]
-        twin = _twin(ground, int(rng.integers(ground.horizon)), rng)
-        found += twin is not None and _agrees(checked, ground, *twin, done, past)
-    if not found:
-        raise SkippedError("no two scenarios agree up to a slot and differ later")
-    return f"{found} pairs of scenarios"
-
-
-def _twin(ground: Ground, last: int, rng: np.random.Generator) -> tuple[Ground, Any] | None:
-    """Draw a scenario that agrees with the first one up to a slot, as far as can be seen."""
-    twin, scenario = ground, ground.scenario()
-    if not alike(ground.environment.instance, ground.truth):
-        changed = other_future(ground, last, rng, now=True)
-        if changed is not None:
-            twin = ground.with_truth(changed)
-            if not alike(twin.environment.instance, ground.environment.instance):
-                twin = ground
-    other = other_scenario(scenario, ground.scenario(int(rng.integers(3, 1000))), last)
-    if twin is ground and other is None:
-        return None
-    return twin, scenario if other is None else other
-
-
-def _agrees(
-    checked: Checked,
-    ground: Ground,
-    twin: Ground,
-    scenario: Any,
-    done: Sequence[Step],
-    past: Sequence[tuple[bytes, bytes]],
-) -> bool:
-    """Compare decisions as long as all that was seen is the same; tell whether there were any."""
-    policy = twin.policy(checked.part)
-    state = policy.start(twin.environment.instance)
-    rng, compared = stream(twin), 0
-    episode = twin.environment.episode(scenario)
-    for step, (seen, answer) in zip(done, past, strict=True):
-        found = episode.observe()
-        if found is None or content(found) != seen:
-            break
-        try:
-            decided, state = policy.decide(state, found, rng)
-            if not alike(decided, step.decided):
-                raise BrokenError(
-                    f"decision {compared} depends on what comes later: with another future, "
-                    f"{difference(step.decided, decided)}",
-                    **ground.where,
-                )
-            reply = episode.act(decided)
-            state = policy.learn(state, found, decided, reply)
-        except BrokenError:
-            raise
-        # Reported by the check of valid decisions.
-        except Exception:
-            break
-        compared += 1
-        if content(reply) != answer:
-            break
-    return compared > 0
-
-
 def _valid(checked: Checked) -> None:
     for ground, _, found in checked.simulated:
         if isinstance(found, Exception):
@@ -487,8 +367,8 @@ CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
     "start": _start,
     "equal_seeds": _equal_seeds,
     "own_stream": _own_stream,
-    "state": _state,
-    "causal": _causal,
+    "state": state,
+    "causal": causal,
     "valid": _valid,
     "declines": _declines,
     "promises": _promises,

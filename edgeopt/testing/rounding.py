@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from edgeopt.options import check_choice, check_flag, listed
 from edgeopt.testing.content import alike
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
+from edgeopt.testing.rows import Row, draw_row, follows, plausible, rounded, subsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 KEEPS: Final = ("marginals", "budget", "sum", "cardinality", "correlation", "upper correlation")
 """What a rounding may promise."""
-
-ALARM: Final = 1e-6
-"""Probability that a check refuses a rounding that is right; its seeds are fixed."""
 
 DRAWS: Final = 200_000
 """Times that a row is rounded where no law is known."""
@@ -115,56 +112,6 @@ def check_rounding(
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """Fractions to round, with weights, as rational numbers."""
-
-    seed: int
-    y: tuple[Fraction, ...]
-    weights: tuple[Fraction, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return len(self.y)
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """Fractions as floats, shape [n]."""
-        return np.array([float(one) for one in self.y])
-
-    @property
-    def sizes(self) -> NDArray[np.float64]:
-        """Weights as floats, shape [n]."""
-        return np.array([float(one) for one in self.weights])
-
-    @property
-    def where(self) -> dict[str, Any]:
-        """What draws the row again."""
-        return {"seeds": [self.seed]}
-
-    def __str__(self) -> str:
-        y, weights = (", ".join(map(str, part)) for part in (self.y, self.weights))
-        return f"y = [{y}], weights = [{weights}]"
-
-
-def draw_row(seed: int, *, counts: bool = False) -> Row:
-    """Draw a row of simple fractions, ties, zeros and ones, none of which outweighs the rest."""
-    rng = np.random.default_rng((seed, 4))
-    size = int(rng.integers(2, 7))
-    steps = int(rng.choice([2, 3, 4, 12]))
-    y = [Fraction(int(k), steps) for k in rng.integers(0, steps + 1, size)]
-    y[0] = Fraction(1, 2)
-    if counts:
-        y = [one + int(k) for one, k in zip(y, rng.integers(0, 3, size), strict=True)]
-    weights = [Fraction(int(k), 2) for k in rng.integers(1, 7, size)]
-    # Some roundings need a budget into which every entry fits by itself.
-    while max(weights) > sum(w * v for w, v in zip(weights, y, strict=True)):
-        y.append(Fraction(1))
-        weights.append(max(weights))
-    return Row(seed, tuple(y), tuple(weights))
-
-
-@dataclass(frozen=True, eq=False)
 class Checked:
     """A rounding with the rows and draws that its checks share."""
 
@@ -193,11 +140,11 @@ class Checked:
     def batches(self) -> bool:
         """Whether it takes several rows at once."""
         try:
-            rounded = self.rounding(np.full((3, 2), 0.5), np.ones(2), rng=0)
+            tried = self.rounding(np.full((3, 2), 0.5), np.ones(2), rng=0)
         # Whatever it says to a table.
         except Exception:
             return False
-        return bool(np.shape(rounded) == (3, 2))
+        return bool(np.shape(tried) == (3, 2))
 
     def round(self, y: Any, weights: Any, rng: Any) -> NDArray[Any]:
         """Round copies, which may be written to."""
@@ -255,7 +202,7 @@ def _integers(checked: Checked) -> None:
 def _marginals(checked: Checked) -> None:
     if checked.law is not None:
         for row, law in checked.exact:
-            _follows(row, law, checked.draws(row))
+            follows(row, law, checked.draws(row))
     checked.require_promise("marginals")
     if checked.law is not None:
         for row, law in checked.exact:
@@ -268,31 +215,9 @@ def _marginals(checked: Checked) -> None:
     for row, draws in checked.drawn:
         for place, wanted in enumerate(row.y):
             ones, floor = draws[:, place] > wanted.__floor__(), float(wanted % 1)
-            if not _plausible(int(ones.sum()), len(ones), floor, tests):
+            if not plausible(int(ones.sum()), len(ones), floor, tests):
                 text = f"x[{place}] is on average {draws[:, place].mean():.5g}, not {wanted}: {row}"
                 raise BrokenError(text, **row.where)
-
-
-def _follows(row: Row, law: Mapping[tuple[int, ...], Fraction], draws: NDArray[Any]) -> None:
-    found, times = np.unique(draws.astype(np.int64), axis=0, return_counts=True)
-    seen = dict(zip(map(tuple, found.tolist()), times.tolist(), strict=True))
-    for x in {**law, **seen}:
-        wanted = float(law.get(x, 0))
-        if not _plausible(seen.get(x, 0), len(draws), wanted, len(law) + 1):
-            text = (
-                f"{x} came {seen.get(x, 0)} times in {len(draws)}, by its law {wanted:.5g} of them"
-            )
-            raise BrokenError(f"{text}: {row}", **row.where)
-
-
-def _plausible(times: int, of: int, probability: float, tests: int, *, upper: bool = False) -> bool:
-    """Tell whether a count may be by chance, in one of so many tests; `upper`: or any smaller."""
-    from scipy.stats import binom
-
-    level = ALARM / (2 * tests)
-    high = float(binom.sf(times - 1, of, probability))
-    low = 1.0 if upper else float(binom.cdf(times, of, probability))
-    return min(high, low) > level
 
 
 def _budget(checked: Checked) -> None:
@@ -323,11 +248,11 @@ def _correlation(checked: Checked) -> None:
     checked.require_promise("correlation", "upper correlation")
     both = "correlation" in checked.keeps
     rows = checked.rows
-    tests = 2 * sum(len(list(_subsets(row.size))) for row in rows)
+    tests = 2 * sum(len(list(subsets(row.size))) for row in rows)
     for place, row in enumerate(rows):
         fractions = [one % 1 for one in row.y]
         for ones in (True, False) if both else (True,):
-            for chosen in _subsets(row.size):
+            for chosen in subsets(row.size):
                 most = Fraction(1)
                 for i in chosen:
                     most *= fractions[i] if ones else 1 - fractions[i]
@@ -335,27 +260,16 @@ def _correlation(checked: Checked) -> None:
                 if checked.law is not None:
                     law = checked.exact[place][1]
                     found = sum(
-                        p for x, p in law.items() if _all(np.array([x]), row, chosen, ones)[0]
+                        p for x, p in law.items() if rounded(np.array([x]), row, chosen, ones)[0]
                     )
                     right, shown = found <= most, str(found)
                 else:
                     draws = checked.drawn[place][1]
-                    times = int(_all(draws, row, chosen, ones).sum())
-                    right = _plausible(times, len(draws), float(most), tests, upper=True)
+                    times = int(rounded(draws, row, chosen, ones).sum())
+                    right = plausible(times, len(draws), float(most), tests, upper=True)
                     shown = f"{times / len(draws):.5g}"
                 text = f"entries {chosen} {kind} with probability {shown} > {most}: {row}"
                 require(right, text, **row.where)
-
-
-def _subsets(size: int) -> list[tuple[int, ...]]:
-    return [s for r in (2, 3) for s in itertools.combinations(range(size), r)]
-
-
-def _all(draws: NDArray[Any], row: Row, chosen: Sequence[int], ones: bool) -> NDArray[np.bool_]:
-    """Tell which draws round all entries of a set up, or none of them."""
-    places = list(chosen)
-    up = draws[:, places] > [row.y[i].__floor__() for i in places]
-    return np.asarray(up.all(axis=1) if ones else ~up.any(axis=1))
 
 
 def _stateless(checked: Checked) -> None:
@@ -398,10 +312,10 @@ def _extremes(checked: Checked) -> None:
         right = x.shape == y.shape and not x[y == 0].any()
         require(right, f"{name}: wrong decisions")
     try:
-        rounded = checked.round(np.zeros(0), np.ones(0), 0)
+        nothing = checked.round(np.zeros(0), np.ones(0), 0)
     except (EdgeOptError, ValueError):
         return
-    require(rounded.shape == (0,), f"no entries: shape {rounded.shape}")
+    require(nothing.shape == (0,), f"no entries: shape {nothing.shape}")
 
 
 CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {

@@ -25,8 +25,8 @@ from edgeopt.online.edr import (
     SaddlePoint,
     Scenario,
 )
+from edgeopt.testing.strategies import edr_instances
 from tests.oracles.edr import Plain, plain
-from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.online.idn import IdnEnvironment, Infida, Olag, Stretching
+from edgeopt.testing.strategies import idn_instances
 from tests.oracles.idn import Plain, plain
 from tests.oracles.idn.data import INFINITY
 from tests.oracles.idn.programs import Slot
-from tests.strategies import idn_instances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

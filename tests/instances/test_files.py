@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances import edr, fields_of, idn, labelled, oinc, rescue, tapfinger
-from tests import strategies
+from edgeopt.testing import strategies
 from tests.draws import draws
 
 

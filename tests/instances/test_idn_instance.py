@@ -10,7 +10,7 @@ from hypothesis import given
 
 from edgeopt.instances.idn import generate, shared_model, small
 from edgeopt.instances.idn.ranking import edge_between, network_latency, pad_paths
-from tests.strategies import idn_instances
+from edgeopt.testing.strategies import idn_instances
 
 everything = idn_instances(cost=None)
 

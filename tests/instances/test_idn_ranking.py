@@ -8,7 +8,7 @@ from hypothesis import given
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import generate, shared_model, small
-from tests.strategies import idn_instances
+from edgeopt.testing.strategies import idn_instances
 
 everything = idn_instances(cost=None)
 

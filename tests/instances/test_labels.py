@@ -14,8 +14,8 @@ from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Record
+from edgeopt.testing import strategies
 from edgeopt.testing.labels import declared, labelled, labels_of, shuffled
-from tests import strategies
 from tests.draws import draws as share
 
 IN_ORDER = {"rescue": {"profile"}}

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.oinc import OincInstance
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.instances.rules import Rules, check
-from tests.strategies import oinc_instances
 
 
 def sound() -> dict:

@@ -17,7 +17,7 @@ from edgeopt.instances.rescue import (
     small,
     tight,
 )
-from tests.strategies import rescue_instances
+from edgeopt.testing.strategies import rescue_instances
 
 everything = rescue_instances(reserved=None, arrivals=None, beyond=None)
 

@@ -18,8 +18,8 @@ from edgeopt.instances.tapfinger import (
     generate,
     shortest_durations,
 )
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
-from tests.strategies import tapfinger_instances
 
 
 def alone(speeds, *, slowing=False, noise=0.1):

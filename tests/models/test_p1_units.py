@@ -14,8 +14,8 @@ from edgeopt.models.rescue import P1Relaxation, solve_p1_lp
 from edgeopt.models.rescue.columns import promising_columns
 from edgeopt.models.rescue.matrix import critical_slots
 from edgeopt.solvers import Quality, Status
+from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
-from tests.strategies import rescue_instances
 
 METHODS = ("direct", "structured", "columns")
 POWERS = (2.0**-40, 2.0**40)

@@ -15,11 +15,11 @@ from edgeopt import solve
 from edgeopt.bounds.oinc import certified_ratio, competitive_factor, dual_certificate
 from edgeopt.models.oinc.retraining import certify, flow_bound, flow_matrix
 from edgeopt.online.oinc.retraining import run_density
+from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 from tests.oinc.cases import draw_jobs
 from tests.oracles.oinc import density, programs
 from tests.oracles.oinc.jobs import RULES, drawn, exact, follow, least_flow, wasting
-from tests.strategies import retraining_problems
 
 SEEDS = st.integers(0, 2**32 - 1)
 BINARY = st.sampled_from([Fraction(0), Fraction(1), Fraction(3)])

@@ -20,7 +20,7 @@ from edgeopt.online.rescue import (
     Srs,
     Sumita,
 )
-from tests.strategies import rescue_instances
+from edgeopt.testing.strategies import rescue_instances
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

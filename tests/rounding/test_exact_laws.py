@@ -16,35 +16,12 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError
 from edgeopt.rounding import depround_law, pairwise_law
 from edgeopt.rounding.exact import chain_law
+from edgeopt.testing.strategies import fractions_to_round
+from edgeopt.testing.strategies.basic import SHARES, WEIGHTS
 from tests.oracles import rounding as oracle
 
 F = Fraction
 MODES = ("bernoulli", "drop", "fill", "half", "reserve")
-
-shares = st.one_of(
-    st.sampled_from([F(0), F(1), F(1, 2), F(1, 2), F(1, 3), F(2, 3), F(3, 4)]),
-    st.fractions(0, 1, max_denominator=12),
-    st.sampled_from([F(1, 10**12), 1 - F(1, 10**12)]),
-)
-weights = st.one_of(
-    st.sampled_from([F(1), F(1), F(2), F(3)]),
-    st.fractions(F(1, 8), 8, max_denominator=8),
-    st.integers(-12, 12).map(lambda k: F(10) ** k),
-)
-
-
-@st.composite
-def rows(draw, *, n=6, fits=False):
-    """Draw fractions and weights; with `fits`, no fractional entry outweighs the whole."""
-    count = draw(st.integers(1, n))
-    y = draw(st.lists(shares, min_size=count, max_size=count))
-    if draw(st.booleans()):
-        y = [y[0]] * count
-    s = draw(st.lists(weights, min_size=count, max_size=count))
-    if fits:
-        while any(0 < v < 1 and w > total(y, s) for v, w in zip(y, s, strict=True)):
-            y, s = [*y, F(1)], [*s, max(s)]
-    return y, s
 
 
 @dataclass(frozen=True)
@@ -106,7 +83,7 @@ def product_bounds(law, y):
             yield none, missed, every, hit
 
 
-@given(rows())
+@given(fractions_to_round())
 def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
     y, s = row
     law = depround_law(y, s)
@@ -122,14 +99,14 @@ def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
         assert every <= hit
 
 
-@given(rows(n=8, fits=True), st.sampled_from(MODES))
+@given(fractions_to_round(n=8, fits=True), st.sampled_from(MODES))
 def test_segments_have_the_law_of_their_oracle(row, mode):
     y, s = row
     law = depround_law(y, s, residual=mode, segments=4)
     assert law == oracle.depround(y, s, mode, order="segments")
 
 
-@given(rows(n=8), st.sampled_from(MODES[:2]))
+@given(fractions_to_round(n=8), st.sampled_from(MODES[:2]))
 def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
     y, s = row
     law = depround_law(y, s, residual=mode, segments=4)
@@ -147,7 +124,7 @@ def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
             assert every <= hit
 
 
-@given(rows(n=8), st.integers(1, 4))
+@given(fractions_to_round(n=8), st.integers(1, 4))
 def test_any_number_of_segments_keeps_marginals_and_negative_correlation(row, segments):
     y, s = row
     law = {}
@@ -178,7 +155,7 @@ def test_numbers_of_numpy_stay_exact() -> None:
     assert law == depround_law([0.3] * 9, list(range(1, 10)))
 
 
-@given(rows())
+@given(fractions_to_round())
 def test_at_most_one_entry_is_left_and_the_sum_is_kept_until_then(row):
     """Before the residual is decided, in the oracle; dropping it, in the law."""
     y, s = row
@@ -197,7 +174,7 @@ def test_at_most_one_entry_is_left_and_the_sum_is_kept_until_then(row):
         assert every <= hit
 
 
-@given(rows(fits=True, n=5), st.data())
+@given(fractions_to_round(fits=True, n=5), st.data())
 def test_half_keeps_the_budget_half_the_marginals_and_half_the_gain(row, data):
     y, s = row
     law = depround_law(y, s, residual="half")
@@ -214,7 +191,7 @@ def test_half_keeps_the_budget_half_the_marginals_and_half_the_gain(row, data):
     assert float(whole) >= (1 - 1 / euler) * float(f.relaxed(y)) - 1e-12
 
 
-@given(rows(fits=True, n=5), st.data())
+@given(fractions_to_round(fits=True, n=5), st.data())
 def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, data):
     y, s = row
     limit = total(y, s) + data.draw(st.sampled_from([F(0), F(0), F(1, 2), F(3)]))
@@ -238,7 +215,7 @@ def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, dat
     assert float(kept) >= (1 - 1 / euler) * float(share * f.relaxed(y)) - 1e-12
 
 
-@given(rows(fits=True, n=5), st.data())
+@given(fractions_to_round(fits=True, n=5), st.data())
 def test_filling_follows_its_rule_and_only_helps(row, data):
     y, s = row
     f = data.draw(coverage(len(y)))
@@ -264,7 +241,7 @@ def test_filling_follows_its_rule_and_only_helps(row, data):
     assert depround_law(y, s, residual="fill") == oracle.depround(y, s, "fill")
 
 
-@given(rows(n=4, fits=True), st.sampled_from(MODES))
+@given(fractions_to_round(n=4, fits=True), st.sampled_from(MODES))
 def test_random_order_is_the_mean_over_all_orders(row, mode):
     y, s = row
     law = depround_law(y, s, residual=mode, order="random")
@@ -281,8 +258,8 @@ def loads(draw, n=5):
     """Draw numbers beyond 1 and weights, zeros among them."""
     count = draw(st.integers(1, n))
     whole = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
-    part = draw(st.lists(shares, min_size=count, max_size=count))
-    weight = st.one_of(st.just(F(0)), weights, weights)
+    part = draw(st.lists(SHARES, min_size=count, max_size=count))
+    weight = st.one_of(st.just(F(0)), WEIGHTS, WEIGHTS)
     e = draw(st.lists(weight, min_size=count, max_size=count))
     return [a + b for a, b in zip(whole, part, strict=True)], e
 

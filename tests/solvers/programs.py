@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import strategies as st
 
 from edgeopt.solvers import LabelBlock, LinearProgram
 
@@ -48,39 +47,3 @@ def crowded(rows: int = 60, columns: int = 300) -> LinearProgram:
     matrix = rng.random((rows, columns)) * (rng.random((rows, columns)) < 0.3)
     matrix[0] += 0.1
     return LinearProgram(rng.random(columns), matrix, -np.inf, 1.0, sense="max")
-
-
-@st.composite
-def bounded_programs(draw: st.DrawFn) -> LinearProgram:
-    """Draw a linear program with small integers and finite column bounds, feasible or not."""
-    rows = draw(st.integers(0, 4))
-    columns = draw(st.integers(1, 4))
-    entries = st.integers(-3, 3)
-    cost = draw(st.lists(entries, min_size=columns, max_size=columns))
-    matrix = draw(
-        st.lists(
-            st.lists(entries, min_size=columns, max_size=columns), min_size=rows, max_size=rows
-        )
-    )
-    row_lower, row_upper = np.full(rows, -np.inf), np.full(rows, np.inf)
-    for row in range(rows):
-        side = draw(st.integers(-4, 6))
-        form = draw(st.sampled_from(["<=", ">=", "==", "range", "free"]))
-        if form in ("<=", "==", "range"):
-            row_upper[row] = side
-        if form in (">=", "=="):
-            row_lower[row] = side
-        if form == "range":
-            row_lower[row] = side - draw(st.integers(0, 3))
-    lower = np.array(draw(st.lists(st.integers(-3, 1), min_size=columns, max_size=columns)))
-    width = np.array(draw(st.lists(st.integers(0, 4), min_size=columns, max_size=columns)))
-    return LinearProgram(
-        cost,
-        np.reshape(np.array(matrix, dtype=float), (rows, columns)),
-        row_lower,
-        row_upper,
-        lower,
-        lower + width,
-        sense=draw(st.sampled_from(["min", "max"])),
-        offset=draw(entries),
-    )

@@ -20,8 +20,9 @@ from edgeopt.solvers.conflict import (
     restricted,
     shrink,
 )
+from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws
-from tests.solvers.programs import bounded_programs, glass
+from tests.solvers.programs import glass
 
 INF = np.inf
 
@@ -56,7 +57,7 @@ def test_conflict_is_printed_in_labels_and_values() -> None:
 
 
 @settings(max_examples=draws(100))
-@given(program=bounded_programs())
+@given(program=linear_programs())
 def test_conflicts_are_irreducible_and_repairs_suffice(program: LinearProgram) -> None:
     explanation = explain(program)
     assert explanation.feasible is solve(program, "scipy", raises=False).quality.usable

@@ -11,8 +11,9 @@ from scipy import sparse
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram
 from edgeopt.solvers.conformance import CASES
+from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws
-from tests.solvers.programs import bounded_programs, glass
+from tests.solvers.programs import glass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +135,7 @@ def test_written_program_has_the_same_optimum(case, suffix: str, tmp_path: Path)
 
 
 @settings(max_examples=draws(60))
-@given(program=bounded_programs())
+@given(program=linear_programs())
 def test_mps_holds_every_number(program: LinearProgram, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("mps") / "program.mps"
     read = _read(program.write(path)).getLp()

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
 from edgeopt.solvers.conformance import CASES
+from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws
-from tests.solvers.programs import bounded_programs, glass
+from tests.solvers.programs import glass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +122,7 @@ def read_by_highs(path: Path) -> highspy.HighsLp:
 
 @pytest.mark.parametrize("suffix", [".mps", ".lp"])
 @settings(max_examples=draws(60))
-@given(program=bounded_programs())
+@given(program=linear_programs())
 def test_files_of_another_writer_are_read_alike(program, suffix, tmp_path_factory) -> None:
     folder = tmp_path_factory.mktemp("files")
     model = highspy.Highs()

@@ -19,13 +19,14 @@ from edgeopt.solvers.residuals.linear import (
     primal_violation,
 )
 from edgeopt.solvers.solution import recomputed_objective
-from tests.solvers.programs import bounded_programs, glass, market_split
+from edgeopt.testing.strategies import linear_programs
+from tests.solvers.programs import glass, market_split
 
 INF = np.inf
 
 
 @given(
-    program=bounded_programs(),
+    program=linear_programs(),
     duals=st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=4),
 )
 def test_any_duals_prove_a_bound(program: LinearProgram, duals: list[float]) -> None:
@@ -36,7 +37,7 @@ def test_any_duals_prove_a_bound(program: LinearProgram, duals: list[float]) -> 
         assert room >= -1e-7 * max(1.0, abs(solution.objective))
 
 
-@given(program=bounded_programs())
+@given(program=linear_programs())
 def test_optimal_duals_prove_the_optimum(program: LinearProgram) -> None:
     solution = solve(program, raises=False)
     if solution.quality.usable:

@@ -26,7 +26,8 @@ from edgeopt.errors import (
 )
 from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Status, backends, solve
 from edgeopt.solvers.backend.assembly import run_interruptibly
-from tests.solvers.programs import bounded_programs, crowded, glass, market_split
+from edgeopt.testing.strategies import linear_programs
+from tests.solvers.programs import crowded, glass, market_split
 
 INFEASIBLE = LinearProgram([1, 1], [[1, 1]], 5, np.inf, 0, 1)
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@given(program=bounded_programs())
+@given(program=linear_programs())
 def test_highs_and_scipy_agree(program: LinearProgram) -> None:
     first, second = (solve(program, name, raises=False) for name in ("highs", "scipy"))
     assert first.quality is second.quality

@@ -33,8 +33,8 @@ from edgeopt.solvers.backend import highs
 from edgeopt.solvers.residuals.linear import bound_from_duals
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.solvers.units import _Entries
+from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws
-from tests.solvers.programs import bounded_programs
 
 INF = np.inf
 OWN = {"ipopt": {"max_iter": 100}}  # It takes thousands to give up where there is no optimum.
@@ -100,7 +100,7 @@ def assert_same_bits(one: Solution, other: Solution, part: str, factor: float) -
 @st.composite
 def half_open_programs(draw: st.DrawFn) -> LinearProgram:
     """Draw a program some of whose columns have no bound of one kind or of both."""
-    program = draw(bounded_programs().filter(lambda program: program.shape[0] > 0))
+    program = draw(linear_programs().filter(lambda program: program.shape[0] > 0))
     count = program.shape[1]
     some = st.lists(st.booleans(), min_size=count, max_size=count)
     low, high = np.array(draw(some)), np.array(draw(some))
@@ -123,7 +123,7 @@ def test_powers_of_two_change_no_bit(
 
 @pytest.mark.parametrize("solver", INTEGER)
 @settings(max_examples=draws(15))
-@given(program=bounded_programs(), first=st.booleans())
+@given(program=linear_programs(), first=st.booleans())
 def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
     program: LinearProgram, solver: str, first: bool
 ) -> None:
@@ -139,7 +139,7 @@ def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
 
 @pytest.mark.parametrize(("solver", "arguments"), LINEAR)
 @settings(max_examples=draws(10))
-@given(program=bounded_programs())
+@given(program=linear_programs())
 def test_other_factors_change_rounding_alone(
     program: LinearProgram, solver: str, arguments: dict[str, Any]
 ) -> None:
@@ -211,7 +211,7 @@ def intersection(normals: list[list[Fraction]], sides: list[Fraction]) -> list[F
 
 
 @settings(max_examples=draws(60))
-@given(program=bounded_programs(), power=st.sampled_from([-60, -27, 0, 27, 60]))
+@given(program=linear_programs(), power=st.sampled_from([-60, -27, 0, 27, 60]))
 def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> None:
     vertices = optimal_vertices(program)
     solution = solved(restated(program, "objective", 2.0**power), "highs")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import flow_bound
-from tests.strategies import tapfinger_instances
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.tapfinger.run_policy import CHANGING, STEADY, run_once
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from edgeopt.instances import tapfinger
+from edgeopt.studies import find_system, systems
 from edgeopt.testing import check_policy
 from edgeopt.testing.policy import CHECKS
 from tests.testing.mutants import assert_fails
@@ -20,3 +22,25 @@ def test_a_right_policy_passes() -> None:
 def test_a_policy_that_breaks_one_rule_fails_its_check(check: str) -> None:
     policy, implied = MUTANTS[check]
     assert_fails(check_policy, policy, "idn", own=check, implied=implied)
+
+
+KINDS = tapfinger.generate(clusters=2, tasks=4, rng=3)
+INSTANCES = {("tapfinger", name): [KINDS] for name in ("imitation", "imitation+untold")}
+"""Instances for policies whose networks take few."""
+
+EXPECTED = {
+    ("tapfinger", "learnt+kept"): {
+        "causal": "its book is of tasks drawn from those of the instance, later ones included"
+    },
+}
+"""Checks that published policies fail, with the reason."""
+
+PUBLISHED = [
+    (system, entry.name) for system in systems() for entry in find_system(system).policies.entries
+]
+
+
+@pytest.mark.parametrize(("system", "name"), PUBLISHED)
+def test_published_policies_pass(system: str, name: str) -> None:
+    case = system, name
+    check_policy(name, system, instances=INSTANCES.get(case), seeds=2, expected=EXPECTED.get(case))

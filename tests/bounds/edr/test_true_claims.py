@@ -13,8 +13,8 @@ from edgeopt.bounds.edr.instances import moving, steady, tiled
 from edgeopt.bounds.edr.rounded import Frame
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.instances.edr.named_instances import small
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
-from tests.strategies import edr_instances
 
 ABOUT = {
     id: claim

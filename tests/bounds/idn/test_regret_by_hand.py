@@ -33,10 +33,10 @@ from edgeopt.bounds.idn.run_policy import logs, run_policy
 from edgeopt.bounds.idn.theorem import all_allocations, static_optimum
 from edgeopt.instances.idn.named_instances import adversarial, small
 from edgeopt.online.idn import node_constants, theory_rates
+from edgeopt.testing.strategies import idn_instances
 from tests.bounds.idn.test_true_claims import adversaries
 from tests.oracles import rounding
 from tests.oracles.idn import gains, plain, policies, programs
-from tests.strategies import idn_instances
 
 PSI = 1 - 1 / math.e
 

@@ -12,8 +12,8 @@ from edgeopt.bounds.idn.evaluation import Adversary
 from edgeopt.bounds.idn.instances import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial, small
+from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws
-from tests.strategies import idn_instances
 
 ABOUT = {
     id: claim

@@ -11,8 +11,8 @@ from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import Schedule, drawn_schedule
 from edgeopt.errors import InputError
 from edgeopt.models.oinc import named_instances
+from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
-from tests.strategies import retraining_problems
 
 
 def schedule(*runs, problem=None):

@@ -19,8 +19,9 @@ from edgeopt.bounds.oinc.instances import (
 from edgeopt.instances.oinc import OincInstance, generate, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
+from edgeopt.testing.strategies import oinc_instances
+from edgeopt.testing.strategies.oinc import retraining_problems, slot_problems
 from tests.draws import draws
-from tests.strategies import oinc_instances, retraining_problems, slot_problems
 
 TRUE = {id: claim for id, claim in claims("oinc").items() if not claim.counterexample}
 

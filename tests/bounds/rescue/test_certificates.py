@@ -11,8 +11,8 @@ from edgeopt.bounds import check
 from edgeopt.bounds.rescue.evaluation import Evaluation
 from edgeopt.bounds.rescue.theorems import occupancy_dual
 from edgeopt.instances.rescue import generate, small
+from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
-from tests.strategies import rescue_instances
 
 
 def survival(instance, profile, age):

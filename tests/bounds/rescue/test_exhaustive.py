@@ -19,9 +19,9 @@ from edgeopt.bounds.rescue.recursion import auxiliary_by_slot, values_by_slot, v
 from edgeopt.instances.rescue import ReservedTasks, generate, small
 from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.online.rescue import auxiliary_values, value_functions
+from edgeopt.testing.strategies import rescue_instances
 from tests.bounds.rescue.integer import integer_optimum
 from tests.certified import milp
-from tests.strategies import rescue_instances
 
 ANY = {"reserved": None, "arrivals": None, "beyond": None, "horizon": 3, "devices": 2}
 

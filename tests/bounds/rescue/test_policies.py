@@ -25,7 +25,7 @@ from edgeopt.online.rescue import (
     expected_violations,
     policy_value,
 )
-from tests.strategies import rescue_instances
+from edgeopt.testing.strategies import rescue_instances
 
 
 @given(rescue_instances(reserved=None, arrivals=None, beyond=None, horizon=3))

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from edgeopt.bounds import check, claims
 from edgeopt.instances.rescue import generate, small
+from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
-from tests.strategies import rescue_instances
 
 TRUE = [id for id, claim in claims("rescue").items() if not claim.counterexample]
 # Each applies to one named instance and is tested on it.

@@ -17,8 +17,9 @@ from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, gener
 from edgeopt.models.tapfinger import Schedule, horizon, scheduling_problem
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
+from edgeopt.testing.strategies import tapfinger_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
-from tests.strategies import scheduling_problems, tapfinger_instances
 
 
 def every_plan(problem):

@@ -16,8 +16,9 @@ from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, gener
 from edgeopt.models.tapfinger import flow_bound, scenario_bound
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, Min, TapFingerEnvironment
+from edgeopt.testing.strategies import tapfinger_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
-from tests.strategies import scheduling_problems, tapfinger_instances
 
 
 class Paused:

@@ -20,8 +20,9 @@ from edgeopt.bounds.tapfinger.instances import (
 from edgeopt.bounds.tapfinger.plan import Plan, drawn_plan
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import SchedulingProblem
+from edgeopt.testing.strategies import tapfinger_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
-from tests.strategies import scheduling_problems, tapfinger_instances
 
 TRUE = {id: claim for id, claim in claims("tapfinger").items() if not claim.counterexample}
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from edgeopt.models.edr.routing import conditions, routing_problem
+from edgeopt.testing.strategies import edr_instances
 from tests.oracles.edr import plain, routing
-from tests.strategies import edr_instances
 
 
 class Case(NamedTuple):

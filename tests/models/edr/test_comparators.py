@@ -11,11 +11,11 @@ from edgeopt.errors import InputError
 from edgeopt.instances.edr import small
 from edgeopt.models.edr.comparators import frame_comparator
 from edgeopt.models.edr.penalties import unserved_price
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.oracles.edr import plain
 from tests.oracles.edr.offline import frame_optimum
 from tests.oracles.edr.programs import InfeasibleError
-from tests.strategies import edr_instances
 
 
 @given(edr_instances(frames=2), st.data())

@@ -14,9 +14,9 @@ from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.recourse import FrameRecourse
 from edgeopt.solvers import solve
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.scenarios import two_sites
-from tests.strategies import edr_instances
 
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
 

@@ -15,9 +15,9 @@ from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.solvers import solve
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.models.matrix_forms import assert_same_program
-from tests.strategies import edr_instances
 
 AXES = {
     "x": ("frame", "task"),

@@ -17,9 +17,9 @@ from edgeopt.models.edr.routing import (
 )
 from edgeopt.models.edr.routing.highs import RoutingColumns, solve_by_columns, solve_whole
 from edgeopt.models.edr.routing.programs import plan_of
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan
-from tests.strategies import edr_instances
 
 ELASTIC = st.sampled_from(["soft", "shed"])
 

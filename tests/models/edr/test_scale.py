@@ -16,10 +16,10 @@ from edgeopt.errors import ScalingWarning
 from edgeopt.instances.edr import generate
 from edgeopt.models.edr import frame_comparator, solve_offline
 from edgeopt.models.edr.routing import solve_frame, solve_routing
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.models.edr.routing_cases import Case, cases
 from tests.scales import ANY, POWERS
-from tests.strategies import edr_instances
 
 FEW = settings(max_examples=draws(15))
 

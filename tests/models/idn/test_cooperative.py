@@ -20,7 +20,7 @@ from edgeopt.models.idn.cooperative.program import cooperative_program
 from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.models.idn.matrix import offers
 from edgeopt.solvers import Quality, Status, solve
-from tests.strategies import idn_instances
+from edgeopt.testing.strategies import idn_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance

@@ -12,7 +12,7 @@ from edgeopt.models.idn import Demand
 from edgeopt.models.idn.cooperative.form import CooperativeForm
 from edgeopt.models.idn.cooperative.program import cooperative_program
 from edgeopt.models.idn.matrix import offers
-from tests.strategies import idn_instances
+from edgeopt.testing.strategies import idn_instances
 
 
 def form_of(instance, demand=None):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.models.idn import Demand, average_gain, gain, supergradient
+from edgeopt.testing.strategies import idn_instances
 from tests.models.idn.cases import potentials, shares
-from tests.strategies import idn_instances
 
 
 @given(idn_instances(), st.integers(0, 2**32), st.booleans(), st.booleans())

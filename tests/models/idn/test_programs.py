@@ -22,10 +22,10 @@ from edgeopt.models.idn import (
 )
 from edgeopt.online.idn import serve
 from edgeopt.solvers import Status, solve
+from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws
 from tests.models.idn.cases import demands, placements, within_budgets
 from tests.models.matrix_forms import CLOSE, assert_same_program
-from tests.strategies import idn_instances
 
 PROGRAMS = [(placement, placement_matrix), (cooperative_placement, cooperative_matrix)]
 AXES = {

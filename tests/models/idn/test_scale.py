@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from edgeopt.models.idn import Demand, greedy, solve_placement
 from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.solvers import Quality, Status
+from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws
 from tests.models.idn.cases import within_budgets
 from tests.scales import ANY, POWERS
-from tests.strategies import idn_instances
 
 FEW = settings(max_examples=draws(15))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import Demand, average_gain, greedy, marginal_gains
+from edgeopt.testing.strategies import idn_instances
 from tests.models.idn.cases import demands, within_budgets
-from tests.strategies import idn_instances
 
 
 @given(idn_instances(cost=None), st.data(), st.booleans())

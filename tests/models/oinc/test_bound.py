@@ -15,9 +15,10 @@ from edgeopt.models.oinc import joint, least_latency, weighted_sum_bound
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
 from edgeopt.solvers import solve
+from edgeopt.testing.strategies import oinc_instances
+from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
 from tests.models.oinc.test_joint import brute_force, drawn
-from tests.strategies import oinc_instances, slot_problems
 
 
 def cheapest(problem, refusal):

@@ -22,10 +22,10 @@ from edgeopt.models.oinc.slot import (
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.ascent import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
+from edgeopt.testing.strategies.oinc import slot_problems
 from tests.certified import linprog
 from tests.draws import draws
 from tests.oracles.oinc.slots import brute, cost_of_set
-from tests.strategies import slot_problems
 
 
 def all_columns(problem, objectives):

@@ -14,9 +14,9 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import enough_slots, joint
 from edgeopt.solvers import Quality, Status, solve
+from edgeopt.testing.strategies import oinc_instances
 from tests.certified import linprog
 from tests.draws import draws
-from tests.strategies import oinc_instances
 
 
 def drawn(seed, *, slots=2, devices=2, sites=2, jobs=1, slo=1.0, empty=0.2):

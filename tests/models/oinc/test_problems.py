@@ -10,8 +10,8 @@ from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.instances.oinc import overtaking
 from edgeopt.models.oinc.retraining import RetrainingProblem, retraining_problem
 from edgeopt.models.oinc.slot import SlotPlan, SlotProblem, slot_problem
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
-from tests.strategies import oinc_instances
 
 
 def requests() -> dict:

@@ -27,9 +27,9 @@ from edgeopt.online.tapfinger.policies.optimus import Optimus
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.oracles.tapfinger.changes import TooManyStatesError, least_flow
-from tests.strategies import tapfinger_instances
 
 CROWDED = st.one_of(
     tapfinger_instances(clusters=1, tasks=4, noise=None),

@@ -19,8 +19,8 @@ from edgeopt.models.tapfinger import (
     volume_bound,
 )
 from edgeopt.models.tapfinger.volume import largest_gain
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
-from tests.strategies import tapfinger_instances
 
 
 def volume_by_enumeration(instance, n, k, r, most):

@@ -22,8 +22,9 @@ from edgeopt.models.tapfinger import (
     trivial_bound,
     volume_bound,
 )
+from edgeopt.testing.strategies import tapfinger_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
-from tests.strategies import scheduling_problems, tapfinger_instances
 
 GAP = 1e-4
 

@@ -20,9 +20,10 @@ from edgeopt.models.tapfinger import (
     trivial_bound,
 )
 from edgeopt.models.tapfinger.exact import improved, value_step
+from edgeopt.testing.strategies import tapfinger_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.scales import ANY, POWERS
-from tests.strategies import scheduling_problems, tapfinger_instances
 
 FEW = settings(max_examples=draws(15))
 

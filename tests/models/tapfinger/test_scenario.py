@@ -41,9 +41,9 @@ from edgeopt.online.tapfinger import (
     TapFingerEnvironment,
     TiresiasContainers,
 )
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.oracles.tapfinger.plans import best_plans
-from tests.strategies import tapfinger_instances
 
 STEADY = (
     Min(), RandomAllocation(), PricedSpt(), ReservationSpt(), RollingHorizon(tasks=3),

@@ -16,9 +16,9 @@ from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.policies.scenario import Scenario
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.scenarios import step_through, table, two_sites
-from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance

@@ -20,10 +20,10 @@ from edgeopt.online.edr.learning import rounds, rows
 from edgeopt.online.edr.learning.rounds import TaskEpisode, features_of
 from edgeopt.online.edr.learning.slots import gap, optima, plain_gap
 from edgeopt.online.edr.policies.learnt import shipped
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.nets import macro, micro, one_task
 from tests.online.edr.scenarios import other_future, step_through
-from tests.strategies import edr_instances
 
 
 def small(seed: int, **changes):

@@ -15,11 +15,11 @@ from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, QuantileThreshold
 from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.scenarios import drive, show, two_sites
 from tests.oracles.edr import plain
 from tests.oracles.edr import policies as oracle
-from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
     from edgeopt.online.edr.policies.policy import EdrState

@@ -15,6 +15,7 @@ from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, ClosedFrame, Decision, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate
+from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.edr.cases import POLICIES
 from tests.online.edr.scenarios import (
@@ -24,7 +25,6 @@ from tests.online.edr.scenarios import (
     table,
     two_sites,
 )
-from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance

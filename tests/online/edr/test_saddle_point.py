@@ -24,9 +24,9 @@ from edgeopt.online.edr.relaxed import (
     unit_cost,
 )
 from edgeopt.online.primal_dual import FixedStep
+from edgeopt.testing.strategies import edr_instances
 from tests.certified import linprog
 from tests.online.edr.scenarios import drive, show, tell, wide
-from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,8 +14,8 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, serve
 from edgeopt.online.idn.serving import ORDERS
+from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws
-from tests.strategies import idn_instances
 
 if TYPE_CHECKING:
     from edgeopt.online.idn.serving import Order

@@ -26,9 +26,9 @@ from edgeopt.online.idn import (
     serve,
 )
 from edgeopt.online.idn.serving import ORDERS
+from edgeopt.testing.strategies import idn_instances
 from tests.certified import linprog
 from tests.draws import draws
-from tests.strategies import idn_instances
 
 
 @given(idn_instances())

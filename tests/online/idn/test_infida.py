@@ -23,8 +23,8 @@ from edgeopt.online.mirror_ascent import (
     StepRule,
     TheoryStep,
 )
+from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws
-from tests.strategies import idn_instances
 
 SAFE = ("drop", "fill", "half")
 

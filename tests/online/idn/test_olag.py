@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.online.idn import IdnEnvironment, Olag, Outcome, Slot
-from tests.strategies import idn_instances
+from edgeopt.testing.strategies import idn_instances
 
 OPTIONS = list(itertools.product(["seen", "forwarded"], ["shared", "literal"]))
 

@@ -19,6 +19,7 @@ from edgeopt.online.oinc import (
     StaticShares,
     Zhang,
 )
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.online.oinc.scenarios import (
     decision,
@@ -27,7 +28,6 @@ from tests.online.oinc.scenarios import (
     step_through,
     two_sites,
 )
-from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance

@@ -18,9 +18,9 @@ from edgeopt.online.oinc.parts import Queues, run_in_order
 from edgeopt.online.oinc.retraining import waiting as trees
 from edgeopt.online.oinc.retraining.residual_density import run_density
 from edgeopt.online.oinc.retraining.waiting import NOBODY, none_waiting
+from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
-from tests.strategies import retraining_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

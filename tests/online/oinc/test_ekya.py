@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.policies.baselines import Ekya, _send, _steal
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.online.oinc.scenarios import decisions, step_through, unit_sites
-from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance

@@ -19,10 +19,11 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
+from edgeopt.testing.strategies import oinc_instances
+from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
 from tests.online.oinc.scenarios import two_sites
 from tests.oracles.oinc import shares
-from tests.strategies import oinc_instances, slot_problems
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance

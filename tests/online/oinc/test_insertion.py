@@ -18,8 +18,8 @@ from edgeopt.online.oinc.learning.insertion import SHIPPED, reward_of, shapes
 from edgeopt.online.oinc.learning.placing import FEATURES
 from edgeopt.online.oinc.learning.slots import OTHERS, SCENARIO, TESTS, TRAINING, VALIDATION
 from edgeopt.studies.oinc.learners import INSERTION
+from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
-from tests.strategies import slot_problems
 
 RECORDED = -0.3329
 """Mean reward of the checkpoint in the package on five slots of an instance it never saw."""

@@ -20,9 +20,9 @@ from edgeopt.online.oinc.learning import InsertionActor
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.online.oinc.scenarios import step_through, two_sites
-from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance

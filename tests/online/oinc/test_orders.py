@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.retraining.baselines import Dedas, Zhang, _knapsack
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.online.oinc.scenarios import serve_alone, waiting
-from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance

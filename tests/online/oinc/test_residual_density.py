@@ -19,9 +19,9 @@ from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs
 from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.retraining import run_density
+from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.online.oinc.scenarios import unit_sites
-from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

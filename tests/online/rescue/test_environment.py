@@ -19,7 +19,7 @@ from edgeopt.online.rescue import (
     RandomPolicy,
     RescueEnvironment,
 )
-from tests.strategies import rescue_instances
+from edgeopt.testing.strategies import rescue_instances
 
 
 def certain(**changes):

@@ -29,9 +29,9 @@ from edgeopt.online.rescue import (
 )
 from edgeopt.online.rescue.exact import follow
 from edgeopt.online.rescue.policies import blocked_capacity, reserved_charge
+from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of
-from tests.strategies import rescue_instances
 
 if TYPE_CHECKING:
     from edgeopt.online.rescue import Placement

@@ -23,8 +23,8 @@ from edgeopt.online.rescue import (
     tables,
 )
 from edgeopt.online.rescue.rules import Rule
+from edgeopt.testing.strategies import rescue_instances
 from tests.online.rescue.plans import all_policies, plan_of
-from tests.strategies import rescue_instances
 
 BOOKED = [
     field.name

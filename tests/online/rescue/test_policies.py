@@ -21,10 +21,10 @@ from edgeopt.online.rescue import (
     Sumita,
     policy_value,
 )
+from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of, plan_with
 from tests.rescue.cases import Replay
-from tests.strategies import rescue_instances
 
 PROFIT = {
     "one clear winner": [[3.0, 7.0], [4.0, 5.0]],

@@ -27,6 +27,7 @@ from edgeopt.online.rescue import (
     safe_guarantee,
 )
 from edgeopt.online.rescue.tables import Routes
+from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
 from tests.online.rescue.test_kernel import assert_equal, both
 from tests.oracles.rescue import plain
@@ -34,7 +35,6 @@ from tests.oracles.rescue import safe as reference
 from tests.rescue.cases import Replay
 from tests.rescue.safe_cases import any_plan, drawn, lp_plan
 from tests.rescue.scaling import POWERS, scaled
-from tests.strategies import rescue_instances
 
 NEAR = 1e-9
 

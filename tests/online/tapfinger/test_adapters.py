@@ -29,10 +29,10 @@ from edgeopt.online.tapfinger.adapters import (
     features,
 )
 from edgeopt.online.tapfinger.adapters.encoding import most_running
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.plain import PlainEnvironment
 from tests.online.tapfinger.scenarios import Wild, named, plainly, two_clusters
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

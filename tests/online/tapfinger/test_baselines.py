@@ -16,11 +16,11 @@ from edgeopt.online.tapfinger import OptimusContainers, TapFingerEnvironment, Ti
 from edgeopt.online.tapfinger.policies.optimus import Expectations, Optimus, fitted_slots
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger import plain_policies as plain
 from tests.online.tapfinger.plain_policies import seen, written
 from tests.online.tapfinger.scenarios import gpus
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

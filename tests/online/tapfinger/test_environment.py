@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.scenarios import Wild, named, two_clusters
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

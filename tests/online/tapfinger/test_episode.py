@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment, TapFingerEpisode, Tasks
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.scenarios import Wild, named, side_by_side, two_clusters
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

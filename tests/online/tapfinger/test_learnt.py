@@ -23,9 +23,9 @@ from edgeopt.online.tapfinger import (
     Tiresias,
 )
 from edgeopt.online.tapfinger.policies.services import fill_durations, level
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.plain_policies import reserved, seen, whole, written
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

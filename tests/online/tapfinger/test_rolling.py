@@ -15,9 +15,9 @@ from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.estimates import free_ahead
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.scenarios import gpus, held, ran
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

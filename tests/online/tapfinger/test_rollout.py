@@ -24,9 +24,10 @@ from edgeopt.online.tapfinger import (
 from edgeopt.online.tapfinger.policies import rollout as rollout_module
 from edgeopt.online.tapfinger.policies.estimates import free_ahead
 from edgeopt.online.tapfinger.policies.rollout import PLANNED
+from edgeopt.testing.strategies import tapfinger_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.online.tapfinger.scenarios import ran
-from tests.strategies import scheduling_problems, tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

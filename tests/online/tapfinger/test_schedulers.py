@@ -13,10 +13,10 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import PricedSpt, ReservationSpt, TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.estimates import estimates
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.plain_policies import bundle_lists, priced, reserved
 from tests.online.tapfinger.scenarios import gpus, held, ran
-from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

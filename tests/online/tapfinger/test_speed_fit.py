@@ -15,8 +15,8 @@ from scipy.optimize import curve_fit
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online.tapfinger.policies.optimus import fitted_slots
+from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
-from tests.strategies import tapfinger_instances
 
 
 def kinds(speed: Any, minimum: Any = (1, 1), **changes: Any) -> TapFingerInstance:

@@ -3,6 +3,7 @@
 ``python checker.py FILE...`` ends with 0 if all are proven, 1 if one is refused, 2 if unreadable.
 Arrays are dictionaries by index, whether lists or objects by index ("3,7") stand in the file.
 """
+
 # fmt: off
 import gzip
 import hashlib

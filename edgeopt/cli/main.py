@@ -36,7 +36,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, verify, check, search, tune, train, solvers
+    study, explore, reproduce, generate, template, solve, verify, check, search, tune, train,
+    solvers,
 ):  # fmt: skip
     app.command()(command)
 

@@ -3,6 +3,7 @@
 ``python checker.py FILE...`` ends with 0 if all are proven, 1 if one is refused, 2 if unreadable.
 Arrays are dictionaries by index, whether lists or objects by index ("3,7") stand in the file.
 """
+
 # fmt: off
 import gzip
 import hashlib
@@ -191,7 +192,7 @@ def held(room, sizes):
         if size and not any(x <= a and y <= b and more >= size for x, y, more in kept):
             kept.append((a, b, size))
     for a, b in [(a, b) for a in range(room[0] + 1) for b in range(room[1] + 1)]:
-        fit = [best[a - x, b - y] + s for x, y, s in kept if 0 < x + y and x <= a and y <= b]
+        fit = [best[a - x, b - y] + s for x, y, s in kept if x + y > 0 and x <= a and y <= b]
         best[a, b] = max([0, *fit])
     return INFINITE if sizes.get((0, 0)) else best[room]
 

@@ -192,7 +192,7 @@ def held(room, sizes):
         if size and not any(x <= a and y <= b and more >= size for x, y, more in kept):
             kept.append((a, b, size))
     for a, b in [(a, b) for a in range(room[0] + 1) for b in range(room[1] + 1)]:
-        fit = [best[a - x, b - y] + s for x, y, s in kept if 0 < x + y and x <= a and y <= b]
+        fit = [best[a - x, b - y] + s for x, y, s in kept if x + y > 0 and x <= a and y <= b]
         best[a, b] = max([0, *fit])
     return INFINITE if sizes.get((0, 0)) else best[room]
 

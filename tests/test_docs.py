@@ -43,6 +43,7 @@ MADE = {
     "command",
     "commands",
     "gallery",
+    "scoreboard",
     "sliders",
     "solver_table",
 }

@@ -1,37 +1,62 @@
 """``edgeopt collection``: named instances with the best known values and proven bounds."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from edgeopt.cli import complete, show
 from edgeopt.cli.choose import JsonOption
-from edgeopt.errors import CollectionError
+from edgeopt.errors import CollectionError, OptionError
 
-app = typer.Typer(help="Named instances with the best known values and proven bounds.")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-SystemOption = Annotated[
-    str | None, typer.Option(help="Only of one system.", autocompletion=complete.systems)
-]
-KindOption = Annotated[str | None, typer.Option(help="Only paper, real, tight or odd.")]
-SizeOption = Annotated[str | None, typer.Option(help="Only s, m or l.")]
+ACTIONS = ("list", "show", "verify")
 
 
-@app.callback(invoke_without_command=True)
-def _collection(context: typer.Context) -> None:
-    """Named instances with the best known values and proven bounds; by default their list."""
-    if context.invoked_subcommand is None:
-        list_all()
-
-
-@app.command("list")
-def list_all(
-    system: SystemOption = None,
-    kind: KindOption = None,
-    size: SizeOption = None,
+def collection(
+    action: Annotated[
+        str,
+        typer.Argument(
+            help="list: all of them; show: how one is made and what is known of it; verify: draw "
+            "them, and check fingerprints, copies and certificates.",
+            autocompletion=complete.actions,
+        ),
+    ] = "list",
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Named instances.", autocompletion=complete.collected),
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(help="List only those of one system.", autocompletion=complete.systems),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="List only those of a kind: paper, real, tight or odd.")
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="List only those of a size: s, m or l.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List named instances: best known value, proven bound, status, best policy."""
+    """List named instances with best known values and proven bounds, show one, or verify them.
+
+    To verify ends with 0 if every instance can be had with its data, and with 2 otherwise.
+    """
+    several = list(names or [])
+    if action not in ACTIONS:
+        raise OptionError(f"{action}: must be one of {', '.join(ACTIONS)}")
+    if action == "list" and several:
+        raise OptionError(f"list takes no names; edgeopt collection show {several[0]}")
+    if action == "show" and len(several) != 1:
+        raise OptionError("show takes one name; edgeopt collection list has all")
+    if action == "list":
+        _list(system, kind, size, as_json=as_json)
+    elif action == "show":
+        _show(several[0], as_json=as_json)
+    else:
+        _verify(several)
+
+
+def _list(system: str | None, kind: str | None, size: str | None, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from edgeopt.collection import entry, names
@@ -57,12 +82,7 @@ def list_all(
     )  # fmt: skip
 
 
-@app.command("show")
-def show_one(
-    name: Annotated[str, typer.Argument(help="Named instance.", autocompletion=complete.collected)],
-    as_json: JsonOption = False,
-) -> None:
-    """Show how a named instance is made, and what is known of it."""
+def _show(name: str, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from edgeopt.collection import entry
@@ -94,22 +114,12 @@ def show_one(
     show.table(name, ["", "value"], rows, left=2)
 
 
-@app.command()
-def verify(
-    name: Annotated[
-        list[str] | None,
-        typer.Argument(help="Named instances; by default all.", autocompletion=complete.collected),
-    ] = None,
-) -> None:
-    """Draw named instances, and check fingerprints, copies and what entries say of each other.
-
-    The exit code is 0 if every instance can be had with its data, and 2 otherwise.
-    """
+def _verify(given: "Sequence[str]") -> None:
     from edgeopt.collection import names
     from edgeopt.collection.verified import findings
 
     bad = 0
-    several = list(name or names())
+    several = list(given or names())
     for one in several:
         for said, wrong in findings(one):
             show.note(f"{one}: {said}")

@@ -45,6 +45,11 @@ def sources(incomplete: str) -> list[str]:
     return _fitting(known, incomplete)
 
 
+def actions(incomplete: str) -> list[str]:
+    """Return what can be done with the collection."""
+    return _fitting(lambda: ("list", "show", "verify"), incomplete)
+
+
 def collected(incomplete: str) -> list[str]:
     """Return the named instances of the collection."""
     from edgeopt.collection import names

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import edgeopt
-from edgeopt.cli import collection, complete
+from edgeopt.cli import complete
 from edgeopt.cli.bench import bench
 from edgeopt.cli.check import check
+from edgeopt.cli.collection import collection
 from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
 from edgeopt.cli.reproduce import reproduce
@@ -37,11 +38,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, verify, check, search, bench, tune,
-    train, solvers,
+    study, explore, reproduce, generate, template, solve, verify, check, search,
+    collection, bench, tune, train, solvers,
 ):  # fmt: skip
     app.command()(command)
-app.add_typer(collection.app, name="collection")
 
 # typer may carry its own copy of click, so the exception is found from a public class.
 _UsageError: Any = next(

@@ -97,14 +97,11 @@ def _said(found: dict[str, Any]) -> str:
     side = "at least" if found["sense"] == "min" else "at most"
     said = f"proven: the optimum is {side} {found['bound']!r}"
     if found["objective"] is not None:
-        said += f"; its point has {found['objective']!r} and violates "
-        said += (
-            "nothing" if not found["violation"] else f"nothing by more than {found['violation']!r}"
-        )
-    if "instance" in found:
-        said += (
-            "; the program is that of the instance"
-            if found["instance"]
-            else (f"; refused: {found['reason']}")
-        )
+        most = found["violation"]
+        broken = f"nothing by more than {most!r}" if most else "nothing"
+        said += f"; its point has {found['objective']!r} and violates {broken}"
+    if found.get("instance"):
+        said += "; the program is that of the instance"
+    elif "reason" in found:
+        said += f"; refused: {found['reason']}"
     return said

@@ -36,7 +36,7 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     gaps = {name: found.gaps(name) for name in found.groups}
     folder.write("gaps.csv", pd.concat(gaps, names=["group", "competitor"]).to_csv())
     buffer = io.StringIO()
-    figure(found).savefig(buffer, format="svg")
+    figure(found).savefig(buffer, format="svg", metadata={"Date": None})
     folder.write("profile.svg", buffer.getvalue())
     return folder.write("index.html", _page(found))
 

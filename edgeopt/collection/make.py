@@ -10,6 +10,7 @@ import argparse
 import datetime
 import hashlib
 import json
+from fnmatch import fnmatchcase
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -104,8 +105,10 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
     sign = 1.0 if row["goal"] == "max" else -1.0
     if sign * (old["best"] - best) > OPTIMAL * size:
         return dict(old)
-    same = abs(old["best"] - best) <= OPTIMAL * size and old["status"] == status
-    return made | ({"date": old["date"]} if same else {})
+    same = abs(old["best"] - best) <= OPTIMAL * size
+    if same and sign * (bound - old["bound"]) > OPTIMAL * size and status in ("closed", "open"):
+        return dict(old)  # a search that had more time
+    return made | ({"date": old["date"]} if same and old["status"] == status else {})
 
 
 def online_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row], today: str) -> Row:
@@ -189,8 +192,12 @@ def make_online(rows: Sequence[Row], how: Mapping[str, Any], today: str) -> list
 
 
 def main() -> None:
-    """Make what is missing, and write it into the package."""
+    """Make what is missing, and write it into the package.
+
+    Names are those of offline problems; the scoreboard is made of all instances.
+    """
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", help="of which, as patterns; by default of all")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--store", default=".collection", help="folder of finished cells")
     parser.add_argument("--only", choices=("offline", "online"), help="leave the rest as it is")
@@ -204,12 +211,17 @@ def main() -> None:
     how: dict[str, Any] = {"store": Store(folder / "cells"), "workers": given.workers}
     if given.only != "online":
         (folder / "certificates").mkdir(exist_ok=True)
-        make_offline(rows, how, str((folder / "certificates").resolve()), today)
+        wanted = [row for row in rows if not given.names or _matches(row, given.names)]
+        make_offline(wanted, how, str((folder / "certificates").resolve()), today)
         _write(FILE, document)
     if given.only != "offline":
         scores = make_online(rows, how, today)
         _write(FILE, document)
         _write(SCOREBOARD, {"edition": document["edition"], "policies": scores})
+
+
+def _matches(row: Row, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(row["name"], pattern) for pattern in patterns)
 
 
 def _write(path: Path, document: Any) -> None:

@@ -124,9 +124,8 @@ def outcome(content: dict[str, Any], unchanged: Certificate | None, optimum: flo
     try:
         sense, bound, point = checker.examine(content, data)
     except checker.ProofError as error:
-        assert error.args[0] in (1, 2)
-        assert isinstance(error.args[1], str)
-        return error.args[0]
+        code, why = error.args
+        return code if code in (1, 2) and isinstance(why, str) else 3
     if unchanged is None or data != unchanged.data:
         optimum = OPTIMUM[content["kind"]](data)
     assert not better(sense, float(bound), optimum)
@@ -146,7 +145,7 @@ def test_mutations_prove_nothing_false(kind: str) -> None:
         content = document(certificate)
         mutated(content, rng)
         codes.append(outcome(content, certificate, optimum))
-    assert {0, 1, 2} <= set(codes)
+    assert set(codes) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,12 @@ def test_list(capsys) -> None:
     assert run(["collection"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in names())
+    assert run(["collection", "lists"]) == 2
+    assert "must be one of list, show, verify" in capsys.readouterr().err
+    assert run(["collection", "list", "idn-odd-v5-r8"]) == 2
+    assert "edgeopt collection show idn-odd-v5-r8" in capsys.readouterr().err
+    assert run(["collection", "show"]) == 2
+    assert "show takes one name" in capsys.readouterr().err
     assert run(["collection", "list", "--size", "xl"]) == 2
     assert "size must be one of s, m, l" in capsys.readouterr().err
 

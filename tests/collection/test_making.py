@@ -110,6 +110,9 @@ def test_better_values_of_others_stay() -> None:
     assert (made["best"], made["by"], made["date"]) == (9.0, "edgeopt", "2026-03-04")
     same = offline_of(ROW, FOUND, "2026-01-02")
     assert offline_of(ROW | {"offline": same}, FOUND, "2026-03-04") == same
+    looser = FOUND | {"bound": 9.2}
+    tighter = same | {"bound": 9.1, "status": "open"}
+    assert offline_of(ROW | {"offline": tighter}, looser, "2026-03-04") == tighter
     least = ROW | {"goal": "min", "offline": old}
     assert offline_of(least, FOUND, "2026-03-04")["best"] == 9.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def data_of(program: CooperativeProgram) -> dict[str, Any]:
         "requests": texts(program.requests),
         "options": [
             {str(cell[o]): text(gain[o]) for o in range(first, last)}
-            for first, last in zip(ends[:-1], ends[1:], strict=True)
+            for first, last in pairwise(ends)
         ],
         "capacity": texts(program.capacity),
         "copies": texts(program.copies),

@@ -72,7 +72,7 @@ def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
     """Tell whether a program is that of an instance."""
     if kind == "linear-program":
         from edgeopt.solvers import LinearProgram
-        from edgeopt.solvers.certificates import data_of
+        from edgeopt.solvers.exact_duals import data_of
 
         if Path(instance).suffix not in _PROGRAMS:
             raise OptionError(

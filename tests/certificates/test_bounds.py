@@ -18,7 +18,7 @@ from edgeopt.models.tapfinger import (
     pooled_bound,
     scenario_problem,
 )
-from edgeopt.solvers import solve
+from edgeopt.solvers import LinearProgram, solve
 from tests.certificates.cases import OPTIMUM, drawn_program
 from tests.draws import draws
 from tests.strategies import (
@@ -112,3 +112,21 @@ def test_the_program_of_an_unsafe_run_is_another_one() -> None:
     instance = rescue.generate(servers=1, devices=2, horizon=12, reserved=4, demand=0.3, rng=1)
     free, safe = (solve_p1_lp(instance, forbid_unsafe=one) for one in (False, True))
     assert free.certificate().data != safe.certificate().data
+
+
+def test_points_are_moved_until_they_violate_nothing() -> None:
+    """Interior points overflow rows by rounding; a little less of them does not."""
+    moved = 0
+    for seed in range(draws(40)):
+        network = idn.small(rng=seed)
+        placed = solve_cooperative(network, method="structured")
+        given, repaired = (placed.certificate(repair=one) for one in (False, True))
+        assert repaired.violation <= given.violation
+        assert repaired.bound == given.bound
+        assert repaired.objective == pytest.approx(given.objective, rel=1e-10)
+        moved += repaired.violation == 0.0 < given.violation
+    assert moved > 0
+    rng = np.random.default_rng(1)
+    packing = LinearProgram(rng.random(30), rng.random((12, 30)), -np.inf, 1.0, sense="max")
+    given, repaired = (solve(packing).certificate(repair=one) for one in (False, True))
+    assert repaired.violation == 0.0 < given.violation

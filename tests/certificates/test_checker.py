@@ -246,3 +246,21 @@ def test_verify_compares_a_linear_program_with_its_file(tmp_path: Path, capsys) 
     assert run([*command, str(path)]) == 1
     assert run([*command, "paper"]) == 2
     assert ".mps" in capsys.readouterr().err
+
+
+def test_it_is_short_enough_to_be_read() -> None:
+    """Lines of code, without blank ones, comments and docstrings."""
+    source = SOURCE.read_text(encoding="utf-8")
+    said = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node
+        ):
+            first = node.body[0]
+            said |= set(range(first.lineno, first.end_lineno + 1))
+    lines = [
+        line
+        for number, line in enumerate(source.splitlines(), 1)
+        if number not in said and line.strip() and not line.lstrip().startswith("#")
+    ]
+    assert len(lines) <= 260

@@ -11,7 +11,7 @@ from edgeopt.errors import CertificateError
 from edgeopt.models.idn.cooperative.program import cooperative_program
 from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import offers
-from edgeopt.solvers.certificates import Certificate, entries, indices, proven, text, texts
+from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, indices, proven, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,25 +37,31 @@ def certificate_of(
     """Return the certificate of a solution, from its prices of capacity alone."""
     if instance is not None and instance != program.instance:
         raise CertificateError("no certificate: the instance is another one")
-    primal = None
+    primal, repaired = None, None
     if point:
-        kind, cell = program.option_type.tolist(), program.cell.tolist()
-        served = {
-            f"{t},{kind[o]},{cell[o]}": text(q)
-            for (t, o), q in np.ndenumerate(solution.values["q"])
-            if q
-        }
-        primal = served | entries(solution.values["x"])
+        served, hosted = solution.values["q"], solution.values["x"]
+        primal = _entries(program, served, hosted)
+        if repair:  # what is hosted gives up less than what it serves
+            served, hosted = (np.maximum(one, 0.0) for one in (served, hosted))
+            repaired = _entries(program, SHRUNK * served, SHRUNK**0.5 * hosted)
     price = np.maximum(solution.duals, 0.0)
     return proven(
         "idn.cooperative",
         data_of(program),
         {"capacity": entries(price), "budget": entries(_price_of_budgets(program, price))},
         primal,
+        repaired,
         system="idn",
         instance=program.instance,
         name=name,
     )
+
+
+def _entries(program: CooperativeProgram, served: Floats, hosted: Floats) -> dict[str, str]:
+    """Return what is served by slot, type and cell, and what is hosted by cell."""
+    kind, cell = program.option_type.tolist(), program.cell.tolist()
+    found = {f"{t},{kind[o]},{cell[o]}": text(q) for (t, o), q in np.ndenumerate(served) if q}
+    return found | entries(hosted)
 
 
 def data_of(program: CooperativeProgram) -> dict[str, Any]:

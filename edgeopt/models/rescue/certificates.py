@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.errors import CertificateError
 from edgeopt.models.rescue.relaxation import P1Relaxation
-from edgeopt.solvers.certificates import Certificate, entries, indices, proven, texts
+from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, indices, proven, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,16 +30,20 @@ def certificate_of(
     """Return the certificate of a solution of P1-LP, from its prices of busy slots alone."""
     if instance not in (None, problem.instance):
         raise CertificateError("no certificate: the instance is another one")
-    primal = None
+    primal, repaired = None, None
     if point:
         y, x = solution.values["y"], solution.values["x"]
         dense = y.toarray().reshape(problem.instance.shape[:4]) if hasattr(y, "toarray") else y
         primal = entries(dense) | entries(x)
+        if repair:  # runs give up a little, of which reserved tasks get less
+            more = np.minimum(np.maximum(x, 0.0) * (2.0 - SHRUNK**0.25), 1.0)
+            repaired = entries(SHRUNK * np.maximum(dense, 0.0)) | entries(more)
     return proven(
         "rescue.p1-lp",
         data_of(problem),
         {"occupancy": entries(np.maximum(solution.duals.occupancy, 0.0))},
         primal,
+        repaired,
         system="rescue",
         instance=problem.instance,
         name=name,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,9 +13,30 @@ from hypothesis import strategies as st
 from edgeopt.solvers import LinearProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from edgeopt.online import Environment
+
+P = ParamSpec("P")
+DrawnT = TypeVar("DrawnT")
+
+
+def composite(
+    function: Callable[Concatenate[DrawFn, P], DrawnT],
+) -> Callable[P, SearchStrategy[DrawnT]]:
+    """Make a strategy of a function that draws; unlike that of Hypothesis, it keeps its source."""
+    made = st.composite(function)
+
+    @wraps(function)
+    def strategy(*args: P.args, **kwargs: P.kwargs) -> SearchStrategy[DrawnT]:
+        return made(*args, **kwargs)
+
+    takes = inspect.signature(function)
+    shown = takes.replace(parameters=list(takes.parameters.values())[1:])
+    strategy.__signature__ = shown  # type: ignore[attr-defined]
+    return strategy
 
 
 def up_to(largest: int) -> SearchStrategy[int]:
@@ -33,7 +56,7 @@ def array_of(draw: DrawFn, shape: tuple[int, ...], values: tuple[float, ...]) ->
     return np.array(draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))).reshape(shape)
 
 
-@st.composite
+@composite
 def linear_programs(draw: DrawFn, *, rows: int = 4, columns: int = 4) -> LinearProgram:
     """Draw a linear program of small integers with finite column bounds, feasible or not.
 
@@ -96,7 +119,7 @@ WEIGHTS = st.one_of(
 )
 
 
-@st.composite
+@composite
 def fractions_to_round(
     draw: DrawFn, *, n: int = 6, fits: bool = False
 ) -> tuple[list[Fraction], list[Fraction]]:
@@ -124,7 +147,7 @@ def _total(y: list[Fraction], weights: list[Fraction]) -> Fraction:
     return sum((w * v for v, w in zip(y, weights, strict=True)), Fraction(0))
 
 
-@st.composite
+@composite
 def scenarios(draw: DrawFn, environment: Environment[Any, Any, Any, Any, Any, Any]) -> Any:
     """Draw a scenario of an environment: a realisation of everything random.
 

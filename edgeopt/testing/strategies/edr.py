@@ -8,13 +8,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from edgeopt.instances.edr import EdrHistory, EdrInstance
-from edgeopt.testing.strategies.basic import array_of, up_to
+from edgeopt.testing.strategies.basic import array_of, composite, up_to
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
 
-@st.composite
+@composite
 def edr_instances(
     draw: DrawFn,
     *,
@@ -115,7 +115,7 @@ def edr_instances(
     )
 
 
-@st.composite
+@composite
 def _edr_histories(draw: DrawFn, sites: int) -> EdrHistory | None:
     """Draw the day before, nothing known of it, or only a part."""
     if not draw(st.booleans()):

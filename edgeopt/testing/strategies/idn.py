@@ -8,13 +8,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.testing.strategies.basic import array_of, nearly, up_to
+from edgeopt.testing.strategies.basic import array_of, composite, nearly, up_to
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
 
-@st.composite
+@composite
 def idn_instances(
     draw: DrawFn,
     *,

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
-from edgeopt.testing.strategies.basic import array_of, up_to
+from edgeopt.testing.strategies.basic import array_of, composite, up_to
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
 
-@st.composite
+@composite
 def oinc_instances(
     draw: DrawFn,
     *,
@@ -71,7 +71,7 @@ def oinc_instances(
     )
 
 
-@st.composite
+@composite
 def slot_problems(
     draw: DrawFn,
     *,
@@ -110,7 +110,7 @@ def slot_problems(
     )
 
 
-@st.composite
+@composite
 def retraining_problems(
     draw: DrawFn,
     *,

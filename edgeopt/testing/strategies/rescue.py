@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.edf import edf_feasible, edf_order
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
-from edgeopt.testing.strategies.basic import array_of, up_to
+from edgeopt.testing.strategies.basic import array_of, composite, up_to
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-@st.composite
+@composite
 def rescue_instances(
     draw: DrawFn,
     *,

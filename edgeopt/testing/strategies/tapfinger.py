@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
 from edgeopt.models.tapfinger.starts import efficient
-from edgeopt.testing.strategies.basic import array_of, nearly, up_to
+from edgeopt.testing.strategies.basic import array_of, composite, nearly, up_to
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
 
-@st.composite
+@composite
 def tapfinger_instances(
     draw: DrawFn,
     *,
@@ -32,16 +32,24 @@ def tapfinger_instances(
     empty: bool = False,
     combinations: int | None = None,
 ) -> TapFingerInstance:
-    """Draw a tiny instance; the integers are the largest sizes, and only `empty` allows no task.
+    """Draw a tiny instance of TapFinger.
 
     No bundle takes longer than 6 slots without noise. Equal durations of different bundles are
     frequent, and so are bundles that are larger and slower; so are smallest bundles without CPU
     cores or without GPUs, clusters without one of them or too small for a kind of task, clusters of
     other speeds, tables that end below or above the capacities, tasks that arrive together or after
-    a pause, tasks for one cluster only, and pending sets of one place. ``single_start``,
-    ``slowing``, ``noise`` and ``weighted`` say whether it has them; None leaves it to the draw
-    (that of `slowing` per kind). With `combinations`, tasks are left out from the end until there
-    are at most so many plans, see `plans`.
+    a pause, tasks for one cluster only, and pending sets of one place.
+
+    Parameters
+    ----------
+    clusters, tasks, kinds, capacity
+        Largest sizes.
+    single_start, slowing, noise, weighted
+        Whether it has them; None leaves it to the draw, that of `slowing` per kind.
+    empty
+        Whether there may be no task.
+    combinations
+        Most plans, if given: tasks are left out from the end until there are no more, see `plans`.
     """
     N, K = draw(up_to(clusters)), draw(up_to(kinds))
     J = draw(st.integers(0, tasks)) if empty else draw(nearly(tasks))
@@ -77,7 +85,7 @@ def tapfinger_instances(
     return instance
 
 
-@st.composite
+@composite
 def scheduling_problems(
     draw: DrawFn,
     *,

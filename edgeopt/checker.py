@@ -28,7 +28,7 @@ def scalar(text, kind="", sizes=(), place=""):
         if text.isdecimal() and str(int(text)) == text and int(text) < sizes.get(kind[1:], 0):
             return int(text)
         raise ProofError(1, f": {text!a} is no whole number below {sizes.get(kind[1:], 0)}")
-    if kind + text in ("low-inf", "highinf"):
+    if (kind, text) in (("low", "-inf"), ("high", "inf")):
         return None
     if text not in KNOWN:
         if not NUMBER.fullmatch(text):
@@ -204,8 +204,8 @@ def pooled(data, primal, dual):
         "eligible:J:N", sizes := {"2": 2, "c": 1 << 10, "n": 1 << 20, "t": 1 << 17})
     size, room, price, begin, pool = read("dual", dual,
         "size:IGAB::<n room:IG::+ price::IGt:+ start::Gt:+ pool:N::<G", sizes)
-    if primal is not None or (begin and starts[()] is None):
-        raise ProofError(1, "there is a point, or a price of starts without a limit on them")
+    if primal is not None or starts[()] not in ((1,) if begin else (1, None)):
+        raise ProofError(1, "there is a point, or prices of starts that are not limited to 1")
     menus, ahead, bundles = {}, {}, {n: set() for n, _ in capacity}
     for (n, k, a, b), d in duration.items():
         if d:
@@ -297,10 +297,8 @@ def opened(path):
         if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
             raise ProofError(1, "data_file: must be the name of a file beside this one")
         data, found = load(re.sub(r"[^/\\]*\Z", "", path) + name)
-    except ProofError:
-        raise
     except Exception as error:
-        raise ProofError(2, f"{error!r:.99}") from None
+        raise error if isinstance(error, ProofError) else ProofError(2, f"{error!r:.99}") from None
     if found != digest:
         raise ProofError(1, f"data_sha256: that of {name} is {found}")
     return content, data
@@ -318,6 +316,8 @@ def main(paths):
         except ProofError as error:
             text = f"{'refused' if error.args[0] == 1 else 'unreadable'}: {error.args[1]}"
             worst = max(worst, error.args[0])
+        except OverflowError:
+            text, worst = "unreadable: numbers beyond 1e308", 2
         print(f"{path!a}: {text}")
     return worst
 

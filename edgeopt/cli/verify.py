@@ -39,7 +39,7 @@ def verify(
     else:
         for name, one in zip(files, found, strict=True):
             show.note(f"{name}: {_said(one)}")
-    return max(one["code"] for one in found)
+    return max(int(one["code"]) for one in found)
 
 
 def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
@@ -49,16 +49,20 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
     try:
         content, data = checker.opened(name)
         sense, bound, point = checker.examine(content, data)
+        objective, violation = (None, None) if point is None else map(float, point)
+        proven = float(bound)
     except checker.ProofError as error:
         return {"code": error.args[0], "reason": error.args[1]}
+    except OverflowError:
+        return {"code": 2, "reason": "numbers beyond 1e308"}
     said = {
         "code": 0,
         "kind": content["kind"],
         "about": content["about"],
         "sense": sense,
-        "bound": float(bound),
-        "objective": None if point is None else float(point[0]),
-        "violation": None if point is None else float(point[1]),
+        "bound": proven,
+        "objective": objective,
+        "violation": violation,
     }
     if instance is None:
         return said

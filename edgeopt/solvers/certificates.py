@@ -161,9 +161,13 @@ def read_certificate(path: str | os.PathLike[str]) -> Certificate:
 def _certificate(
     content: Mapping[str, Any], data: Mapping[str, Any], sense: str, bound: Fraction, point: Any
 ) -> Certificate:
-    objective, violation = (None, None) if point is None else map(float, point)
+    try:
+        objective, violation = (None, None) if point is None else map(float, point)
+        nearest = float(bound)
+    except OverflowError:
+        raise CertificateError("no certificate: its numbers are beyond those of doubles") from None
     return Certificate(
-        content["kind"], sense, float(bound), objective, violation, content["about"], data, content
+        content["kind"], sense, nearest, objective, violation, content["about"], data, content
     )
 
 

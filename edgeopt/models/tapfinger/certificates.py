@@ -46,7 +46,7 @@ def certificate_of(
         )
     limits, prices = bound.limits, bound.prices
     resource = np.maximum(prices.resource, 0.0)
-    priced = resource.any(axis=(1, 2))
+    priced = np.asarray(resource.any(axis=(1, 2)))
     priced[:1] |= not priced.any()
     size, room = limits.size[priced], limits.room[priced]
     dual = {

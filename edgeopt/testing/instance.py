@@ -72,9 +72,9 @@ def check_instance(
 
     Examples
     --------
-    >>> from edgeopt.instances.oinc import random_instance
+    >>> from edgeopt.instances.oinc import small
     >>> from edgeopt.testing import check_instance
-    >>> check_instance(random_instance(1))
+    >>> check_instance(small(1))
     Report(instance OincInstance, 12 passed)
     """
     checked = Checked(instance, tuple(seeds_of(seeds)))

@@ -98,7 +98,7 @@ def check_policy(
     --------
     >>> from edgeopt.testing import check_policy
     >>> check_policy("olag", "idn", seeds=1)
-    Report(policy olag, 13 passed, 1 skipped)
+    Report(policy olag, 12 passed, 2 skipped)
     """
     record = record_of(system)
     recipe = Recipe("policy", policy, (record.name,))

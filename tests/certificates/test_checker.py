@@ -264,3 +264,12 @@ def test_it_is_short_enough_to_be_read() -> None:
         if number not in said and line.strip() and not line.lstrip().startswith("#")
     ]
     assert len(lines) <= 260
+
+
+@pytest.mark.parametrize(("x", "most"), [({}, 1.0), ({"0": "3"}, 2.0), ({"0": "-0.5"}, 1.5)])
+def test_a_point_violates_what_it_misses_most(x: dict[str, str], most: float) -> None:
+    """One column between 0 and 9 with a row between 1 and 1: by hand."""
+    certificate = solve(LinearProgram([1.0], [[1.0]], 1.0, 1.0, 0.0, 9.0)).certificate()
+    content = dict(certificate.content) | {"primal": x}
+    content["claim"] = {"sense": "min", "bound": "1", "objective": None}
+    assert checker.examine(content, certificate.data)[2][1] == most

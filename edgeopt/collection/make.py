@@ -104,11 +104,25 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
         return made
     sign = 1.0 if row["goal"] == "max" else -1.0
     if sign * (old["best"] - best) > OPTIMAL * size:
-        return dict(old)
+        return _with_tighter_bound(old, made, sign)
     same = abs(old["best"] - best) <= OPTIMAL * size
     if same and sign * (bound - old["bound"]) > OPTIMAL * size and status in ("closed", "open"):
         return dict(old)  # a search that had more time
     return made | ({"date": old["date"]} if same and old["status"] == status else {})
+
+
+def _with_tighter_bound(old: Row, made: Row, sign: float) -> Row:
+    """Keep a better value, with the bound that proves more."""
+    size = max(abs(old["best"]), abs(made["bound"]))
+    if sign * (old["bound"] - made["bound"]) <= OPTIMAL * size:
+        return dict(old)
+    if sign * (old["best"] - made["bound"]) > OPTIMAL * size:
+        raise CollectionError(f"bound {made['bound']:.9g} excludes the value {old['best']:.9g}")
+    gap = relative_gap(old["best"], made["bound"])
+    status = "open" if gap > CLOSED else "closed"
+    if gap <= OPTIMAL and "sha256" in made["certificate"]:
+        status = "optimal"
+    return old | {"bound": made["bound"], "certificate": made["certificate"], "status": status}
 
 
 def online_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row], today: str) -> Row:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from edgeopt.collection.enumerated import MOST, least_completion
 from edgeopt.collection.make import offline_of, online_of, scores_of
 from edgeopt.collection.optima import PROBLEMS
+from edgeopt.errors import CollectionError
 from edgeopt.instances import oinc
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from tests.draws import draws
@@ -104,7 +105,12 @@ def test_status(more, status, method) -> None:
 
 def test_better_values_of_others_stay() -> None:
     old = offline_of(ROW, FOUND, "2026-01-02") | {"by": "somebody", "best": 9.5, "bound": 9.6}
-    assert offline_of(ROW | {"offline": old}, FOUND, "2026-03-04") == old
+    loose = FOUND | {"bound": 9.7}
+    assert offline_of(ROW | {"offline": old}, loose, "2026-03-04") == old
+    tight = offline_of(ROW | {"offline": old}, FOUND | {"bound": 9.501}, "2026-03-04")
+    assert tight == old | {"bound": 9.501, "status": "closed"}
+    with pytest.raises(CollectionError, match=r"bound 9 excludes the value 9\.5"):
+        offline_of(ROW | {"offline": old}, FOUND, "2026-03-04")
     worse = old | {"best": 8.0}
     made = offline_of(ROW | {"offline": worse}, FOUND, "2026-03-04")
     assert (made["best"], made["by"], made["date"]) == (9.0, "edgeopt", "2026-03-04")

@@ -29,15 +29,15 @@ SHIPPED: Final = PACKAGE / "_digests.json"
 KEPT: Final = "digests.json"
 """The same in the cache folder, written when they are found."""
 
-_HANDLED: Final = frozenset(
+_HANDLED: Final = {OWN} | {
     f"{OWN}.{name}"
     for name in (
-        "checker", "instances.alignment", "instances.labelled", "instances.labels",
+        "checker", "errors", "instances.alignment", "instances.labelled", "instances.labels",
         "instances.reordering", "instances.rounding", "instances.sheets",
         "instances.sheets_written", "instances.shown", "instances.units", "representation",
     )
-)  # fmt: skip
-"""Modules that read, write and show numbers, and make none, beside those of certificates.
+}  # fmt: skip
+"""Modules that read, write and show numbers or name errors, beside those of certificates.
 
 What instances become is held by their fingerprints in the tests.
 """

@@ -59,7 +59,9 @@ def test_a_foreign_folder_and_a_missing_one_are_named(tmp_path, capsys):
     assert run(["template", "edr", "--out", str(tmp_path / "letters")]) == 2
     assert "--force replaces it" in capsys.readouterr().err
     assert run(["study", "edr", "--instance", str(tmp_path / "nowhere")]) == 2
-    assert "neither a file, a folder nor a source of edr" in capsys.readouterr().err
+    assert (
+        "neither a file, a folder, a named instance nor a source of edr" in capsys.readouterr().err
+    )
     assert run(["study", "edr", "--instance", str(tmp_path / "letters")]) == 2
     assert "holds no tables; 'edgeopt template edr --out DIR'" in capsys.readouterr().err
 

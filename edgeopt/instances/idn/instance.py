@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import ArrayLike, NDArray
 
-
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
 _PAIR: Final = ("node", "model")
 _AXES: Final = {
@@ -243,13 +242,11 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
             Memory of nodes, MB: a number, a Series or mapping by node, or an attribute of nodes.
             Repositories for which none is given have no limit.
         repositories
-            Node or nodes at which all models are permanent, or a mapping from models to nodes.
-            There they serve all requests.
+            Node or nodes where all models are permanent, or a mapping from models to nodes.
         latency
             Attribute of edges that holds the round-trip latency, ms, or a mapping from pairs.
         paths
-            ``"shortest"``: by least latency to the nearest repository of the task; or a mapping
-            from pairs (task, node) to the nodes of the path.
+            ``"shortest"`` to a repository of the task, or a mapping from (task, node) to nodes.
         origin
             Number of the first slot in the frame of requests.
         **fields

@@ -19,13 +19,10 @@ from edgeopt.models.tapfinger import (
     scenario_problem,
 )
 from edgeopt.solvers import LinearProgram, solve
+from edgeopt.testing.strategies import idn_instances, rescue_instances
+from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.certificates.cases import OPTIMUM, drawn_program
 from tests.draws import draws
-from tests.strategies import (
-    idn_instances,
-    rescue_instances,
-    scheduling_problems,
-)
 
 if TYPE_CHECKING:
     from edgeopt.solvers import Certificate

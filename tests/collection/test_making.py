@@ -14,8 +14,8 @@ from edgeopt.collection.optima import PROBLEMS
 from edgeopt.errors import CollectionError
 from edgeopt.instances import oinc
 from edgeopt.models.oinc.retraining import RetrainingProblem
+from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
-from tests.strategies import retraining_problems
 
 ROW = {"name": "x", "system": "rescue", "size": "s", "goal": "max", "offline": None, "online": None}
 FOUND = {"value": 9.0, "bound": 9.0, "solver": "own", "certificate_none": "no reason"}

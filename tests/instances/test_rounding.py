@@ -16,7 +16,7 @@ from edgeopt.instances.records import fields_of
 from edgeopt.instances.rescue import ProfitModel, RescueInstance, ReservedTasks
 from edgeopt.instances.rounding import to_digits, to_fractions
 from edgeopt.models.rescue import solve_p1_lp
-from tests import strategies
+from edgeopt.testing import strategies
 from tests.draws import draws
 
 SMALL = {

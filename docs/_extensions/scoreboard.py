@@ -61,7 +61,7 @@ def _policies(system: str, first: int) -> list[nodes.Node]:
         mine.sort(key=lambda score: (bool(score["violated"]), sign * score["mean"]))
         for score in mine[:first]:
             command = f"edgeopt bench --online {score['policy']} --set {name} "
-            command += f"--runs {one.online.worlds} --out board"
+            command += f"--runs {one.online.scenarios} --out board"
             rows.append([
                 paragraph(_literal(name)), paragraph(_literal(score["policy"])),
                 paragraph(_literal(command)), f"{score['mean']:.6g}", f"{score['se']:.2g}",
@@ -71,8 +71,8 @@ def _policies(system: str, first: int) -> list[nodes.Node]:
     headings = ["instance", "policy", "command", "mean", "error", "gap", "violations"]
     said = (
         f"The first {first} of the published policies and the recommended one on every instance; "
-        "those that violate a constraint come after those that do not. The error is the standard "
-        "error of the mean over the worlds; the gap is to the bound that is valid for the policy."
+        "those that violate a constraint come after those that do not. The error is the standard error "
+        "of the mean over the scenarios; the gap is to the bound that is valid for the policy."
     )
     return [
         table(headings, rows, left=3, classes=["made"]), paragraph(said, classes=["made-caption"])

@@ -26,7 +26,9 @@ def bench(
     ] = "s",
     time_limit: Annotated[float, typer.Option(help="Seconds of an offline problem.")] = 60.0,
     gap: Annotated[float, typer.Option(help="Relative gap of an offline problem.")] = 1e-6,
-    runs: Annotated[int, typer.Option(min=2, help="Worlds on which policies are compared.")] = 200,
+    runs: Annotated[
+        int, typer.Option(min=2, help="Scenarios on which policies are compared.")
+    ] = 200,
     workers: Annotated[
         int, typer.Option("--workers", "--jobs", help="Processes; -1 takes all cores.")
     ] = 1,
@@ -51,7 +53,7 @@ def bench(
         rows = forecast(plan, runs)
         show.table(
             f"{len(plan)} cells",
-            ["", "size", "cells", "one of them", "all", "all, on 1,000 worlds"],
+            ["", "size", "cells", "one of them", "all", "all, on 1,000 scenarios"],
             [
                 [
                     row["part"], row["size"], str(row["cells"]), duration(row["seconds"]),

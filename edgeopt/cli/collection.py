@@ -105,7 +105,7 @@ def _show(name: str, *, as_json: bool) -> None:
         ["proven bound", f"{number(offline.bound, 10)}, gap {power(offline.gap)}"],
         ["status", offline.status],
         ["certificate", proof.get("none") or f"{proof['kind']}, SHA-256 {proof['sha256']}"],
-        ["best policy", f"{online.policy}, on {online.worlds} worlds"],
+        ["best policy", f"{online.policy}, on {online.scenarios} scenarios"],
         ["its mean", f"{number(online.best, 8)} (standard error {number(online.se, 2)})"],
     ]
     if online.bound is not None:

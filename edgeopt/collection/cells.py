@@ -28,8 +28,8 @@ GAP: Final = 1e-6
 """Relative gap to which offline problems are solved."""
 
 
-def worlds_of(fingerprint: str) -> int:
-    """Return the seed of the worlds of an instance, the same for all policies."""
+def scenarios_of(fingerprint: str) -> int:
+    """Return the seed of the scenarios of an instance, the same for all policies."""
     text = f"{edition()} {fingerprint}"
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
 
@@ -47,8 +47,8 @@ def best_cell(row: Mapping[str, Any], gap: float, time_limit: float, folder: str
 
 
 def online_cell(row: Mapping[str, Any], policy: str, runs: int) -> Cell:
-    """Run a policy, by the name of its entry or as ``module:Class``, on the common worlds."""
-    seed = worlds_of(row["fingerprint"])
+    """Run a policy, by the name of its entry or as ``module:Class``, on the common scenarios."""
+    seed = scenarios_of(row["fingerprint"])
     identity = _identity(row) | {"policy": policy, "runs": runs, "seed": seed}
     module = policy.partition(":")[0] if ":" in policy else ""
     return Cell(
@@ -58,8 +58,8 @@ def online_cell(row: Mapping[str, Any], policy: str, runs: int) -> Cell:
 
 
 def bound_cell(row: Mapping[str, Any], bound: str, runs: int) -> Cell:
-    """Compute a bound on what policies can reach on the common worlds."""
-    seed = worlds_of(row["fingerprint"])
+    """Compute a bound on what policies can reach on the common scenarios."""
+    seed = scenarios_of(row["fingerprint"])
     identity = _identity(row) | {"bound": bound, "runs": runs, "seed": seed}
     return Cell(identity, _bound, (row["system"], row["name"], bound, runs, seed))
 

@@ -57,7 +57,7 @@ def bench(
     gap
         Relative gap to which it is to be solved; what stays above has failed.
     runs
-        Worlds on which policies are compared, at least 2; their seed follows from the data.
+        Scenarios on which policies are compared, at least 2; their seed follows from the data.
     workers
         Processes; -1 takes all cores, which makes times less sure.
     store

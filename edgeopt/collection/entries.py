@@ -92,13 +92,13 @@ class Online:
     Parameters
     ----------
     best, se
-        Mean over drawn worlds and its standard error; 0 where all worlds agree.
+        Mean over drawn scenarios and its standard error; 0 where all scenarios agree.
     policy
         Name of the policy.
     bound, bounds
         Proven bound on the policy's expected value, and its label; None where there is none.
-    worlds
-        Number of worlds; their seed follows from edition and fingerprint.
+    scenarios
+        Number of scenarios; their seed follows from edition and fingerprint.
     by, date
         Who found it and when.
     """
@@ -108,7 +108,7 @@ class Online:
     policy: str
     bound: float | None
     bounds: str
-    worlds: int
+    scenarios: int
     by: str
     date: str
 
@@ -137,7 +137,7 @@ class Entry:
         Best value and bound of the offline problem: ``problem``, ``best``, ``bound``, ``gap``,
         ``status``, ``method``, ``certificate``, ``by``, ``date``, ``version``.
     online
-        Best published policy: ``best``, ``se``, ``policy``, ``bound``, ``bounds``, ``worlds``,
+        Best published policy: ``best``, ``se``, ``policy``, ``bound``, ``bounds``, ``scenarios``,
         ``by``, ``date``.
     source, licence
         Of the data.
@@ -174,7 +174,7 @@ def read(path: Path = FILE) -> dict[str, Any]:
 
 
 def edition() -> str:
-    """Return the edition, from which the seeds of worlds follow."""
+    """Return the edition, from which the seeds of scenarios follow."""
     return str(read()["edition"])
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 SCOREBOARD: Final = FILE.with_name("scoreboard.json")
-WORLDS: Final = {"s": 200, "m": 100, "l": 20}
-"""Most worlds on which policies are compared, by size."""
+SCENARIOS: Final = {"s": 200, "m": 100, "l": 20}
+"""Most scenarios on which policies are compared, by size."""
 
 LIMIT: Final = 60.0
 """Seconds for an offline problem."""
@@ -60,9 +60,9 @@ def draw_all(rows: Sequence[Row]) -> None:
                 place.unlink()
 
 
-def worlds(row: Mapping[str, Any]) -> int:
-    """Return on how many worlds policies are compared: no more than studies of the system have."""
-    return min(WORLDS[row["size"]], find_system(row["system"]).policies.runs)
+def scenarios(row: Mapping[str, Any]) -> int:
+    """Return the number of scenarios of policies, no more than studies of the system have."""
+    return min(SCENARIOS[row["size"]], find_system(row["system"]).policies.runs)
 
 
 def policies_of(row: Mapping[str, Any]) -> list[str]:
@@ -136,10 +136,10 @@ def online_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row], today
     made = {
         "best": one["mean"], "se": one["se"], "policy": name,
         "bound": bound["bound"] if bound else None, "bounds": bound["label"] if bound else "",
-        "worlds": worlds(row), "by": BY, "date": today,
+        "scenarios": scenarios(row), "by": BY, "date": today,
     }  # fmt: skip
     old = row["online"]
-    same = old and (old["policy"], old["worlds"]) == (name, made["worlds"])
+    same = old and (old["policy"], old["scenarios"]) == (name, made["scenarios"])
     if same and abs(old["best"] - made["best"]) <= OPTIMAL * abs(made["best"]):
         made["date"] = old["date"]
     return made
@@ -187,14 +187,14 @@ def _ship_certificate(row: Row, folder: Path) -> None:
 def make_online(rows: Sequence[Row], how: Mapping[str, Any], today: str) -> list[Row]:
     """Run all policies, and return the rows of the scoreboard."""
     ran = {
-        row["name"]: {n: cells.online_cell(row, n, worlds(row)) for n in policies_of(row)}
+        row["name"]: {n: cells.online_cell(row, n, scenarios(row)) for n in policies_of(row)}
         for row in rows
     }
     found = compute_cells([cell for each in ran.values() for cell in each.values()], **how)
     bounds = {}
     for row in rows:
         used = {found[cell.key]["bound"] for cell in ran[row["name"]].values()} - {""}
-        bounds[row["name"]] = {n: cells.bound_cell(row, n, worlds(row)) for n in sorted(used)}
+        bounds[row["name"]] = {n: cells.bound_cell(row, n, scenarios(row)) for n in sorted(used)}
     found |= compute_cells([cell for each in bounds.values() for cell in each.values()], **how)
     scores = []
     for row in rows:

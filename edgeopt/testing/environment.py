@@ -14,7 +14,7 @@ from edgeopt.representation import shown
 from edgeopt.testing.content import alike, difference
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
-from edgeopt.testing.worlds import (
+from edgeopt.testing.scenarios import (
     entry_of,
     grounds,
     other_future,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.system import System
     from edgeopt.testing.report import Report
-    from edgeopt.testing.worlds import Ground, Step
+    from edgeopt.testing.scenarios import Ground, Step
 
 PAIRS: Final = 10
 """Pairs of scenarios per seed that are the same up to a slot."""

@@ -20,7 +20,7 @@ from edgeopt.testing.extremes import crowded, extreme
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
 from edgeopt.testing.runs import causal, state
-from edgeopt.testing.worlds import (
+from edgeopt.testing.scenarios import (
     Ground,
     decisions,
     entry_of,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.system import System
     from edgeopt.testing.report import Report
-    from edgeopt.testing.worlds import Step
+    from edgeopt.testing.scenarios import Step
 
 RUNS: Final = 2
 """Scenarios that are simulated on every instance."""

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.testing.content import alike, content, difference
 from edgeopt.testing.report import BrokenError, SkippedError, require
-from edgeopt.testing.worlds import (
+from edgeopt.testing.scenarios import (
     HaltedError,
     decisions,
     other_future,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from edgeopt.testing.policy import Checked
-    from edgeopt.testing.worlds import Ground, Step
+    from edgeopt.testing.scenarios import Ground, Step
 
 PAIRS: Final = 10
 """Pairs of scenarios per seed that agree up to a slot."""

@@ -22,7 +22,7 @@ from edgeopt.studies.run import study
 from edgeopt.testing.content import alike
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
-from edgeopt.testing.worlds import Offered, record_of
+from edgeopt.testing.scenarios import Offered, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

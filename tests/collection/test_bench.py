@@ -36,15 +36,17 @@ def found(tmp_path_factory) -> tuple[Bench, object]:
     return edgeopt.bench(SMALL, offline=["auto", "scip"], online=online, runs=6, store=store), store
 
 
-def test_policies_ran_on_the_common_worlds(found) -> None:
+def test_policies_ran_on_the_common_scenarios(found) -> None:
     results = found[0].results
     rows = results[results["part"] == "online"].set_index(["instance", "competitor"])
     name = SMALL[0]
     one = entry(name)
-    from edgeopt.collection.cells import worlds_of
+    from edgeopt.collection.cells import scenarios_of
 
     instance = edgeopt.collection.load(name)
-    runs = simulate(TapFingerEnvironment(instance), Min(), rng=worlds_of(one.fingerprint), runs=6)
+    runs = simulate(
+        TapFingerEnvironment(instance), Min(), rng=scenarios_of(one.fingerprint), runs=6
+    )
     assert rows.loc[(name, "min"), "value"] == pytest.approx(runs.weighted_flow_time().mean())
     own = f"{__name__}:Smallest"
     assert rows.loc[(name, own), "value"] == rows.loc[(name, "min"), "value"]

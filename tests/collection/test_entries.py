@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from edgeopt import checker, collection
-from edgeopt.collection.cells import published, worlds_of
+from edgeopt.collection.cells import published, scenarios_of
 from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, Entry, Offline, Online, read
 from edgeopt.collection.loading import LARGEST, certificate_of, copy_of, made, stored
 from edgeopt.collection.make import SCOREBOARD, policies_of
@@ -33,7 +33,7 @@ OFFLINE = {
 }  # fmt: skip
 ONLINE = {
     "best": float, "se": float, "policy": str, "bound": (float, type(None)), "bounds": str,
-    "worlds": int, "by": str, "date": str,
+    "scenarios": int, "by": str, "date": str,
 }  # fmt: skip
 rows = pytest.mark.parametrize("row", ROWS, ids=NAMES)
 
@@ -196,9 +196,9 @@ def test_reading_entries() -> None:
             call("rescue-paper-k2-t3")
 
 
-def test_worlds_depend_on_edition_and_data_alone() -> None:
-    assert worlds_of("a") == worlds_of("a") != worlds_of("b")
-    assert len({worlds_of(row["fingerprint"]) for row in ROWS}) == 60
+def test_scenarios_depend_on_edition_and_data_alone() -> None:
+    assert scenarios_of("a") == scenarios_of("a") != scenarios_of("b")
+    assert len({scenarios_of(row["fingerprint"]) for row in ROWS}) == 60
 
 
 def test_file_is_as_make_writes_it() -> None:

@@ -71,8 +71,8 @@ def _policies(system: str, first: int) -> list[nodes.Node]:
     headings = ["instance", "policy", "command", "mean", "error", "gap", "violations"]
     said = (
         f"The first {first} of the published policies and the recommended one on every instance; "
-        "those that violate a constraint come after those that do not. The error is the standard error "
-        "of the mean over the scenarios; the gap is to the bound that is valid for the policy."
+        "those that violate a constraint come after those that do not. The error is the standard "
+        "error of the mean over scenarios; the gap is to the bound that is valid for the policy."
     )
     return [
         table(headings, rows, left=3, classes=["made"]), paragraph(said, classes=["made-caption"])

@@ -48,8 +48,8 @@ def bench(
 
     sets = separated([instances]) or []
     solvers, policies = separated(offline) or [], separated(online) or []
+    plan = planned(sets, solvers, policies, time_limit, gap, runs)  # before anything is written
     if dry_run:
-        plan = planned(sets, solvers, policies, time_limit, gap, runs)
         rows = forecast(plan, runs)
         show.table(
             f"{len(plan)} cells",

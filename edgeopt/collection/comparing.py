@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -127,7 +128,17 @@ def planned(
             unused.discard(pattern)
             plan.append((ONLINE, cells.online_cell(row, policy, runs)))
     if unused:
-        raise OptionError(f"policy {sorted(unused)[0]!r} is unknown to the systems compared")
+        from edgeopt.studies import find_system
+
+        wrong = min(unused)
+        known = {
+            entry.name
+            for system in {row["system"] for row in several}
+            for entry in find_system(system).policies.entries
+        }
+        near = difflib.get_close_matches(wrong, sorted(known), n=2)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise OptionError(f"policy {wrong!r} is unknown to the systems compared{hint}")
     if not plan:
         raise OptionError("nothing to compare: name solvers (offline) or policies (online)")
     return plan

@@ -62,3 +62,11 @@ def test_named_instances_are_instances_of_commands(name, capsys) -> None:
     assert f"{name}: is an instance of tapfinger" in capsys.readouterr().err
     assert run(["solve", "tapfinger", "--instance", name + "0"]) == 2
     assert "a named instance" in capsys.readouterr().err
+
+
+def test_a_wrong_policy_is_told_before_a_folder_is_made(tmp_path, capsys) -> None:
+    out = tmp_path / "out"
+    given = ["bench", "--online", "rescueplos", "--set", "rescue-paper-k2-t30", "--out", str(out)]
+    assert run(given) == 2
+    assert "did you mean rescueplus" in capsys.readouterr().err
+    assert not out.exists()

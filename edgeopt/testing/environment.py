@@ -16,11 +16,11 @@ from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
 from edgeopt.testing.scenarios import (
     entry_of,
-    grounds,
     other_future,
     other_scenario,
     record_of,
     run,
+    setups,
     stream,
     time_of,
 )
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.system import System
     from edgeopt.testing.report import Report
-    from edgeopt.testing.scenarios import Ground, Step
+    from edgeopt.testing.scenarios import Setup, Step
 
 PAIRS: Final = 10
 """Pairs of scenarios per seed that are the same up to a slot."""
@@ -104,7 +104,7 @@ def check_environment(
     if policy is None:
         policy = next(one.name for one in record.policies.entries if one.causal and one.default)
     options = {"policy": policy} if isinstance(policy, str) else {}
-    drawn = grounds(record, seeds_of(seeds), instances, environment)
+    drawn = setups(record, seeds_of(seeds), instances, environment)
     checked = Checked(entry_of(record, policy), drawn)
     return run_checks(
         Recipe("environment", environment, (record.name,), options),
@@ -120,63 +120,63 @@ class Checked:
     """An environment on its instances, with the runs that its checks share."""
 
     part: Any
-    grounds: list[Ground]
+    setups: list[Setup]
 
     @cached_property
-    def made(self) -> list[tuple[Ground, Any]]:
+    def made(self) -> list[tuple[Setup, Any]]:
         """Every instance with the policy that decides."""
-        return [(ground, ground.policy(self.part)) for ground in self.grounds]
+        return [(setup, setup.policy(self.part)) for setup in self.setups]
 
     @cached_property
-    def runs(self) -> list[tuple[Ground, Any, list[Step]]]:
+    def runs(self) -> list[tuple[Setup, Any, list[Step]]]:
         """A run by hand on the first scenario of every instance."""
-        return [(ground, policy, run(ground, policy)) for ground, policy in self.made]
+        return [(setup, policy, run(setup, policy)) for setup, policy in self.made]
 
 
 def _ends(checked: Checked) -> None:
-    for ground, _, done in checked.runs:
-        episode = ground.environment.episode(ground.scenario())
+    for setup, _, done in checked.runs:
+        episode = setup.environment.episode(setup.scenario())
         for step in done:
-            require(episode.observe() is not None, "it ends before its time", **ground.where)
+            require(episode.observe() is not None, "it ends before its time", **setup.where)
             episode.act(step.decided)
         for _ in range(2):
-            require(episode.observe() is None, "it does not end twice", **ground.where)
+            require(episode.observe() is None, "it does not end twice", **setup.where)
         if not done:
             continue
         try:
             episode.act(done[-1].decided)
         except EdgeOptError:
             continue
-        raise BrokenError("a decision after the end is not refused", **ground.where)
+        raise BrokenError("a decision after the end is not refused", **setup.where)
 
 
 def _hides_future(checked: Checked) -> str:
-    wanted, found = PAIRS * len(checked.grounds), 0
-    rng = np.random.default_rng((*(one.seed for one in checked.grounds), 7))
+    wanted, found = PAIRS * len(checked.setups), 0
+    rng = np.random.default_rng((*(one.seed for one in checked.setups), 7))
     for place in range(4 * wanted):
         if found == wanted:
             break
-        ground, _, done = checked.runs[place % len(checked.runs)]
-        found += _is_hidden(ground, done, int(rng.integers(ground.horizon)), rng)
+        setup, _, done = checked.runs[place % len(checked.runs)]
+        found += _is_hidden(setup, done, int(rng.integers(setup.horizon)), rng)
     if not found:
         raise SkippedError("no two scenarios are the same up to a slot and differ later")
     return f"{found} pairs of scenarios"
 
 
-def _is_hidden(ground: Ground, done: Sequence[Step], last: int, rng: np.random.Generator) -> bool:
+def _is_hidden(setup: Setup, done: Sequence[Step], last: int, rng: np.random.Generator) -> bool:
     """Compare what is shown up to a slot with another future; tell whether there was any."""
-    twin, scenario = ground, ground.scenario()
-    if not alike(ground.environment.instance, ground.truth):
-        changed = other_future(ground, last, rng)
-        twin = ground if changed is None else ground.with_truth(changed)
-    other = other_scenario(scenario, ground.scenario(int(rng.integers(3, 1000))), last)
-    if twin is ground and other is None:
+    counterpart, scenario = setup, setup.scenario()
+    if not alike(setup.environment.instance, setup.truth):
+        changed = other_future(setup, last, rng)
+        counterpart = setup if changed is None else setup.with_truth(changed)
+    other = other_scenario(scenario, setup.scenario(int(rng.integers(3, 1000))), last)
+    if counterpart is setup and other is None:
         return False
-    before = ground.environment.instance, twin.environment.instance
+    before = setup.environment.instance, counterpart.environment.instance
     if not alike(*before):
         text = f"what a policy is told first depends on the future: {difference(*before)}"
-        raise BrokenError(text, **ground.where)
-    episode = twin.environment.episode(scenario if other is None else other)
+        raise BrokenError(text, **setup.where)
+    episode = counterpart.environment.episode(scenario if other is None else other)
     for step in done:
         when = time_of(step.seen)
         if when is None or when > last:
@@ -184,12 +184,12 @@ def _is_hidden(ground: Ground, done: Sequence[Step], last: int, rng: np.random.G
         seen = episode.observe()
         if not alike(seen, step.seen):
             text = f"an observation of slot {when} depends on slots after {last}"
-            raise BrokenError(f"{text}: {difference(step.seen, seen)}", **ground.where)
+            raise BrokenError(f"{text}: {difference(step.seen, seen)}", **setup.where)
         told_ = episode.act(step.decided)
         # What follows a decision may be told once the next one is due.
         if len(done) > 1 and not alike(told_, step.told) and _inside(done, step, last):
             text = f"what is told in slot {when} depends on slots after {last}"
-            raise BrokenError(f"{text}: {difference(step.told, told_)}", **ground.where)
+            raise BrokenError(f"{text}: {difference(step.told, told_)}", **setup.where)
     return True
 
 
@@ -201,42 +201,41 @@ def _inside(done: Sequence[Step], step: Step, last: int) -> bool:
 
 
 def _prefix(checked: Checked) -> None:
-    for ground in checked.grounds:
+    for setup in checked.setups:
         few, many = (
-            ground.environment.scenarios(np.random.default_rng(ground.seed), runs)
-            for runs in (2, 5)
+            setup.environment.scenarios(np.random.default_rng(setup.seed), runs) for runs in (2, 5)
         )
         same = len(few) == 2 and len(many) == 5 and alike(list(few), list(many[:2]))
-        require(same, "the first scenarios of more runs are others", **ground.where)
+        require(same, "the first scenarios of more runs are others", **setup.where)
 
 
 def _refuses(checked: Checked) -> None:
-    for ground, _, done in checked.runs:
-        episode = ground.environment.episode(ground.scenario())
+    for setup, _, done in checked.runs:
+        episode = setup.environment.episode(setup.scenario())
         for step in done[:8]:
             episode.observe()
             for wrong in WRONG:
-                _require_refusal(ground, episode, wrong)
+                _require_refusal(setup, episode, wrong)
             same = alike(episode.act(step.decided), step.told)
-            require(same, "a refused decision changes what follows", **ground.where)
+            require(same, "a refused decision changes what follows", **setup.where)
 
 
-def _require_refusal(ground: Ground, episode: Any, wrong: Any) -> None:
+def _require_refusal(setup: Setup, episode: Any, wrong: Any) -> None:
     what = shown(wrong)
     try:
         episode.act(wrong)
     except EdgeOptError as error:
-        require(str(error).strip(), f"{what} is refused without a word", **ground.where)
+        require(str(error).strip(), f"{what} is refused without a word", **setup.where)
     # Anything else is no refusal by name.
     except Exception as error:
-        raise BrokenError(f"{what} is not refused by name: {told(error)}", **ground.where) from None
+        raise BrokenError(f"{what} is not refused by name: {told(error)}", **setup.where) from None
     else:
-        raise BrokenError(f"{what} is taken as a decision", **ground.where)
+        raise BrokenError(f"{what} is taken as a decision", **setup.where)
 
 
-def _simulated(ground: Ground, policy: Any, *, runs: int = RUNS, record: bool = False) -> Any:
+def _simulated(setup: Setup, policy: Any, *, runs: int = RUNS, record: bool = False) -> Any:
     return simulate(
-        ground.environment, policy, rng=ground.seed, runs=runs, record=record, compiled=False
+        setup.environment, policy, rng=setup.seed, runs=runs, record=record, compiled=False
     )
 
 
@@ -248,29 +247,29 @@ def _measured(trajectory: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _shapes(checked: Checked) -> None:
-    for ground, policy in checked.made:
-        found = _simulated(ground, policy)
-        require(found.name == policy.name, "it has not the name of the policy", **ground.where)
+    for setup, policy in checked.made:
+        found = _simulated(setup, policy)
+        require(found.name == policy.name, "it has not the name of the policy", **setup.where)
         shape = found.reward.shape
         text = f"reward has shape {shape}, not [{RUNS}, T]"
-        require(len(shape) == 2 and shape[0] == found.runs == RUNS, text, **ground.where)
+        require(len(shape) == 2 and shape[0] == found.runs == RUNS, text, **setup.where)
         for name, kinds in (("reward", "f"), ("violations", "iu"), ("decisions", "iu")):
             array = getattr(found, name)
             text = f"{name} has shape {array.shape}, reward has {shape}"
-            require(array.shape == shape or name == "decisions", text, **ground.where)
-            require(array.dtype.kind in kinds, f"{name} is of {array.dtype}", **ground.where)
+            require(array.shape == shape or name == "decisions", text, **setup.where)
+            require(array.dtype.kind in kinds, f"{name} is of {array.dtype}", **setup.where)
             finite = bool(np.isfinite(array).all()) and (name == "reward" or array.min() >= 0)
-            require(finite, f"{name} is not finite, or negative", **ground.where)
+            require(finite, f"{name} is not finite, or negative", **setup.where)
 
 
 def _accounts(checked: Checked) -> None:
-    for ground, policy in checked.made:
-        environment = ground.environment
+    for setup, policy in checked.made:
+        environment = setup.environment
         state = policy.start(environment.instance)
         episodes = []
         for number in range(2):
-            episode, memory, count = environment.episode(ground.scenario(number)), state, 0
-            rng = stream(ground, number)
+            episode, memory, count = environment.episode(setup.scenario(number)), state, 0
+            rng = stream(setup, number)
             while (seen := episode.observe()) is not None:
                 decided, memory = policy.decide(memory, seen, rng)
                 memory = policy.learn(memory, seen, decided, episode.act(decided))
@@ -280,32 +279,32 @@ def _accounts(checked: Checked) -> None:
         for number, (episode, count) in enumerate(episodes):
             alone = environment.trajectory("alone", [episode], seconds=0.0)
             total = int(alone.decisions.sum())
-            require(total == count, f"{count} decisions are booked as {total}", **ground.where)
+            require(total == count, f"{count} decisions are booked as {total}", **setup.where)
             for name in ("reward", "violations"):
                 one, two = getattr(alone, name)[0], getattr(both, name)[number]
                 longer = two[: len(one)]
                 same = np.array_equal(one, longer) and not two[len(one) :].any()
                 text = f"{name} of a run depends on the others: {difference(one, longer)}"
-                require(same, text, **ground.where)
+                require(same, text, **setup.where)
         sums = np.allclose(both.total, both.reward.sum(axis=1), rtol=1e-12)
-        require(sums, "total is not the sum of rewards", **ground.where)
+        require(sums, "total is not the sum of rewards", **setup.where)
 
 
 def _record(checked: Checked) -> None:
-    for ground, policy in checked.made:
-        plain = dict(_measured(_simulated(ground, policy)))
-        kept = dict(_measured(_simulated(ground, policy, record=True)))
+    for setup, policy in checked.made:
+        plain = dict(_measured(_simulated(setup, policy)))
+        kept = dict(_measured(_simulated(setup, policy, record=True)))
         for name, value in plain.items():
             text = f"with record, {name} is another: {difference(value, kept.get(name))}"
-            require(alike(value, kept.get(name)), text, **ground.where)
+            require(alike(value, kept.get(name)), text, **setup.where)
 
 
 def _equal_seeds(checked: Checked) -> None:
-    for ground, policy in checked.made:
-        one, two = (dict(_measured(_simulated(ground, policy))) for _ in range(2))
+    for setup, policy in checked.made:
+        one, two = (dict(_measured(_simulated(setup, policy))) for _ in range(2))
         for name, value in one.items():
             text = f"the same seed gives another {name}: {difference(value, two[name])}"
-            require(alike(value, two[name]), text, **ground.where)
+            require(alike(value, two[name]), text, **setup.where)
 
 
 CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {

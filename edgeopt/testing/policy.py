@@ -21,12 +21,12 @@ from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
 from edgeopt.testing.runs import causal, state
 from edgeopt.testing.scenarios import (
-    Ground,
+    Setup,
     decisions,
     entry_of,
-    grounds,
     record_of,
     run,
+    setups,
     stream,
 )
 
@@ -122,25 +122,25 @@ class Checked:
     instances: Sequence[Any] | None
 
     @cached_property
-    def grounds(self) -> list[Ground]:
+    def setups(self) -> list[Setup]:
         """The instances."""
-        return grounds(self.record, self.seeds, self.instances)
+        return setups(self.record, self.seeds, self.instances)
 
     @cached_property
-    def made(self) -> list[tuple[Ground, Any]]:
+    def made(self) -> list[tuple[Setup, Any]]:
         """Every instance with the policy made for it; of one that lacks parts, none."""
-        pairs = [(ground, ground.policy(self.part)) for ground in self.grounds]
+        pairs = [(setup, setup.policy(self.part)) for setup in self.setups]
         if any(_lacks(policy) for _, policy in pairs):
             raise SkippedError("it lacks a part")
         return pairs
 
     @cached_property
-    def simulated(self) -> list[tuple[Ground, Any, Trajectory | Exception]]:
+    def simulated(self) -> list[tuple[Setup, Any, Trajectory | Exception]]:
         """What `simulate` says of every instance, or raises."""
         return [(*pair, _simulated(*pair)) for pair in self.made]
 
     @cached_property
-    def whole(self) -> list[tuple[Ground, Any, Trajectory]]:
+    def whole(self) -> list[tuple[Setup, Any, Trajectory]]:
         """The simulations that came to their end; the others are reported once, as not valid."""
         found = [one for one in self.simulated if not isinstance(one[2], Exception)]
         if not found:
@@ -148,14 +148,14 @@ class Checked:
         return found  # type: ignore[return-value]
 
     @cached_property
-    def runs(self) -> list[tuple[Ground, Any, list[Step]]]:
+    def runs(self) -> list[tuple[Setup, Any, list[Step]]]:
         """A run by hand on the first scenario of every instance."""
-        return [(ground, policy, run(ground, policy)) for ground, policy, _ in self.whole]
+        return [(setup, policy, run(setup, policy)) for setup, policy, _ in self.whole]
 
 
-def _simulated(ground: Ground, policy: Any, runs: int = RUNS) -> Trajectory | Exception:
+def _simulated(setup: Setup, policy: Any, runs: int = RUNS) -> Trajectory | Exception:
     """Simulate in the plain loop; an error of the policy is returned."""
-    rng, environment = ground.seed, ground.environment
+    rng, environment = setup.seed, setup.environment
     try:
         ended: Trajectory = simulate(environment, policy, rng=rng, runs=runs, compiled=False)
         return ended
@@ -181,61 +181,61 @@ def _lacks(policy: Any) -> str:
 
 
 def _members(checked: Checked) -> None:
-    for ground in checked.grounds:
-        lacking = _lacks(ground.policy(checked.part))
-        require(not lacking, lacking, **ground.where)
+    for setup in checked.setups:
+        lacking = _lacks(setup.policy(checked.part))
+        require(not lacking, lacking, **setup.where)
 
 
 def _name(checked: Checked) -> None:
-    for ground, policy, _ in checked.runs:
-        names = [policy.name, policy.name, ground.policy(checked.part).name]
-        require(len(set(names)) == 1, f"its name changes: {', '.join(names)}", **ground.where)
+    for setup, policy, _ in checked.runs:
+        names = [policy.name, policy.name, setup.policy(checked.part).name]
+        require(len(set(names)) == 1, f"its name changes: {', '.join(names)}", **setup.where)
         known = bool(names[0].strip()) and names[0].isprintable()
-        require(known, f"its name cannot be printed: {names[0]!r}", **ground.where)
+        require(known, f"its name cannot be printed: {names[0]!r}", **setup.where)
 
 
 def _start(checked: Checked) -> None:
-    for ground, policy, _ in checked.runs:
-        shown = ground.environment.instance
+    for setup, policy, _ in checked.runs:
+        shown = setup.environment.instance
         before, kept = content(shown), copy.deepcopy(shown)
         states = [content(policy.start(shown)) for _ in range(2)]
         if content(shown) != before:
             raise BrokenError(
-                f"start changes the instance: {difference(kept, shown)}", **ground.where
+                f"start changes the instance: {difference(kept, shown)}", **setup.where
             )
         same = states[0] == states[1]
-        require(same, "start returns another state the second time", **ground.where)
+        require(same, "start returns another state the second time", **setup.where)
 
 
 def _equal_seeds(checked: Checked) -> None:
-    for ground, policy, done in checked.runs:
-        again = run(ground, policy)
-        _require_same(done, again, "the same seed leads to other decisions", ground)
+    for setup, policy, done in checked.runs:
+        again = run(setup, policy)
+        _require_same(done, again, "the same seed leads to other decisions", setup)
 
 
 def _own_stream(checked: Checked) -> None:
-    for ground, policy, done in checked.runs:
-        state = policy.start(ground.environment.instance)
-        run(ground, policy, 1, state)
-        again = run(ground, policy, 0, state)
+    for setup, policy, done in checked.runs:
+        state = policy.start(setup.environment.instance)
+        run(setup, policy, 1, state)
+        again = run(setup, policy, 0, state)
         text = "decisions in a scenario depend on which scenarios ran before"
-        _require_same(done, again, text, ground)
+        _require_same(done, again, text, setup)
 
 
-def _require_same(one: Sequence[Step], two: Sequence[Step], text: str, ground: Ground) -> None:
+def _require_same(one: Sequence[Step], two: Sequence[Step], text: str, setup: Setup) -> None:
     first, second = decisions(one), decisions(two)
     if len(first) != len(second):
-        raise BrokenError(f"{text}: {len(first)} of them, then {len(second)}", **ground.where)
+        raise BrokenError(f"{text}: {len(first)} of them, then {len(second)}", **setup.where)
     for place, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             found = difference(one[place].decided, two[place].decided)
-            raise BrokenError(f"{text}: decision {place}: {found}", **ground.where)
+            raise BrokenError(f"{text}: decision {place}: {found}", **setup.where)
 
 
 def _valid(checked: Checked) -> None:
-    for ground, _, found in checked.simulated:
+    for setup, _, found in checked.simulated:
         if isinstance(found, Exception):
-            raise BrokenError(told(found), **ground.where)
+            raise BrokenError(told(found), **setup.where)
 
 
 def _on(checked: Checked, found: Mapping[str, Any]) -> None:
@@ -244,8 +244,8 @@ def _on(checked: Checked, found: Mapping[str, Any]) -> None:
         raise SkippedError(f"no such instances are known of the system {checked.record.name}")
     for name, instance in found.items():
         environment = checked.record.policies.environment
-        ground = Ground(checked.record, instance, 0, {}, environment)
-        ended = _simulated(ground, ground.policy(checked.part), 1)
+        setup = Setup(checked.record, instance, 0, {}, environment)
+        ended = _simulated(setup, setup.policy(checked.part), 1)
         if isinstance(ended, Exception):
             raise BrokenError(f"{name}: {told(ended)}")
 
@@ -262,18 +262,18 @@ def _extremes(checked: Checked) -> None:
 
 def _promises(checked: Checked) -> None:
     promises = 0
-    for ground, policy, found in checked.whole:
+    for setup, policy, found in checked.whole:
         if getattr(policy, "deterministic", False) is True:
             promises += 1
-            rng = stream(ground)
+            rng = stream(setup)
             before = content(rng)
-            run(ground, policy, rng=rng)
-            require(content(rng) == before, "it says it tosses no coins, and does", **ground.where)
+            run(setup, policy, rng=rng)
+            require(content(rng) == before, "it says it tosses no coins, and does", **setup.where)
         if _guarded(checked.part, policy):
             promises += 1
             count, what = int(found.violations.sum()), checked.record.constraint.name
-            require(not count, f"it is guarded, and violates {count} x {what}", **ground.where)
-        promises += _keeps_ratio(checked, ground, policy)
+            require(not count, f"it is guarded, and violates {count} x {what}", **setup.where)
+        promises += _keeps_ratio(checked, setup, policy)
     if not promises:
         raise SkippedError("it promises nothing that can be checked")
 
@@ -284,38 +284,38 @@ def _guarded(part: Any, policy: Any) -> bool:
     return said or getattr(policy, "guarded", False) is True
 
 
-def _keeps_ratio(checked: Checked, ground: Ground, policy: Any) -> bool:
+def _keeps_ratio(checked: Checked, setup: Setup, policy: Any) -> bool:
     """Compare an exact value with the share of a bound that the entry guarantees."""
     entry, record = checked.part, checked.record
     if not isinstance(entry, PolicyEntry) or entry.guarantee is None or entry.exact is None:
         return False
     name = entry.guarantee_of or record.offline.reference
-    if name not in ground.benchmarks:
+    if name not in setup.benchmarks:
         return False
-    value, bound = entry.exact(ground.truth, policy), ground.benchmarks[name].bound
+    value, bound = entry.exact(setup.truth, policy), setup.benchmarks[name].bound
     if value is None:
         return False
     least = entry.guarantee * bound
     kept = value >= least - 1e-6 * abs(bound) if record.objective.sense == "max" else value <= least
-    require(kept, f"its value {value:.6g} breaks its guarantee of {least:.6g}", **ground.where)
+    require(kept, f"its value {value:.6g} breaks its guarantee of {least:.6g}", **setup.where)
     return True
 
 
 def _kernel(checked: Checked) -> None:
     compiled = 0
-    for ground, policy, plain in checked.whole:
-        start = policy.start(ground.environment.instance)
+    for setup, policy, plain in checked.whole:
+        start = policy.start(setup.environment.instance)
         has_kernel = isinstance(policy, CompilablePolicy)
-        if not has_kernel or policy.compiled(ground.environment, start) is None:
+        if not has_kernel or policy.compiled(setup.environment, start) is None:
             continue
         compiled += 1
-        found = simulate(ground.environment, policy, rng=ground.seed, runs=RUNS)
+        found = simulate(setup.environment, policy, rng=setup.seed, runs=RUNS)
         for name in _measured(plain):
             one, two = getattr(plain, name), getattr(found, name)
             # The order of sums may differ.
             same = np.allclose(one, two, rtol=1e-9, atol=1e-12, equal_nan=True)
             text = f"kernel and plain loop differ in {name}: {difference(one, two)}"
-            require(same, text, **ground.where)
+            require(same, text, **setup.where)
     if not compiled:
         raise SkippedError("it has no compiled kernel for this system")
 
@@ -331,9 +331,9 @@ def _measured(trajectory: Any) -> list[str]:
 
 
 def _by_hand(checked: Checked) -> None:
-    for ground, policy, found in checked.whole:
-        environment = ground.environment
-        scenario_stream, policy_stream = np.random.default_rng(ground.seed).spawn(2)
+    for setup, policy, found in checked.whole:
+        environment = setup.environment
+        scenario_stream, policy_stream = np.random.default_rng(setup.seed).spawn(2)
         scenarios = environment.scenarios(scenario_stream, RUNS)
         state, episodes = policy.start(environment.instance), []
         for scenario, rng in zip(scenarios, policy_stream.spawn(RUNS), strict=True):
@@ -347,18 +347,18 @@ def _by_hand(checked: Checked) -> None:
         for name in _measured(found):
             one, two = getattr(found, name), getattr(mine, name)
             text = f"stepped by hand it is another run: {name}: {difference(one, two)}"
-            require(alike(one, two), text, **ground.where)
+            require(alike(one, two), text, **setup.where)
 
 
 def _pickles(checked: Checked) -> None:
-    for ground, policy, done in checked.runs:
+    for setup, policy, done in checked.runs:
         try:
             kept = pickle.loads(pickle.dumps(policy))
         # Whatever cannot be pickled.
         except Exception as error:
-            raise BrokenError(f"it cannot be pickled: {told(error)}", **ground.where) from None
-        again = run(ground, kept)
-        _require_same(done, again, "once pickled it decides otherwise", ground)
+            raise BrokenError(f"it cannot be pickled: {told(error)}", **setup.where) from None
+        again = run(setup, kept)
+        _require_same(done, again, "once pickled it decides otherwise", setup)
 
 
 CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from edgeopt.testing.policy import Checked
-    from edgeopt.testing.scenarios import Ground, Step
+    from edgeopt.testing.scenarios import Setup, Step
 
 PAIRS: Final = 10
 """Pairs of scenarios per seed that agree up to a slot."""
@@ -33,25 +33,25 @@ LOOKS: Final = 30
 
 def state(checked: Checked) -> None:
     """Step two scenarios in turn, and look whether states change in place."""
-    for ground, policy, done in checked.runs:
-        first = policy.start(ground.environment.instance)
+    for setup, policy, done in checked.runs:
+        first = policy.start(setup.environment.instance)
         before = content(first, private=False)
-        turns = [_Turn(ground, policy, first, number) for number in range(2)]
+        turns = [_Turn(setup, policy, first, number) for number in range(2)]
         while any([turn.step() for turn in turns]):
             pass
         kept = content(first, private=False) == before
-        require(kept, "the state that start returned is changed by a run", **ground.where)
+        require(kept, "the state that start returned is changed by a run", **setup.where)
         same = decisions(turns[0].done) == decisions(done)
-        require(same, "scenarios that are stepped in turn disturb each other", **ground.where)
+        require(same, "scenarios that are stepped in turn disturb each other", **setup.where)
 
 
 class _Turn:
     """A run that is stepped by others' leave, and looks whether states change in place."""
 
-    def __init__(self, ground: Ground, policy: Any, state: Any, number: int) -> None:
-        episode = ground.environment.episode(ground.scenario(number))
-        self._steps = steps(episode, policy, state, stream(ground, number))
-        self._state, self._where = state, ground.where
+    def __init__(self, setup: Setup, policy: Any, state: Any, number: int) -> None:
+        episode = setup.environment.episode(setup.scenario(number))
+        self._steps = steps(episode, policy, state, stream(setup, number))
+        self._state, self._where = state, setup.where
         self.done: list[Step] = []
 
     def step(self) -> bool:
@@ -76,49 +76,49 @@ def causal(checked: Checked) -> str:
     if not hidden or any(getattr(policy, "hindsight", False) is True for _, policy in checked.made):
         raise SkippedError("it knows the future, and says so")
     known = [
-        (ground, done, [(content(step.seen), content(step.told)) for step in done])
-        for ground, _, done in checked.runs
+        (setup, done, [(content(step.seen), content(step.told)) for step in done])
+        for setup, _, done in checked.runs
     ]
     rng, found = np.random.default_rng((*checked.seeds, 3)), 0
     for place in range(3 * PAIRS * len(checked.seeds)):
         if found == PAIRS * len(checked.seeds):
             break
-        ground, done, past = known[place % len(known)]
-        twin = _twin(ground, int(rng.integers(ground.horizon)), rng)
-        found += twin is not None and _agrees(checked, ground, *twin, done, past)
+        setup, done, past = known[place % len(known)]
+        counterpart = _counterpart(setup, int(rng.integers(setup.horizon)), rng)
+        found += counterpart is not None and _agrees(checked, setup, *counterpart, done, past)
     if not found:
         raise SkippedError("no two scenarios agree up to a slot and differ later")
     return f"{found} pairs of scenarios"
 
 
-def _twin(ground: Ground, last: int, rng: np.random.Generator) -> tuple[Ground, Any] | None:
+def _counterpart(setup: Setup, last: int, rng: np.random.Generator) -> tuple[Setup, Any] | None:
     """Draw a scenario that agrees with the first one up to a slot, as far as can be seen."""
-    twin, scenario = ground, ground.scenario()
-    if not alike(ground.environment.instance, ground.truth):
-        changed = other_future(ground, last, rng, now=True)
+    counterpart, scenario = setup, setup.scenario()
+    if not alike(setup.environment.instance, setup.truth):
+        changed = other_future(setup, last, rng, now=True)
         if changed is not None:
-            twin = ground.with_truth(changed)
-            if not alike(twin.environment.instance, ground.environment.instance):
-                twin = ground
-    other = other_scenario(scenario, ground.scenario(int(rng.integers(3, 1000))), last)
-    if twin is ground and other is None:
+            counterpart = setup.with_truth(changed)
+            if not alike(counterpart.environment.instance, setup.environment.instance):
+                counterpart = setup
+    other = other_scenario(scenario, setup.scenario(int(rng.integers(3, 1000))), last)
+    if counterpart is setup and other is None:
         return None
-    return twin, scenario if other is None else other
+    return counterpart, scenario if other is None else other
 
 
 def _agrees(
     checked: Checked,
-    ground: Ground,
-    twin: Ground,
+    setup: Setup,
+    counterpart: Setup,
     scenario: Any,
     done: Sequence[Step],
     past: Sequence[tuple[bytes, bytes]],
 ) -> bool:
     """Compare decisions as long as all that was seen is the same; tell whether there were any."""
-    policy = twin.policy(checked.part)
-    state = policy.start(twin.environment.instance)
-    rng, compared = stream(twin), 0
-    episode = twin.environment.episode(scenario)
+    policy = counterpart.policy(checked.part)
+    state = policy.start(counterpart.environment.instance)
+    rng, compared = stream(counterpart), 0
+    episode = counterpart.environment.episode(scenario)
     for step, (seen, answer) in zip(done, past, strict=True):
         found = episode.observe()
         if found is None or content(found) != seen:
@@ -129,7 +129,7 @@ def _agrees(
                 raise BrokenError(
                     f"decision {compared} depends on what comes later: with another future, "
                     f"{difference(step.decided, decided)}",
-                    **ground.where,
+                    **setup.where,
                 )
             reply = episode.act(decided)
             state = policy.learn(state, found, decided, reply)

@@ -59,7 +59,7 @@ class Offered(Mapping[str, Benchmark]):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ground:
+class Setup:
     """An instance with its environment, the seed of what is random on it, and how to name it."""
 
     record: System
@@ -105,7 +105,7 @@ class Ground:
         """Draw the scenario of a number."""
         return self.environment.scenarios(np.random.default_rng((self.seed, number, 1)), 1)[0]
 
-    def with_truth(self, truth: Any) -> Ground:
+    def with_truth(self, truth: Any) -> Setup:
         """Return the same with another instance."""
         return dataclasses.replace(self, truth=truth)
 
@@ -115,12 +115,12 @@ def entry_of(record: System, part: Any) -> Any:
     return choose(record, part)[0] if isinstance(part, str) else part
 
 
-def grounds(
+def setups(
     record: System,
     seeds: Sequence[int],
     instances: Any = None,
     make: Callable[[Any], Any] | None = None,
-) -> list[Ground]:
+) -> list[Setup]:
     """Return an instance for each seed, or each of those given with each seed."""
     make = make or record.policies.environment
     if instances is not None:
@@ -128,14 +128,12 @@ def grounds(
         found = []
         for place, truth in enumerate(given):
             mine = {"instances": Text(f"instances[{place}:{place + 1}]")}
-            found += [
-                Ground(record, truth, seed, {"seeds": [seed], **mine}, make) for seed in seeds
-            ]
+            found += [Setup(record, truth, seed, {"seeds": [seed], **mine}, make) for seed in seeds]
         return found
     draw = record.instances.random_small
     if draw is None:
         raise OptionError(f"instances: the system {record.name} draws none; pass some")
-    return [Ground(record, draw(seed), seed, {"seeds": [seed]}, make) for seed in seeds]
+    return [Setup(record, draw(seed), seed, {"seeds": [seed]}, make) for seed in seeds]
 
 
 class Text(str):
@@ -192,7 +190,7 @@ def time_of(seen: Any) -> int | None:
 
 
 def run(
-    ground: Ground,
+    setup: Setup,
     policy: Any,
     number: int = 0,
     state: Any = None,
@@ -200,16 +198,16 @@ def run(
 ) -> list[Step]:
     """Simulate a policy on a scenario of an instance; a run that breaks ends there."""
     done: list[Step] = []
-    first = policy.start(ground.environment.instance) if state is None else state
-    episode = ground.environment.episode(ground.scenario(number))
+    first = policy.start(setup.environment.instance) if state is None else state
+    episode = setup.environment.episode(setup.scenario(number))
     with contextlib.suppress(HaltedError):
-        done.extend(steps(episode, policy, first, rng or stream(ground, number)))
+        done.extend(steps(episode, policy, first, rng or stream(setup, number)))
     return done
 
 
-def stream(ground: Ground, number: int = 0) -> np.random.Generator:
+def stream(setup: Setup, number: int = 0) -> np.random.Generator:
     """Return the stream of a policy in a scenario."""
-    return np.random.default_rng((ground.seed, number, 2))
+    return np.random.default_rng((setup.seed, number, 2))
 
 
 def decisions(run_steps: Sequence[Step]) -> list[bytes]:
@@ -249,7 +247,7 @@ def horizon_of(instance: Any) -> int:
 
 
 def other_future(
-    ground: Ground, last: int, rng: np.random.Generator, *, now: bool = False
+    setup: Setup, last: int, rng: np.random.Generator, *, now: bool = False
 ) -> Any | None:
     """Return the instance with another future after a slot, None where none is found.
 
@@ -257,7 +255,7 @@ def other_future(
     is known beforehand stays.
     With `now`, single rows of the slot itself change too, which come to light in the course of it.
     """
-    truth, known = ground.truth, ground.known
+    truth, known = setup.truth, setup.known
     for _ in range(TRIES):
         changes = {**_other_rows(truth, last, rng, now), **_other_entities(truth, last, rng)}
         changes = {name: value for name, value in changes.items() if name not in known}
@@ -334,18 +332,18 @@ def other_scenario(scenario: Any, other: Any, last: int) -> Any | None:
 
 
 __all__ = [
-    "Ground",
     "HaltedError",
+    "Setup",
     "Step",
     "Text",
     "decisions",
     "entry_of",
-    "grounds",
     "horizon_of",
     "other_future",
     "other_scenario",
     "record_of",
     "run",
+    "setups",
     "steps",
     "stream",
     "time_of",

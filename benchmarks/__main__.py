@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from benchmarks.growth import Growth, grow
 from benchmarks.listing import listing
-from benchmarks.machine import describe
 from benchmarks.measure import ONE_THREAD
 from benchmarks.picture import write_picture
 from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import Report, summary
 from benchmarks.run import run
+from edgeopt.collection.timed import machine
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
     began = time.perf_counter()
-    machine = describe()
-    for name, value in machine.items():
+    facts = machine()
+    for name, value in facts.items():
         print(f"{name:<14} {value}")
     print(f"{'settings':<14} {_settings(options.smoke)}\n")
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(summary(reports, growths)))
         print(f"measured in {(time.perf_counter() - began) / 60:.1f} minutes")
     if path is not None:
-        _keep(path, machine, reports, growths)
+        _keep(path, facts, reports, growths)
     return 0 if all(one.agrees for one in (*reports, *growths)) else 1
 
 
@@ -92,10 +92,10 @@ def _file(options: argparse.Namespace) -> Path | None:
 
 
 def _keep(
-    path: Path, machine: dict[str, str], reports: list[Report], growths: list[Growth]
+    path: Path, facts: dict[str, str], reports: list[Report], growths: list[Growth]
 ) -> None:
     document = {
-        "machine": machine,
+        "machine": facts,
         "benchmarks": [report.record() for report in reports],
         "growth": [growth.record() for growth in growths],
     }

@@ -8,10 +8,11 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from edgeopt.collection.timed import timed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,28 +72,25 @@ def measure(
 ) -> Measurement:
     """Time `candidate` in this process."""
     call = benchmark.build(benchmark.sizes[size], candidate)
-    if benchmark.warms(candidate):
-        call(time_limit)
-    clock = time.process_time if benchmark.processor else time.perf_counter
-    seconds = []
+    found = timed(
+        lambda: call(time_limit),
+        repeats=repeats,
+        warm=benchmark.warms(candidate),
+        processor=benchmark.processor,
+        proceed=lambda reading: reading.finished,
+    )
     phases: dict[str, list[float]] = {}
-    finished = True
-    for _ in range(repeats):
-        start = clock()
-        reading = call(time_limit)
-        seconds.append(clock() - start)
-        for name, part in reading.phases.items():
+    for one in found.results:
+        for name, part in one.phases.items():
             phases.setdefault(name, []).append(part)
-        finished = finished and reading.finished
-        if not finished:
-            break
+    reading = found.last
     return Measurement(
         candidate=candidate,
-        seconds=tuple(seconds),
+        seconds=found.seconds,
         objective=reading.objective,
         gap=reading.gap,
         work=reading.work,
-        finished=finished,
+        finished=reading.finished,
         phases={name: tuple(parts) for name, parts in phases.items()},
     )
 

@@ -11,6 +11,13 @@ from edgeopt.errors import OptionError
 
 
 def bench(
+    check: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[check FILE...]",
+            help="Examine submissions instead: form, data, bounds, and each certificate.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for results, profile, page and finished cells.")
     ] = None,
@@ -25,34 +32,51 @@ def bench(
         str, typer.Option("--set", help="Instances: s, m, l, all, or names with commas.")
     ] = "s",
     time_limit: Annotated[float, typer.Option(help="Seconds of an offline problem.")] = 60.0,
-    gap: Annotated[float, typer.Option(help="Relative gap of an offline problem.")] = 1e-6,
+    gap: Annotated[
+        str, typer.Option(help="Relative gap of an offline problem; several with commas.")
+    ] = "1e-2,1e-4,1e-6",
     runs: Annotated[
         int, typer.Option(min=2, help="Scenarios on which policies are compared.")
     ] = 200,
     workers: Annotated[
         int, typer.Option("--workers", "--jobs", help="Processes; -1 takes all cores.")
     ] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler whose workers compute instead."),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="With check: run policies that can be had here again.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how long it would take, and stop.")
     ] = False,
     force: ForceOption = False,
-) -> None:
+) -> int:
     """Compare solvers and policies on named instances; a run that is interrupted goes on.
 
-    Times are those of this machine: compare them within one run only.
+    Times are those of this machine: compare them within one run only. `edgeopt bench check FILE`
+    examines a submission to the scoreboard, which every run writes for each competitor; its exit
+    code is 0 if nothing is wrong, 1 if something is, and 2 if a file cannot be read.
     """
-    from edgeopt.collection.comparing import bench as compare
-    from edgeopt.collection.comparing import forecast, planned
+    from edgeopt.collection.comparing import carried_out, forecast, planned
     from edgeopt.studies.wording import duration, number
     from edgeopt.writing import Folder
 
+    if check:
+        return _check(check, again=again)
+    if again:
+        raise OptionError("--again: goes with check FILE")
+    if cluster is not None and workers != 1:
+        raise OptionError("--workers and --cluster cannot be used together")
     sets = separated([instances]) or []
     solvers, policies = separated(offline) or [], separated(online) or []
-    plan = planned(sets, solvers, policies, time_limit, gap, runs)  # before anything is written
+    gaps = [_number(one) for one in separated([gap]) or []]
+    plan = planned(sets, solvers, policies, time_limit, gaps, runs)  # before anything is written
     if dry_run:
-        rows = forecast(plan, runs)
+        rows = forecast(plan)
         show.table(
-            f"{len(plan)} cells",
+            f"{len(plan.cells)} cells",
             ["", "size", "cells", "one of them", "all", "all, on 1,000 scenarios"],
             [
                 [
@@ -65,17 +89,14 @@ def bench(
         )  # fmt: skip
         whole = sum(row["sum"] for row in rows)
         show.note(f"About {duration(whole)} of one core, if cells take as long as those measured.")
-        return
+        return 0
     if out is None:
         raise OptionError("--out: name the folder to write to, or give --dry-run")
     Folder(out, "bench", force=force).begin()
-    found = compare(
-        sets, offline=solvers, online=policies, time_limit=time_limit, gap=gap, runs=runs,
-        workers=workers, store=out / "cells",
-    )  # fmt: skip
+    found = carried_out(plan, workers=workers, cluster=cluster, store=out / "cells")
     page = found.save(out, force=force)
     for group in found.groups:
-        heading = "seconds" if group == "offline" else "mean gap"
+        heading = "seconds" if group.startswith("offline") else "mean gap"
         show.table(
             f"{group}: {len(found.group(group).instances)} instances",
             ["", heading, "95 % interval", "95 % of ranks", "failures"],
@@ -92,3 +113,33 @@ def bench(
     for row in wrong.to_dict("records"):
         show.note(f"{row['competitor']} on {row['instance']}: {row['failed']}")
     show.note(f"page: {page}")
+    return 0
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"--gap {text}: is no number; several are written 1e-2,1e-4") from None
+
+
+def _check(words: list[str], *, again: bool) -> int:
+    """Examine submissions, say what is wrong and what is new, and return the exit code."""
+    from edgeopt.collection.submitted import examined, read_submission
+
+    action, *files = words
+    if action != "check" or not files:
+        raise OptionError(f"{' '.join(words)}: write edgeopt bench check FILE, or options alone")
+    contents = [read_submission(Path(file)) for file in files]
+    worst = 0
+    for file, content in zip(files, contents, strict=True):
+        found = examined(content, again=again)
+        for line in found.faults:
+            show.note(f"{file}: {line}")
+        worst = max(worst, bool(found.faults))
+        for line in found.improved:
+            show.note(f"{file}: improves on {line}")
+        if not found.faults:
+            said = f"{found.results} results, {found.certificates} certificates"
+            show.note(f"{file}: valid: {said}")
+    return worst

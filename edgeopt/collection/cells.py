@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import time
+import json
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.collection.certified import certificate_of
-from edgeopt.collection.entries import OPTIMAL, edition
+from edgeopt.collection.entries import OPTIMAL, edition, improvements, names, row_of
 from edgeopt.collection.loading import load
 from edgeopt.collection.optima import AUTO, PROBLEMS, solved
+from edgeopt.collection.timed import timed
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.sweeps import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from edgeopt.studies.entries import Benchmark, PolicyEntry
     from edgeopt.studies.system import System
@@ -34,10 +36,16 @@ def scenarios_of(fingerprint: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
 
 
-def offline_cell(row: Mapping[str, Any], competitor: str, gap: float, time_limit: float) -> Cell:
-    """Solve the offline problem of an instance with one competitor."""
-    identity = _identity(row) | {"competitor": competitor, "gap": gap, "time_limit": time_limit}
-    return Cell(identity, _solve, (row["system"], row["name"], competitor, gap, time_limit))
+def offline_cell(
+    row: Mapping[str, Any], competitor: str, gaps: Sequence[float], time_limit: float
+) -> Cell:
+    """Solve the offline problem of an instance with one competitor, to each gap."""
+    wanted = tuple(sorted(gaps, reverse=True))
+    identity = _identity(row) | {
+        "competitor": competitor, "gaps": " ".join(f"{gap:g}" for gap in wanted),
+        "time_limit": time_limit,
+    }  # fmt: skip
+    return Cell(identity, _solve, (row["system"], row["name"], competitor, wanted, time_limit))
 
 
 def best_cell(row: Mapping[str, Any], gap: float, time_limit: float, folder: str) -> Cell:
@@ -80,21 +88,48 @@ def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _solve(
-    system: str, name: str, competitor: str, gap: float, time_limit: float
+    system: str, name: str, competitor: str, gaps: Sequence[float], time_limit: float
 ) -> dict[str, Any]:
-    began = time.process_time()
+    """Solve to each gap, the widest first; one that an earlier result keeps takes no other run."""
+    instance, last = load(name), None
+    reached: list[dict[str, Any]] = []
+    for target in gaps:
+        try:
+            if last is None or last.last.gap > target:
+                _warm(system, competitor)
+                last = timed(partial(solved, system, instance, competitor, target, time_limit))
+        except EdgeOptError as error:
+            reached.append({"target": target, "failed": str(error)})
+            continue
+        reached.append({"target": target, "seconds": last.median, **_values(last.last)})
+    proof = "" if last is None else _improving(row_of(name), instance, last.last)
+    return {"reached": json.dumps(reached), "certificate": proof, "failed": ""}
+
+
+@cache
+def _warm(system: str, competitor: str) -> None:
+    """Let a competitor solve something small, so that no time holds imports and compilation."""
+    solved(system, load(names(system, size="s")[0]), competitor, 0.1, 10.0)
+
+
+def _improving(row: Mapping[str, Any], instance: Any, found: Benchmark) -> str:
+    """Return the certificate of a result that is better than all known ones, as JSON."""
+    if not improvements(row, found.value, found.bound):
+        return ""
     try:
-        found = solved(system, load(name), competitor, gap, time_limit)
-    except EdgeOptError as error:
-        return {"failed": str(error)}
-    return _said(found) | {"processor": time.process_time() - began}
+        return certificate_of(row["system"], instance, found, row["name"]).text()
+    except CertificateError:
+        return ""
+
+
+def _values(found: Benchmark) -> dict[str, float]:
+    return {"value": float(found.value), "bound": float(found.bound), "gap": float(found.gap)}
 
 
 def _said(found: Benchmark) -> dict[str, Any]:
     return {
-        "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
-        "seconds": float(found.seconds), "solver": found.solver, "status": found.status,
-        "failed": "",
+        **_values(found), "seconds": float(found.seconds), "solver": found.solver,
+        "status": found.status, "failed": "",
     }  # fmt: skip
 
 
@@ -138,9 +173,8 @@ def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str,
         }
         made = entry.make(instance, found)
         environment = record.policies.environment(instance)
-        began = time.process_time()
-        trajectory = simulate(environment, made, rng=seed, runs=runs)
-        seconds = time.process_time() - began
+        simulated = timed(lambda: simulate(environment, made, rng=seed, runs=runs))
+        trajectory = simulated.last
     except EdgeOptError as error:
         return {"failed": str(error), "bound": ""}
     values = record.objective.values(trajectory)
@@ -151,7 +185,7 @@ def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str,
     spread = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return {
         "mean": float(values.mean()), "se": spread, "violated": float(violated.mean()),
-        "bound": bound, "processor": seconds, "failed": "",
+        "bound": bound, "seconds": simulated.median, "failed": "",
         "values": " ".join(repr(float(value)) for value in values),
     }  # fmt: skip
 
@@ -182,6 +216,6 @@ def _bound(system: str, name: str, bound: str, runs: int, seed: int) -> dict[str
     entry = record.offline.bounds[bound]
     found = solve_benchmark(entry, record.policies.environment, instance, seed, runs)
     return {
-        "value": float(found.value), "bound": float(found.bound), "gap": float(found.gap),
-        "label": entry.label, "seconds": float(found.seconds), "solver": found.solver,
+        **_values(found), "label": entry.label, "seconds": float(found.seconds),
+        "solver": found.solver,
     }  # fmt: skip

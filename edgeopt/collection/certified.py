@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.collection.entries import OPTIMAL
@@ -10,6 +11,7 @@ from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from edgeopt.solvers.certificates import Certificate
+    from edgeopt.solvers.program import LinearProgram
     from edgeopt.studies.entries import Benchmark
 
 _COLUMNS: Final = 60_000
@@ -36,12 +38,29 @@ def certificate_of(system: str, instance: Any, found: Benchmark, name: str) -> C
     return made
 
 
+def is_program_of(proof: Certificate, system: str, instance: Any) -> bool:
+    """Tell whether the program of a certificate is that of the offline problem of an instance."""
+    if system == "edr":
+        from edgeopt.solvers.exact_duals import data_of
+
+        return proof.kind == "linear-program" and data_of(_program_of_edr(instance)) == proof.data
+    if not proof.kind.startswith(f"{system}."):
+        return False
+    module = import_module(f"edgeopt.models.{system}.certificates")
+    return any(one == proof.data for one in module.programs_of(instance))
+
+
+def _program_of_edr(instance: Any) -> LinearProgram:
+    from edgeopt.models.edr import colocation_matrix, served_cap
+
+    return colocation_matrix(instance, cap=served_cap(instance), relax=True)
+
+
 def _of_edr(instance: Any, name: str) -> Certificate:
     """Certify the linear program of all frames at once."""
-    from edgeopt.models.edr import colocation_matrix, served_cap
     from edgeopt.solvers import solve
 
-    program = colocation_matrix(instance, cap=served_cap(instance), relax=True)
+    program = _program_of_edr(instance)
     if program.shape[1] > _COLUMNS:
         raise CertificateError(
             f"no certificate: the program of all frames has {program.shape[1]} columns, more than "

@@ -14,6 +14,7 @@ from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 OFFLINE: Final = "offline"
-"""Name of the group of solvers; groups of policies have the name of their system."""
+"""How the names of groups of solvers begin; groups of policies have that of their system."""
 
 _SHIFT: Final = {"s": 1.0}
 _OTHER_SHIFT: Final = 10.0
@@ -53,34 +54,53 @@ class Bench:
     Parameters
     ----------
     results
-        A row per instance and competitor: ``part``, ``instance``, ``system``, ``size``,
-        ``competitor``, ``value``, ``bound``, ``gap``, ``seconds``, ``se``, ``violated`` and
-        ``failed``, a text that is empty where nothing is wrong.
+        A row per instance and competitor, of solvers per gap too: ``part``, ``instance``,
+        ``system``, ``size``, ``competitor``, ``target``, ``value``, ``bound``,
+        ``bounds`` (its label), ``gap``, ``seconds``, ``se``, ``violated`` and ``failed``, a text
+        that is empty where nothing is wrong.
     time_limit
         Seconds of an offline problem.
-    gap
-        Relative gap to which offline problems are solved.
+    targets
+        Relative gaps to which offline problems are solved, ascending.
+    runs
+        Scenarios on which policies are compared.
+    certificates
+        JSON documents that prove what is better than all known results, by instance and solver.
     """
 
     results: pd.DataFrame = field(repr=False)
     time_limit: float
-    gap: float
+    targets: tuple[float, ...]
+    runs: int = 0
+    certificates: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """What was compared: ``"offline"`` for solvers, and the systems of policies."""
+        """What was compared: ``"offline"`` for solvers, with several gaps one each, and systems."""
         return tuple(self._groups)
 
     @cached_property
     def _groups(self) -> dict[str, Group]:
-        found = {}
-        for (part, system), rows in self.results.groupby(["part", "system"], sort=False):
-            if part != OFFLINE:
-                found[str(system)] = _group(rows)
+        import pandas as pd
+
+        several: dict[str, Group] = {}
+        policies = self.results[self.results["part"] != OFFLINE]
         offline = self.results[self.results["part"] == OFFLINE]
-        count = offline.groupby("instance")["competitor"].transform("size")
+        count = offline.groupby("instance")["competitor"].transform("nunique")
         offline = offline[count == offline["competitor"].nunique()]
-        return ({OFFLINE: _group(offline)} if len(offline) else {}) | found
+        for gap in self.targets if len(offline) else ():
+            rows = offline[pd.to_numeric(offline["target"]) == gap]
+            several[self.solvers(gap)] = _group(rows)
+        for system, rows in policies.groupby("system", sort=False):
+            several[str(system)] = _group(rows)
+        return several
+
+    def solvers(self, gap: float | None = None) -> str:
+        """Return the name of the group of solvers at a gap, by default at the smallest one."""
+        chosen = self.targets[0] if gap is None else gap
+        if chosen not in self.targets:
+            raise OptionError(f"gap {chosen:g}: solved was to {', '.join(map(repr, self.targets))}")
+        return OFFLINE if len(self.targets) == 1 else f"{OFFLINE} {chosen:g}"
 
     def group(self, name: str) -> Group:
         """Return the figures of a group."""
@@ -88,9 +108,9 @@ class Bench:
             raise OptionError(f"group {name!r}: compared were {', '.join(self._groups)}")
         return self._groups[name]
 
-    def profile(self) -> dict[str, measures.Profile]:
-        """Return the profile of Dolan and More of each solver."""
-        group = self.group(OFFLINE)
+    def profile(self, gap: float | None = None) -> dict[str, measures.Profile]:
+        """Return the profile of Dolan and More of each solver, by default at the smallest gap."""
+        group = self.group(self.solvers(gap))
         found = measures.profile(group.seconds, group.weight)
         return dict(zip(group.competitors, found, strict=True))
 
@@ -99,7 +119,7 @@ class Bench:
         import pandas as pd
 
         group = self.group(name)
-        figure = np.maximum(group.seconds, measures.FLOOR) if name == OFFLINE else group.gap
+        figure = np.maximum(group.seconds, measures.FLOOR) if of_solvers(name) else group.gap
         won = measures.wins(figure, group.weight)
         return pd.DataFrame(won, group.competitors, group.competitors)
 
@@ -120,7 +140,7 @@ class Bench:
         import pandas as pd
 
         group, shift, ends = self.group(name), self.shift, ("mean", "low", "high")
-        if name == OFFLINE:
+        if of_solvers(name):
             figure = group.seconds
             logs = measures.log_times(figure, self.time_limit, shift)
             rows = [
@@ -142,7 +162,10 @@ class Bench:
         return _SHIFT.get(sizes.pop(), _OTHER_SHIFT) if len(sizes) == 1 else _OTHER_SHIFT
 
     def save(self, out: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write ``results.csv``, ``gaps.csv``, ``profile.svg`` and ``index.html`` to a folder.
+        """Write tables, the profile, a page, and a submission per competitor to a folder.
+
+        They are ``results.csv``, ``gaps.csv``, ``profile.svg``, ``index.html`` and
+        ``submission-NAME.json``.
 
         Parameters
         ----------
@@ -164,6 +187,11 @@ class Bench:
         from edgeopt.collection.compared_page import write
 
         return write(self, out, force=force)
+
+
+def of_solvers(group: str) -> bool:
+    """Tell whether a group is one of solvers."""
+    return group.startswith(OFFLINE)
 
 
 def _group(rows: pd.DataFrame) -> Group:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import io
+import json
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.collection.compared import OFFLINE
+from edgeopt.collection.compared import of_solvers
+from edgeopt.collection.submitted import submission
 from edgeopt.writing import Folder
 from edgeopt.writing.tables import html_table
 
@@ -38,6 +41,9 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     buffer = io.StringIO()
     figure(found).savefig(buffer, format="svg", metadata={"Date": None})
     folder.write("profile.svg", buffer.getvalue())
+    for competitor in found.results["competitor"].unique():
+        content = json.dumps(submission(found, competitor), indent=1, allow_nan=False)
+        folder.write(f"submission-{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
     return folder.write("index.html", _page(found))
 
 
@@ -48,8 +54,8 @@ def figure(found: Bench) -> Figure:
     groups = found.groups
     drawn = Figure(figsize=(7.0, 3.4 * len(groups)), layout="constrained")
     for axes, name in zip(np.atleast_1d(drawn.subplots(len(groups))), groups, strict=True):
-        if name == OFFLINE:
-            _profile(axes, found)
+        if of_solvers(name):
+            _profile(axes, found, name)
         else:
             _within(axes, found, name)
         axes.set_ylim(0.0, 1.03)
@@ -58,15 +64,25 @@ def figure(found: Bench) -> Figure:
     return drawn
 
 
-def _profile(axes: Axes, found: Bench) -> None:
-    profiles = found.profile()
+def _profile(axes: Axes, found: Bench, group: str) -> None:
+    profiles = found.profile(_gap(found, group))
     most = max(float(one.factor[-1]) for one in profiles.values())
     for name, one in profiles.items():
         factor = np.append(one.factor, most * 1.2)
         share = np.append(one.share, one.share[-1])
         axes.step(np.log2(factor), share, where="post", label=f"{name} (ends at {one.solved:.0%})")
     axes.set_xlabel("log2 of the time in terms of the best")
-    axes.set_title("Solvers", loc="left")
+    axes.set_title(_title(found, group), loc="left")
+
+
+def _gap(found: Bench, group: str) -> float:
+    return next(gap for gap in found.targets if found.solvers(gap) == group)
+
+
+def _title(found: Bench, group: str) -> str:
+    if of_solvers(group):
+        return f"Solvers: processor seconds to a proven gap of {_gap(found, group):g}"
+    return f"Policies of {group}: gap to the bound"
 
 
 def _within(axes: Axes, found: Bench, name: str) -> None:
@@ -86,8 +102,7 @@ def _within(axes: Axes, found: Bench, name: str) -> None:
 def _page(found: Bench) -> str:
     parts = []
     for name in found.groups:
-        title = "Solvers: seconds" if name == OFFLINE else f"Policies of {name}: gap to the bound"
-        parts.append(f"<h2>{html.escape(title)}</h2>")
+        parts.append(f"<h2>{html.escape(_title(found, name))}</h2>")
         parts += [_ranking(found, name), _wins(found, name), _gaps(found, name)]
     failed = found.results[found.results["failed"] != ""]
     if len(failed):
@@ -120,7 +135,7 @@ def _ranking(found: Bench, name: str) -> str:
             str(place), f"{low} to {high}", f"{row['first']:.0%}", str(row["failures"]),
         ])  # fmt: skip
     shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
-    said = f"Geometric mean of seconds, {shift}" if name == OFFLINE else "Mean gap, failures at 1"
+    said = f"Geometric mean of seconds, {shift}" if of_solvers(name) else "Mean gap, failures at 1"
     return html_table(said, _HEADINGS, rows)
 
 

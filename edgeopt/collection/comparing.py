@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import time
-from typing import TYPE_CHECKING, Any, Final
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.collection.compared import OFFLINE, Bench
 from edgeopt.collection.entries import OPTIMAL, names, row_of
+from edgeopt.collection.timed import timed
 from edgeopt.errors import OptionError
-from edgeopt.options import check_real, check_whole, check_workers
+from edgeopt.options import check_real, check_whole, listed
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from edgeopt.studies.sweeps import Cell
-
-    Plan = Sequence[tuple[str, Cell]]
 
 ONLINE: Final = "online"
 PUBLISHED: Final = "published"
 """Stands for all published policies of a system that do not know the future."""
+
+GAPS: Final = (1e-2, 1e-4, 1e-6)
+"""Relative gaps to which offline problems are solved, unless others are named."""
+
+
+class Plan(NamedTuple):
+    """The cells of a comparison, each with its part, and the options that they share."""
+
+    cells: tuple[tuple[str, Cell], ...]
+    time_limit: float
+    gaps: tuple[float, ...]
+    runs: int
 
 
 def bench(
@@ -32,16 +43,17 @@ def bench(
     offline: Iterable[str] = (),
     online: Iterable[str] = (),
     time_limit: float = 60.0,
-    gap: float = 1e-6,
+    gap: float | Iterable[float] = GAPS,
     runs: int = 200,
     workers: int = 1,
+    cluster: str | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Bench:
     """Compare solvers and policies on named instances.
 
-    Every solver uses one thread. Times are those of the machine at hand: compare them within one
-    run only.
+    Every solver uses one thread. Times are processor seconds of the machine at hand: compare them
+    within one run only.
 
     Parameters
     ----------
@@ -56,11 +68,13 @@ def bench(
     time_limit
         Seconds of an offline problem.
     gap
-        Relative gap to which it is to be solved; what stays above has failed.
+        Relative gap to which it is to be solved, or several; what stays above has failed.
     runs
         Scenarios on which policies are compared, at least 2; their seed follows from the data.
     workers
         Processes; -1 takes all cores, which makes times less sure.
+    cluster
+        Address of the scheduler of a Dask cluster, which computes instead.
     store
         Folder that keeps finished cells: what it holds is not computed again.
     progress
@@ -74,7 +88,11 @@ def bench(
     Raises
     ------
     OptionError
-        If there is no such instance, solver or policy, or nothing to compare.
+        If there is no such instance, solver or policy, nothing to compare, or no scheduler answers.
+    WorkerError
+        If a process that computes, or the scheduler, is lost; what is finished is kept.
+    MissingDependencyError
+        If a cluster is given and the extra ``cluster`` is not installed.
 
     Examples
     --------
@@ -83,19 +101,8 @@ def bench(
     >>> sorted(found.ranking("tapfinger").index)
     ['min', 'random']
     """
-    from edgeopt.studies.sweeps import compute_cells
-
     plan = planned(instances, offline, online, time_limit, gap, runs)
-    check_workers(workers)
-    found = compute_cells([one for _, one in plan], store=store, workers=workers, progress=progress)
-    bounds = bounds_of(plan, found, runs)
-    kept = compute_cells(list(bounds.values()), store=store, workers=workers, progress=progress)
-    proven = {key: kept[cell.key] for key, cell in bounds.items()}
-    rows = [_result(part, cell, found[cell.key], proven, gap) for part, cell in plan]
-
-    import pandas as pd
-
-    return Bench(pd.DataFrame(rows), float(time_limit), float(gap))
+    return carried_out(plan, workers=workers, cluster=cluster, store=store, progress=progress)
 
 
 def planned(
@@ -103,15 +110,17 @@ def planned(
     offline: Iterable[str],
     online: Iterable[str],
     time_limit: float,
-    gap: float,
+    gap: float | Iterable[float],
     runs: int,
-) -> list[tuple[str, Cell]]:
-    """Return the cells of a comparison."""
+) -> Plan:
+    """Return what a comparison computes."""
     from edgeopt.collection import cells
     from edgeopt.collection.optima import PROBLEMS
 
     check_real("time_limit", time_limit, "(0, inf)")
-    check_real("gap", gap, "(0, 1)")
+    gaps = [gap] if isinstance(gap, int | float) else listed("gap", gap)
+    for one in gaps:
+        check_real("gap", one, "(0, 1)")
     check_whole("runs", runs, 2)
     plan: list[tuple[str, Cell]] = []
     solvers, wanted = _solvers(offline), _listed(online)
@@ -120,7 +129,7 @@ def planned(
     _refuse_homeless(wanted, {row["system"] for row in several})
     for row in several:
         plan += [
-            (OFFLINE, cells.offline_cell(row, solver, gap, time_limit))
+            (OFFLINE, cells.offline_cell(row, solver, gaps, time_limit))
             for solver in solvers
             if PROBLEMS[row["system"]].taken_by(solver)
         ]
@@ -141,7 +150,7 @@ def planned(
         raise OptionError(f"policy {wrong!r} is unknown to the systems compared{hint}")
     if not plan:
         raise OptionError("nothing to compare: name solvers (offline) or policies (online)")
-    return plan
+    return Plan(tuple(plan), float(time_limit), tuple(sorted(map(float, gaps))), runs)
 
 
 def chosen(instances: str | Iterable[str]) -> list[str]:
@@ -207,53 +216,88 @@ def _refuse_homeless(wanted: Sequence[str], systems: set[str]) -> None:
             )
 
 
-def bounds_of(
-    plan: Plan, found: Mapping[str, Mapping[str, Any]], runs: int
-) -> dict[tuple[str, str], Cell]:
+def carried_out(
+    plan: Plan,
+    *,
+    workers: int = 1,
+    cluster: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Bench:
+    """Compute what a comparison still lacks, and return it."""
+    from edgeopt.studies.sweeps import compute_cells
+
+    how: dict[str, Any] = {"store": store, "workers": workers, "progress": progress}
+    how["cluster"] = cluster
+    found = compute_cells([one for _, one in plan.cells], **how)
+    bounds = _bounds_of(plan, found)
+    kept = compute_cells(list(bounds.values()), **how)
+    proven = {key: kept[cell.key] for key, cell in bounds.items()}
+    rows: list[dict[str, Any]] = []
+    certificates: dict[tuple[str, str], str] = {}
+    for part, cell in plan.cells:
+        name, row = cell.identity["instance"], found[cell.key]
+        if part == ONLINE:
+            rows.append(_online_row(cell, row, proven.get((name, row["bound"]), {})))
+        else:
+            rows += _offline_rows(cell, row)
+            if row["certificate"]:
+                certificates[name, cell.identity["competitor"]] = row["certificate"]
+
+    import pandas as pd
+
+    return Bench(pd.DataFrame(rows), plan.time_limit, plan.gaps, plan.runs, certificates)
+
+
+def _bounds_of(plan: Plan, found: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Cell]:
     """Return the cells of the bounds that are valid for what policies did."""
     from edgeopt.collection import cells
 
     used = {
         (cell.identity["instance"], found[cell.key]["bound"])
-        for part, cell in plan
+        for part, cell in plan.cells
         if part == ONLINE and found[cell.key]["bound"]
     }
     return {
-        (name, bound): cells.bound_cell(row_of(name), bound, runs) for name, bound in sorted(used)
+        (name, bound): cells.bound_cell(row_of(name), bound, plan.runs)
+        for name, bound in sorted(used)
     }
 
 
-def _result(
-    part: str,
-    cell: Cell,
-    row: Mapping[str, Any],
-    proven: Mapping[tuple[str, str], Mapping[str, Any]],
-    target: float,
-) -> dict[str, Any]:
+def _row(part: str, cell: Cell, competitor: str, failed: str) -> dict[str, Any]:
     name = cell.identity["instance"]
     entry = row_of(name)
-    said: dict[str, Any] = {
+    return {
         "part": part, "instance": name, "system": entry["system"], "size": entry["size"],
-        "competitor": cell.identity.get("competitor") or cell.identity.get("policy"),
-        "value": None, "bound": None, "gap": None, "seconds": None, "se": None, "violated": None,
-        "failed": row["failed"],
+        "competitor": cell.identity[competitor], "target": None, "value": None, "bound": None,
+        "bounds": "", "gap": None, "seconds": None, "se": None, "violated": None, "failed": failed,
     }  # fmt: skip
+
+
+def _online_row(cell: Cell, found: Mapping[str, Any], proven: Mapping[str, Any]) -> dict[str, Any]:
+    row = _row(ONLINE, cell, "policy", found["failed"])
     if row["failed"]:
-        return said
-    if part == ONLINE:
-        bound = proven.get((name, row["bound"]), {}).get("bound")
-        gap = None if bound is None else relative_gap(row["mean"], bound)
-        more = {"value": row["mean"], "seconds": row["processor"]}
-        more |= {"bound": bound, "gap": gap, "se": row["se"], "violated": row["violated"]}
-        return said | more
-    said |= {name: row[name] for name in ("value", "bound", "gap", "seconds")}
-    said["failed"] = _wrong(row, entry) or (
-        "" if row["gap"] <= target else f"gap {row['gap']:.1e} is above {target:g}"
-    )
-    return said
+        return row
+    row |= {name: found[name] for name in ("seconds", "se", "violated")}
+    row["value"] = found["mean"]
+    if proven:
+        row |= {"bound": proven["bound"], "bounds": proven["label"]}
+        row["gap"] = relative_gap(row["value"], row["bound"])
+    return row
 
 
-def _wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def _offline_rows(cell: Cell, found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a row per gap that was to be reached."""
+    for one in json.loads(found["reached"]):
+        row = _row(OFFLINE, cell, "competitor", "") | one
+        if not row["failed"]:
+            row["failed"] = wrong(row, row_of(row["instance"]))
+        if not row["failed"] and row["gap"] > row["target"]:
+            row["failed"] = f"gap {row['gap']:.1e} is above {row['target']:g}"
+        yield row
+
+
+def wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """Say how a result contradicts what is proven of the instance, "" where it does not."""
     known, sign = entry["offline"], 1.0 if entry["goal"] == "max" else -1.0
     size = max(abs(known["best"]), abs(known["bound"]))
@@ -264,19 +308,16 @@ def _wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     return ""
 
 
-def forecast(plan: Plan, runs: int) -> list[dict[str, Any]]:
+def forecast(plan: Plan) -> list[dict[str, Any]]:
     """Measure a cell of each part and size, and say how long all of them would take."""
     made = []
     groups: dict[tuple[str, str], list[Cell]] = {}
-    for part, cell in plan:
+    for part, cell in plan.cells:
         groups.setdefault((part, row_of(cell.identity["instance"])["size"]), []).append(cell)
     for (part, size), several in groups.items():
         one = several[len(several) // 2]
-        one.compute()  # compiles
-        began = time.process_time()
-        one.compute()
-        spent = time.process_time() - began
-        many = 1000 / runs if part == ONLINE else 1.0
+        spent = timed(one.compute, warm=True).median  # the first one compiles
+        many = 1000 / plan.runs if part == ONLINE else 1.0
         made.append({
             "part": part, "size": size, "cells": len(several), "seconds": spent,
             "sum": spent * len(several), "of_1000": spent * len(several) * many,

@@ -260,6 +260,17 @@ def _found(name: str, known: Mapping[str, _Item]) -> _Item:
     return known[name]
 
 
+def improvements(row: Mapping[str, Any], value: float, bound: float) -> list[str]:
+    """Say which of a value and a bound is better than the best known by more than 1e-6."""
+    known, sign = row["offline"], 1.0 if row["goal"] == "max" else -1.0
+    size = max(abs(known["best"]), abs(known["bound"]))
+    better = {
+        "value": sign * (value - known["best"]),
+        "bound": sign * (known["bound"] - bound),
+    }
+    return [name for name, by in better.items() if by > OPTIMAL * size]
+
+
 def best(name: str) -> float:
     """Return the best known value of the offline problem of a named instance.
 

@@ -91,6 +91,11 @@ class Certificate:
         """
         _examined(self.content, self.data)
 
+    def text(self) -> str:
+        """Return the whole certificate as one JSON document."""
+        parts = ("format", "kind", "about", "primal", "dual", "claim")
+        return _text_of({name: self.content[name] for name in parts} | {"data": self.data}).decode()
+
     def save(self, path: str | os.PathLike[str], *, checker: bool = False) -> Path:
         """Write the certificate, compressed if the name ends in ``.gz``.
 

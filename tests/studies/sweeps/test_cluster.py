@@ -11,11 +11,14 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
+import edgeopt
 from edgeopt.errors import WorkerError
+from edgeopt.studies.figures import reproduce
 from edgeopt.studies.sweeps import run_cells
 from tests.studies.sweeps.work import cells
 
@@ -53,8 +56,8 @@ def awaited_address(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Start a scheduler and two workers; give its address, and it and them as processes."""
+def cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """Start a scheduler and workers; give its address, and it and them as processes."""
     file = folder / "scheduler.json"
     options = ("--scheduler-file", str(file))
     running = [
@@ -62,7 +65,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
     ]
     running += [
         started("dask_worker", *options, "--no-nanny", "--nthreads", "1", "--no-dashboard")
-        for _ in range(2)
+        for _ in range(workers)
     ]
     try:
         yield awaited_address(file), running
@@ -116,6 +119,45 @@ def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
     assert again.equals(run_cells(cells(24, str(tmp_path / "third"))))
     anew = tmp_path / "other"  # not there if all of the 24 were kept
     assert len(anew.read_text().split() if anew.exists() else []) <= 24 - 4
+
+
+@contextlib.contextmanager
+def losing_a_worker(folder: Path, store: Path) -> Iterator[str]:
+    """Start a cluster of three workers, and kill one as soon as three cells are kept."""
+    with cluster(folder, 3) as (address, running):
+
+        def kill() -> None:
+            while len(list(store.glob("*.json"))) < 3:
+                time.sleep(0.02)
+            os.killpg(running[1].pid, signal.SIGKILL)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        yield address
+        thread.join()
+        assert running[1].wait() == -signal.SIGKILL
+
+
+def test_reproduced_figures_are_those_of_one_process(tmp_path: Path) -> None:
+    here, there = (tmp_path / name for name in ("here", "there"))
+    reproduce("oinc", table="I", quick=True, out=here)
+    with losing_a_worker(tmp_path, there / "cells") as address:
+        reproduce("oinc", table="I", quick=True, out=there, cluster=address)
+    assert (there / "table-i.csv").read_bytes() == (here / "table-i.csv").read_bytes()
+
+
+def test_comparisons_are_those_of_one_process(tmp_path: Path) -> None:
+    given: Any = {
+        "instances": ["tapfinger-odd-c1-n7", "rescue-odd-k1-t50", "rescue-paper-k2-t30"],
+        "offline": ["auto", "highs"],
+        "online": ["published"],
+        "runs": 5,
+    }
+    alone = edgeopt.bench(**given).results
+    with losing_a_worker(tmp_path, tmp_path / "cells") as address:
+        apart = edgeopt.bench(**given, store=tmp_path / "cells", cluster=address).results
+    assert len(alone) > 15
+    pd.testing.assert_frame_equal(apart.drop(columns="seconds"), alone.drop(columns="seconds"))
 
 
 def test_on_the_command_line_it_is_one_line(tmp_path: Path) -> None:

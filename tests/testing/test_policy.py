@@ -28,13 +28,6 @@ KINDS = tapfinger.generate(clusters=2, tasks=4, rng=3)
 INSTANCES = {("tapfinger", name): [KINDS] for name in ("imitation", "imitation+untold")}
 """Instances for policies whose networks take few."""
 
-EXPECTED = {
-    ("tapfinger", "learnt+kept"): {
-        "causal": "its book is of tasks drawn from those of the instance, later ones included"
-    },
-}
-"""Checks that published policies fail, with the reason."""
-
 PUBLISHED = [
     (system, entry.name) for system in systems() for entry in find_system(system).policies.entries
 ]
@@ -43,4 +36,4 @@ PUBLISHED = [
 @pytest.mark.parametrize(("system", "name"), PUBLISHED)
 def test_published_policies_pass(system: str, name: str) -> None:
     case = system, name
-    check_policy(name, system, instances=INSTANCES.get(case), seeds=2, expected=EXPECTED.get(case))
+    check_policy(name, system, instances=INSTANCES.get(case), seeds=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from cvxpy.settings import ERROR, SOLUTION_PRESENT
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer, assemble
-from edgeopt.solvers.backend.cvxpy_options import translate
+from edgeopt.solvers.backend.cvxpy_options import refuse_unknown, translate
 from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, search_bound
 from edgeopt.solvers.solution import Status
@@ -126,6 +127,14 @@ def _installed(name: str) -> bool:
     return known is not None and bool(known.is_installed())
 
 
+def _other_threads(name: str, raw: Any) -> bool:
+    """Tell whether HiGHS refused a number of threads that differs from before; it then forgets."""
+    if name != "HIGHS" or raw["model_status"] != "kNotset":
+        return False
+    importlib.import_module("highspy").Highs.resetGlobalScheduler(True)
+    return True
+
+
 def _run(problem: Any, request: Request) -> _Run:
     """Compile a CVXPY problem, call the solver, and unpack the result into the problem."""
     name = request.solver.rpartition(":")[2].upper()
@@ -134,6 +143,7 @@ def _run(problem: Any, request: Request) -> _Run:
     if request.progress is not None:
         raise OptionError("solvers behind CVXPY report no progress; leave progress out")
     keywords = translate(name, request)
+    refuse_unknown(name, request.options)
     if name != "HIGHS" and request.algorithm is not None:
         raise OptionError(f"{name} through CVXPY has no choice of algorithm")
     if name == "PDLP":
@@ -163,16 +173,23 @@ def _run(problem: Any, request: Request) -> _Run:
         warnings.simplefilter("ignore")
         with contextlib.redirect_stdout(LogStream()):
             try:
-                raw = chain.solve_via_data(
-                    problem,
-                    handed_over,
-                    warm_start=path != COLD,
-                    verbose=request.log,
-                    solver_opts=handed,
-                )
+                for _ in range(2):
+                    raw = chain.solve_via_data(
+                        problem,
+                        handed_over,
+                        warm_start=path != COLD,
+                        verbose=request.log,
+                        solver_opts=dict(handed),
+                    )
+                    if not _other_threads(name, raw):
+                        break
             except cvxpy.error.SolverError:
                 return _failed(name, Status.ERROR, start, built, keywords)
-            except ValueError as why:
+            except (TypeError, ValueError) as why:
+                if any(option in str(why) for option in request.options):
+                    raise OptionError(f"{name} does not take an option: {why}") from None
+                if isinstance(why, TypeError):
+                    raise
                 raise ProblemTypeError(f"{name} refuses the problem or an option: {why}") from None
             except KeyboardInterrupt:
                 return _failed(name, Status.INTERRUPTED, start, built, keywords)

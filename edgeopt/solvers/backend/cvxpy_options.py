@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -94,6 +95,16 @@ FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 """First-order methods need many cheap iterations for the accuracy of a certificate."""
 
 
+_DICTIONARIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "GLOP": ("time_limit_sec", "parameters_proto"),
+        "PDLP": ("time_limit_sec", "parameters_proto"),
+        "SCIPY": ("scipy_options",),
+    }
+)
+"""What CVXPY reads of the keywords of solvers that it hands nothing else to."""
+
+
 def translate(solver: str, request: Request) -> dict[str, Any]:
     """Return a request as the keywords of CVXPY's call of a solver."""
     keywords: dict[str, Any] = dict(FIRST_ORDER.get(solver, {}))
@@ -116,6 +127,21 @@ def translate(solver: str, request: Request) -> dict[str, Any]:
     for name in names.get("absolute_gap", ()):
         _put(keywords, name, float(request.absolute_gap))
     return keywords | request.options
+
+
+def refuse_unknown(solver: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a solver would take without a word and ignore."""
+    if solver == "OSQP":
+        import osqp
+
+        known = {name for name in dir(osqp.OSQP().ext.OSQPSettings) if not name.startswith("_")}
+    else:
+        known = {*_DICTIONARIES.get(solver, options)}
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
+            raise OptionError(f"{solver} has no option {name!r}; {hint}")
 
 
 def _put(keywords: dict[str, Any], name: str, value: Any) -> None:

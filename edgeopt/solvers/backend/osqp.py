@@ -14,7 +14,7 @@ from scipy import sparse
 
 from edgeopt.errors import OptionError
 from edgeopt.solvers.backend.assembly import LogStream, answer, last_point, only_common
-from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER
+from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER, refuse_unknown
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import TIGHT
@@ -53,6 +53,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     bounded = np.flatnonzero(np.isfinite(program.lower) | np.isfinite(program.upper))
     column = sparse.eye_array(program.shape[1], format="csr")[bounded]
     matrix = sparse.vstack([program.matrix, column], format="csc")
+    refuse_unknown("OSQP", request.options)
     settings = _named(request)
     solver = osqp.OSQP()
     with contextlib.redirect_stdout(LogStream()):

@@ -277,14 +277,16 @@ POLICIES = tuple(
     PolicyEntry(
         name,
         title,
-        _MADE.get(name) or made("edgeopt.online.tapfinger", kind, **options),
+        _MADE.get(name) or made("edgeopt.online.tapfinger", form, **options),
         edition=edition,
         bound=bound,
         # Networks are made for the kinds and bundles of the paper's simulations.
-        learned=kind == "LearnedScheduler",
-        default=kind != "LearnedScheduler",
+        learned=form == "LearnedScheduler",
+        # Its book is of tasks drawn from those of the instance, later ones among them.
+        kind="hindsight" if name == "learnt+kept" else "causal",
+        default=form != "LearnedScheduler",
     )
-    for name, title, kind, edition, options, bound in _FORMS
+    for name, title, form, edition, options, bound in _FORMS
 )
 """The paper's baselines in their forms, schedulers that need no training, and learnt ones."""
 

@@ -37,7 +37,7 @@ test: $(DEV) ## run all tests and the examples in the docstrings
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
 
 test-rl: $(DEV) ## install PyTorch, and run the tests that train
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[rl]'
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
 
 fuzz: $(DEV) ## 5,000 malformed inputs: named errors or correct answers (about 10 minutes)
@@ -78,7 +78,7 @@ collection: $(DEV) ## solve and certify the named instances, run all policies on
 	@$(BIN)/python -m edgeopt.collection.make --workers 2
 
 learners: $(DEV) ## train anew what comes with the package (up to an hour; names in NAMES=)
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[rl]'
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
 	@$(BIN)/python -m edgeopt.studies.released .learners $(NAMES)
 
 docs: $(DEV) ## build the documentation in docs/_build/html
@@ -120,10 +120,10 @@ $(BIN)/python:
 
 $(RUNTIME): $(PINS) | $(BIN)/python
 	@echo "Installing edgeopt and its pinned dependencies into $(VENV) (about a minute)"
-	@$(PIP) install --quiet --constraint constraints.txt --editable .
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable .
 	@touch $@
 
 $(DEV): $(PINS) | $(BIN)/python
 	@echo "Installing edgeopt, its pinned dependencies and the tools into $(VENV) (about a minute)"
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	@touch $(RUNTIME) $@

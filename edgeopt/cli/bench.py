@@ -99,12 +99,13 @@ def bench(
         heading = "seconds" if group.startswith("offline") else "mean gap"
         show.table(
             f"{group}: {len(found.group(group).instances)} instances",
-            ["", heading, "95 % interval", "95 % of ranks", "failures"],
+            ["", heading, "95 % interval", "95 % of ranks", "violated", "failures"],
             [
                 [
                     str(name), number(row["mean"]),
                     f"{number(row['low'])} to {number(row['high'])}",
-                    f"{row['rank'][0]} to {row['rank'][1]}", str(row["failures"]),
+                    f"{row['rank'][0]} to {row['rank'][1]}", number(row["violated"]),
+                    str(row["failures"]),
                 ]
                 for name, row in found.ranking(group).iterrows()
             ],

@@ -37,6 +37,7 @@ class Group(NamedTuple):
     systems: list[str]
     seconds: Floats  # shape [competitors, instances]
     gap: Floats
+    violated: Floats
 
     @property
     def weight(self) -> Floats:
@@ -135,7 +136,8 @@ class Bench:
         """Return competitors, the best first: mean, bootstrap interval, ranks, failures.
 
         The mean of solvers is the shifted geometric mean of seconds, in which failures count with
-        the time limit; that of policies the mean gap, in which they count as 1.
+        the time limit; that of policies the mean gap, in which they count as 1. Policies that
+        violate a constraint come after all that violate none.
         """
         import pandas as pd
 
@@ -152,8 +154,10 @@ class Bench:
             found = measures.standings(np.minimum(figure, 1.0), group.systems)
             rows = [one._asdict() for one in found]
         made = pd.DataFrame(rows, group.competitors)
+        made["violated"] = group.violated.mean(axis=1)
         made["failures"] = (~np.isfinite(figure)).sum(axis=1)
-        return made.sort_values("mean", kind="stable")
+        made["clean"] = made["violated"] > 0.0
+        return made.sort_values(["clean", "mean"], kind="stable").drop(columns="clean")
 
     @property
     def shift(self) -> float:
@@ -165,7 +169,7 @@ class Bench:
         """Write tables, the profile, a page, and a submission per competitor to a folder.
 
         They are ``results.csv``, ``gaps.csv``, ``profile.svg``, ``index.html`` and
-        ``submission-NAME.json``.
+        ``submissions/NAME.json``.
 
         Parameters
         ----------
@@ -198,12 +202,15 @@ def _group(rows: pd.DataFrame) -> Group:
     every, instances = (list(dict.fromkeys(rows[name])) for name in ("competitor", "instance"))
     systems = rows.drop_duplicates("instance").set_index("instance")["system"]
     seconds, gap = (np.full((len(every), len(instances)), np.inf) for _ in range(2))
+    violated = np.zeros(gap.shape)
     for row in rows.to_dict("records"):
         place = every.index(row["competitor"]), instances.index(row["instance"])
         seconds[place] = np.inf if row["failed"] else _number(row["seconds"])
         wrong = row["failed"].startswith("wrong")
         gap[place] = np.inf if wrong else _number(row["gap"])
-    return Group(every, instances, [str(systems[name]) for name in instances], seconds, gap)
+        violated[place] = row["violated"] or 0.0
+    homes = [str(systems[name]) for name in instances]
+    return Group(every, instances, homes, seconds, gap, violated)
 
 
 def _number(value: Any) -> float:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from edgeopt.collection.compared import Bench
 
-_HEADINGS: Final = ["", "mean", "95 % interval", "rank", "95 % of ranks", "first in", "failures"]
+_HEADINGS: Final = [
+    "",
+    "mean",
+    "95 % interval",
+    "rank",
+    "95 % of ranks",
+    "first in",
+    "violated",
+    "failures",
+]
 _DRAWN: Final = 8
 """Most policies of a system that are drawn."""
 
@@ -41,9 +50,11 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     buffer = io.StringIO()
     figure(found).savefig(buffer, format="svg", metadata={"Date": None})
     folder.write("profile.svg", buffer.getvalue())
+    kept = Folder(folder.path / "submissions", "bench", force=force)
+    kept.begin()
     for competitor in found.results["competitor"].unique():
         content = json.dumps(submission(found, competitor), indent=1, allow_nan=False)
-        folder.write(f"submission-{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
+        kept.write(f"{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
     return folder.write("index.html", _page(found))
 
 
@@ -51,9 +62,10 @@ def figure(found: Bench) -> Figure:
     """Draw the profile of solvers, and the share of instances within a gap of policies."""
     from matplotlib.figure import Figure
 
-    groups = found.groups
-    drawn = Figure(figsize=(7.0, 3.4 * len(groups)), layout="constrained")
-    for axes, name in zip(np.atleast_1d(drawn.subplots(len(groups))), groups, strict=True):
+    groups = _drawn(found)
+    drawn = Figure(figsize=(7.0, 3.4 * max(len(groups), 1)), layout="constrained")
+    every = np.atleast_1d(drawn.subplots(len(groups))) if groups else ()
+    for axes, name in zip(every, groups, strict=True):
         if of_solvers(name):
             _profile(axes, found, name)
         else:
@@ -62,6 +74,15 @@ def figure(found: Bench) -> Figure:
         axes.set_ylabel("share of instances")
         axes.legend(loc="lower right", frameon=False, fontsize="small")
     return drawn
+
+
+def _drawn(found: Bench) -> list[str]:
+    """Return the groups that a picture says something of: one solver alone is always the best."""
+    return [
+        name
+        for name in found.groups
+        if not of_solvers(name) or len(found.group(name).competitors) > 1
+    ]
 
 
 def _profile(axes: Axes, found: Bench, group: str) -> None:
@@ -115,13 +136,16 @@ def _page(found: Bench) -> str:
         "resamples within systems; a profile of three or more does not rank those after the "
         "first, so wins are counted pair by pair."
     )
+    picture = (
+        '<p><img src="profile.svg" alt="Share of instances by time or gap" '
+        'style="max-width:100%"></p>'
+    )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>edgeopt bench</title>'
         '<body style="font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em">'
         f"<h1>Comparison on {found.results['instance'].nunique()} named instances</h1>"
         f"<p>{html.escape(note)}</p>"
-        '<p><img src="profile.svg" alt="Share of instances by time or gap" '
-        'style="max-width:100%"></p>'
+        f"{picture if _drawn(found) else ''}"
         f"{''.join(parts)}</body></html>\n"
     )
 
@@ -132,7 +156,8 @@ def _ranking(found: Bench, name: str) -> str:
         low, high = row["rank"]
         rows.append([
             str(competitor), f"{row['mean']:.4g}", f"{row['low']:.4g} to {row['high']:.4g}",
-            str(place), f"{low} to {high}", f"{row['first']:.0%}", str(row["failures"]),
+            str(place), f"{low} to {high}", f"{row['first']:.0%}",
+            f"{row['violated']:.3g}", str(row["failures"]),
         ])  # fmt: skip
     shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
     said = f"Geometric mean of seconds, {shift}" if of_solvers(name) else "Mean gap, failures at 1"

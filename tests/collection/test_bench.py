@@ -144,6 +144,18 @@ def test_solvers_are_compared_where_all_apply() -> None:
     assert bench.shift == 1.0
 
 
+def test_policies_that_violate_come_last() -> None:
+    rows = [
+        {"part": "online", "instance": "a", "system": "edr", "size": "s", "competitor": who,
+         "target": None, "value": 1.0, "bound": 1.0, "gap": gap, "seconds": 1.0, "se": 0.1,
+         "violated": violated, "failed": ""}
+        for who, gap, violated in (("bold", 0.1, 2.0), ("good", 0.2, 0.0), ("safe", 0.3, 0.0))
+    ]  # fmt: skip
+    ranking = Bench(pd.DataFrame(rows), 60.0, (1e-6,)).ranking("edr")
+    assert list(ranking.index) == ["good", "safe", "bold"]
+    assert list(ranking["violated"]) == [0.0, 0.0, 2.0]
+
+
 def test_options_are_refused() -> None:
     for how, says in (
         ({"online": ["mni"]}, "policy 'mni' is unknown"),

@@ -69,7 +69,7 @@ def test_from_a_policy_to_a_bound_that_others_check(policy, tmp_path, capsys) ->
     rows = pd.read_csv(out / "results.csv").query("system == 'rescue'").set_index("instance")
     mine = rows[rows["competitor"] == policy]
     assert sorted(mine.index) == sorted(names(system="rescue", size="s"))
-    submitted = out / "submission-steady_policy_Steady.json"
+    submitted = out / "submissions/steady_policy_Steady.json"
     assert run(["bench", "check", str(submitted), "--again"]) == 0
     assert "valid: 4 results" in capsys.readouterr().out
 

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def documents(folder):
     return [
-        json.loads((folder / f"submission-{name}.json").read_text()) for name in ("auto", "min")
+        json.loads((folder / f"submissions/{name}.json").read_text()) for name in ("auto", "min")
     ]
 
 
@@ -137,7 +137,7 @@ def test_better_values_need_a_certificate_of_their_instance(poorer, tmp_path) ->
     found = edgeopt.bench([NAMES[0], NAMES[2]], offline=["auto"], gap=1e-6)
     assert {name for name, _ in found.certificates} == {NAMES[0], NAMES[2]}
     found.save(tmp_path)
-    content = json.loads((tmp_path / "submission-auto.json").read_text())
+    content = json.loads((tmp_path / "submissions/auto.json").read_text())
     better = examined(content)
     assert (better.certificates, better.faults) == (2, [])
     told = {line.split()[0].rstrip(":") + line.split()[1] for line in better.improved}
@@ -164,13 +164,13 @@ def test_better_values_need_a_certificate_of_their_instance(poorer, tmp_path) ->
 def test_a_certificate_without_a_result_is_found(poorer, tmp_path) -> None:
     found = edgeopt.bench(NAMES[2], offline=["auto"], gap=1e-6)
     found.save(tmp_path)
-    content = json.loads((tmp_path / "submission-auto.json").read_text())
+    content = json.loads((tmp_path / "submissions/auto.json").read_text())
     faults = examined(changed(content, ("results",), [])).faults
     assert faults == [f"certificates: {NAMES[2]}: no result of this instance is in the submission"]
 
 
 def test_command(folder, documents, tmp_path, capsys) -> None:
-    file = str(folder / "submission-min.json")
+    file = str(folder / "submissions/min.json")
     assert run(["bench", "check", file]) == 0
     assert "valid: 1 results, 0 certificates" in capsys.readouterr().out
     wrong = tmp_path / "wrong.json"

@@ -55,6 +55,12 @@ def awaited_address(file: Path) -> str:
         time.sleep(0.05)
 
 
+def worker_of(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a worker for the scheduler of a folder."""
+    options = ("--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard")
+    return started("dask_worker", *options, "--no-nanny", "--nthreads", "1")
+
+
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """Start a scheduler and workers; give its address, and it and them as processes."""
@@ -63,10 +69,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[subproce
     running = [
         started("dask_scheduler", *options, "--port", "0", "--no-dashboard", "--host", "127.0.0.1")
     ]
-    running += [
-        started("dask_worker", *options, "--no-nanny", "--nthreads", "1", "--no-dashboard")
-        for _ in range(workers)
-    ]
+    running += [worker_of(folder) for _ in range(workers)]
     try:
         yield awaited_address(file), running
     finally:
@@ -122,41 +125,43 @@ def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
 
 
 @contextlib.contextmanager
-def losing_a_worker(folder: Path, store: Path) -> Iterator[str]:
-    """Start a cluster of three workers, and kill one as soon as three cells are kept."""
-    with cluster(folder, 3) as (address, running):
+def losing(worker: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
+    """Kill a worker as soon as three cells are kept, before all are."""
+    kept = 0
 
-        def kill() -> None:
-            while len(list(store.glob("*.json"))) < 3:
-                time.sleep(0.02)
-            os.killpg(running[1].pid, signal.SIGKILL)
+    def kill() -> None:
+        nonlocal kept
+        while len(list(store.glob("*.json"))) < 3:
+            time.sleep(0.02)
+        os.killpg(worker.pid, signal.SIGKILL)
+        kept = len(list(store.glob("*.json")))
 
-        thread = threading.Thread(target=kill)
-        thread.start()
-        yield address
-        thread.join()
-        assert running[1].wait() == -signal.SIGKILL
-
-
-def test_reproduced_figures_are_those_of_one_process(tmp_path: Path) -> None:
-    here, there = (tmp_path / name for name in ("here", "there"))
-    reproduce("oinc", table="I", quick=True, out=here)
-    with losing_a_worker(tmp_path, there / "cells") as address:
-        reproduce("oinc", table="I", quick=True, out=there, cluster=address)
-    assert (there / "table-i.csv").read_bytes() == (here / "table-i.csv").read_bytes()
+    thread = threading.Thread(target=kill)
+    thread.start()
+    yield
+    thread.join()
+    assert worker.wait() == -signal.SIGKILL
+    assert kept < len(list(store.glob("*.json")))
 
 
-def test_comparisons_are_those_of_one_process(tmp_path: Path) -> None:
+def test_figures_and_comparisons_are_those_of_one_process(tmp_path: Path) -> None:
+    here, there, cells = (tmp_path / name for name in ("here", "there", "compared"))
     given: Any = {
-        "instances": ["tapfinger-odd-c1-n7", "rescue-odd-k1-t50", "rescue-paper-k2-t30"],
+        "instances": ["tapfinger-odd-c1-n7", "rescue-odd-k1-t50"],
         "offline": ["auto", "highs"],
         "online": ["published"],
         "runs": 5,
     }
+    with cluster(tmp_path, 3) as (address, running):
+        with losing(running[1], there / "cells"):
+            reproduce("oinc", figure="4", quick=True, out=there, cluster=address)
+        running.append(worker_of(tmp_path))
+        with losing(running[2], cells):
+            apart = edgeopt.bench(**given, store=cells, cluster=address).results
+    reproduce("oinc", figure="4", quick=True, out=here)
+    assert (there / "figure-4.csv").read_bytes() == (here / "figure-4.csv").read_bytes()
     alone = edgeopt.bench(**given).results
-    with losing_a_worker(tmp_path, tmp_path / "cells") as address:
-        apart = edgeopt.bench(**given, store=tmp_path / "cells", cluster=address).results
-    assert len(alone) > 15
+    assert len(alone) > 20
     pd.testing.assert_frame_equal(apart.drop(columns="seconds"), alone.drop(columns="seconds"))
 
 

@@ -354,9 +354,12 @@ def _pickles(checked: Checked) -> None:
     for setup, policy, done in checked.runs:
         try:
             kept = pickle.loads(pickle.dumps(policy))
+            pickle.dumps(policy.start(setup.environment.instance))
         # Whatever cannot be pickled.
         except Exception as error:
-            raise BrokenError(f"it cannot be pickled: {told(error)}", **setup.where) from None
+            raise BrokenError(
+                f"it or its state cannot be pickled: {told(error)}", **setup.where
+            ) from None
         again = run(setup, kept)
         _require_same(done, again, "once pickled it decides otherwise", setup)
 

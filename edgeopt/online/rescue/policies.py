@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.kernel import RescueKernel
     from edgeopt.online.rescue.rules import Rule
     from edgeopt.online.rescue.safe import Position, SafeRule
+    from edgeopt.online.rescue.values import RouteValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +157,20 @@ class RandomPolicy(RescuePolicy):
         return UniformRule(instance.devices, instance.profiles, self._guard(instance), 0.5)
 
 
+def _profit_per_cost(
+    instance: RescueInstance, cost: NDArray[np.float64], slots: slice
+) -> NDArray[np.float64]:
+    """Return expected profit per cost in a block of slots."""
+    return np.ascontiguousarray(instance.expected_profit_block(slots) / cost[slots, np.newaxis])
+
+
 @dataclass(frozen=True, eq=False)
 class _Greedy(RescuePolicy):
     """Take the idle (k, l) of largest expected profit per cost, if it earns anything."""
 
     def start(self, instance: RescueInstance) -> GreedyRule:
         """Tabulate expected profit per cost."""
-        cost = self._cost(instance)
-
-        def score(slots: slice) -> NDArray[np.float64]:
-            return np.ascontiguousarray(
-                instance.expected_profit_block(slots) / cost[slots, np.newaxis]
-            )
-
+        score = partial(_profit_per_cost, instance, self._cost(instance))
         return GreedyRule(
             instance.devices,
             instance.profiles,
@@ -303,6 +306,26 @@ GAIN = 1e-12
 """A run has to be worth more than waiting by this share of the terms: less is rounding."""
 
 
+def _margin(
+    instance: RescueInstance,
+    values: RouteValues,
+    charge: NDArray[np.float64] | None,
+    tie: float,
+    slots: slice,
+) -> NDArray[np.float64]:
+    """Return activation less waiting in a block of slots, 0 where they differ by rounding."""
+    size = activation = instance.expected_profit_block(slots)
+    if charge is not None:
+        cost = charge[slots, np.newaxis]
+        size, activation = size + cost, activation - cost
+    later = values.continuation[slots, np.newaxis]
+    # [T, S, K] with S = 1 or J, so that it broadcasts against [T, J, K, L].
+    after = values.after[slots, ..., np.newaxis]
+    gain = activation + later - after
+    gain[gain <= tie * np.maximum(size + later, after)] = 0.0
+    return np.ascontiguousarray(gain)
+
+
 @dataclass(frozen=True, eq=False)
 class RescuePlus(RescuePolicy):
     r"""Take the idle (k, l) of largest :math:`A_{jkl}(t) - B_k(t+1)`, if that is positive.
@@ -345,20 +368,8 @@ class RescuePlus(RescuePolicy):
         if self.price_reserved:
             charge = reserved_charge(instance, plan.duals.reserved)
         values = route_values(instance, plan.y, charge=charge)
-        # [T, S, K] with S = 1 or J, so that it broadcasts against [T, J, K, L].
-        after = values.after[..., np.newaxis]
         tie = TIGHT if self.price_reserved else GAIN
-
-        def margin(slots: slice) -> NDArray[np.float64]:
-            size = activation = instance.expected_profit_block(slots)
-            if charge is not None:
-                cost = charge[slots, np.newaxis]
-                size, activation = size + cost, activation - cost
-            later = values.continuation[slots, np.newaxis]
-            gain = activation + later - after[slots]
-            gain[gain <= tie * np.maximum(size + later, after[slots])] = 0.0
-            return np.ascontiguousarray(gain)
-
+        margin = partial(_margin, instance, values, charge, tie)
         return GreedyRule(
             instance.devices,
             instance.profiles,

@@ -211,14 +211,14 @@ def read_ranking(found, ranking):
     mo.md(f"""
     The mean gap of your policy over {found.results["instance"].nunique()} instances is
     {_mine["mean"]:.1%}, with an interval from {_mine["low"]:.1%} to {_mine["high"]:.1%} over draws
-    of such instances. `{ranking.index[0]}` has the smallest mean gap. So few instances tell policies
-    apart only roughly; `size="m"` has larger ones, which take more time.
+    of such instances. `{ranking.index[0]}` has the smallest mean gap. So few instances tell
+    policies apart only roughly; `size="m"` has larger ones, which take more time.
 
     ## Go on
 
     On the command line, `edgeopt bench --online my.module:SoFar,olag --set s --out board` writes
-    the same as a page; finished cells are kept. `parametrize_with_checks` of `edgeopt.testing` makes
-    each check a case of pytest. Tutorial 4 hands a bound to somebody who does not trust you.
+    the same as a page; finished cells are kept. `parametrize_with_checks` of `edgeopt.testing`
+    makes each check a case of pytest. Tutorial 4 hands a bound to somebody who does not trust you.
     """)
     return
 

@@ -79,10 +79,10 @@ def measured():
 def about_speed():
     mo.md("""
     The file of a field needs these numbers in long form, one per line. pandas writes it that way
-    where rows and columns have names. An instance wants the progress that a task makes in a slot, the
-    inverse of its duration in slots; a slot is five minutes here. Zero cores are below what a task
-    needs at least, and entries there mean nothing. The lines are shuffled to show that their order
-    does not matter.
+    where rows and columns have names. An instance wants the progress that a task makes in a slot,
+    the inverse of its duration in slots; a slot is five minutes here. Zero cores are below what a
+    task needs at least, and entries there mean nothing. The lines are shuffled to show that their
+    order does not matter.
     """)
     return
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import io
 import math
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from edgeopt.cli.main import run
+from edgeopt.explore import server
 from edgeopt.tutorials import NAMES, find_tutorial, tutorials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 pytest.importorskip("marimo", reason="the extra notebook")
 
@@ -165,3 +170,73 @@ def test_tutorials_are_listed_by_number() -> None:
     assert all(one.title and one.text.endswith(".") and len(one.text) <= 100 for one in known)
     with pytest.raises(ValueError, match="there are tutorials 1 to 5"):
         find_tutorial(6)
+
+
+def test_the_command_lists_copies_and_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["tutorial"]) == 0
+    said = capsys.readouterr().out
+    for one in tutorials():
+        assert f"{one.number}  {one.title}: {one.text}\n" in said
+    folder = tmp_path / "new" / "mine"
+    assert run(["tutorial", "5", "--copy", str(folder)]) == 0
+    assert [path.name for path in folder.iterdir()] == ["claim.py"]
+    (folder / "claim.py").write_text("mine")
+    capsys.readouterr()
+    assert run(["tutorial", "--copy", str(folder)]) == 2  # all or none
+    assert "claim.py exists; --force replaces it" in capsys.readouterr().err
+    assert [path.read_text() for path in folder.iterdir()] == ["mine"]
+    assert run(["tutorial", "--copy", str(folder), "--force"]) == 0
+    for one in tutorials():
+        assert (folder / one.path.name).read_bytes() == one.path.read_bytes()
+    for wrong, text in ((["6"], "there are tutorials 1 to 5"), (["one"], "integer")):
+        assert run(["tutorial", *wrong]) == 2
+        [line] = capsys.readouterr().err.splitlines()[-1:]
+        assert text in line
+
+
+def test_a_copy_is_a_script(tmp_path: Path) -> None:
+    assert run(["tutorial", "5", "--copy", str(tmp_path)]) == 0
+    here = tmp_path / "here"
+    here.mkdir()
+    done = subprocess.run(
+        [sys.executable, "../claim.py"], cwd=here, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("edr.cap.published: violated\nedr.cap: holds\n")
+    assert list(here.iterdir()) == []
+
+
+def test_what_is_opened_is_a_copy_for_this_machine_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: dict[str, Any] = {}
+
+    class Started:
+        def __init__(self, arguments: list[str], **_: Any) -> None:
+            self.stdin = io.BytesIO()
+            started["arguments"] = arguments
+            [started["file"]] = [Path(one) for one in arguments if one.endswith(".py")]
+            assert started["file"].read_bytes() == find_tutorial(3).path.read_bytes()
+
+        def wait(self, seconds: float | None = None) -> int:
+            return 0
+
+        def terminate(self) -> None:
+            started["ended"] = True
+
+    monkeypatch.setattr(server.subprocess, "Popen", Started)
+    assert run(["tutorial", "3", "--no-browser"]) == 0
+    arguments = started["arguments"]
+    assert "edit" in arguments
+    assert arguments[arguments.index("--host") + 1] == "127.0.0.1"
+    assert {"--token", "--headless"} <= set(arguments)
+    assert "access_token=" in capsys.readouterr().out
+    assert started["ended"]
+    assert not started["file"].exists()
+    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    assert run(["tutorial", "3"]) == 2
+    assert 'edgeopt tutorial needs marimo: pip install "edgeopt[notebook]"' in (
+        capsys.readouterr().err
+    )

@@ -232,7 +232,8 @@ def _rows(case: Case) -> list[dict[str, Any]]:
     for name in case.trajectories:
         row, values = case.rows[name], case.values(name)
         found = spread(values, "signed", confidence=case.settings.confidence)
-        ends = (found.low, found.high) if found.kind in ("interval", "range") else (np.nan, np.nan)
+        sampled = found.kind in ("interval", "range") and row["spread"] != "exact"
+        ends = (found.low, found.high) if sampled else (np.nan, np.nan)
         rows.append(
             {
                 "policy": name,

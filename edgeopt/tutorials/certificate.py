@@ -223,7 +223,7 @@ def read_damage():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def last(refused, sound, sound_idn):
     print(f"rescue.json: {sound[0]}, idn.json: {sound_idn[0]} (0 is proven)")
     print(*(f"{file}: {code}" for file, (code, _) in refused.items()), sep=", ")

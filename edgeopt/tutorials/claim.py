@@ -249,7 +249,7 @@ def read_own(on_drawn, refuted):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def last(corrected, printed, refuted, verdicts):
     for _claim in (printed, corrected):
         print(f"{_claim.id}: {verdicts['smallest', _claim.id].verdict}")

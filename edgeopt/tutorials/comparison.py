@@ -38,7 +38,7 @@ def begin():
 def instance_and_plan():
     instance = generate(servers=4, devices=14, horizon=100, rng=7)
     plan = solve_p1_lp(instance)
-    instance
+    plan.objective, plan.bound
     return instance, plan
 
 
@@ -102,17 +102,17 @@ def read_rows(plan, study):
     A mean over scenarios is an estimate, and with it the gap. The bound is not: it is proven for
     the expectation.
     """)
-    return best, first
+    return best, first, printed
 
 
 @app.cell
 def intervals(study):
-    study.table[["policy", "gap_low", "gap", "gap_high"]].dropna().round(3)
+    study.table[["policy", "gap_low", "gap", "gap_high", "value_exact"]].round(3)
     return
 
 
 @app.cell(hide_code=True)
-def read_intervals(best, first, study):
+def read_intervals(best, first, printed, study):
     _half = (first["gap_high"] - first["gap_low"]) / 2
     _runs = study.settings.runs
     mo.md(f"""
@@ -120,7 +120,8 @@ def read_intervals(best, first, study):
     {study.settings.confidence:.0%} confidence. That is {_half:.1%} to each side; {4 * _runs}
     scenarios instead of {_runs} would halve it. By chance an interval can reach below 0, since a
     mean may exceed the expectation that is bounded. It is over scenarios on this one instance, and
-    says nothing about other instances.
+    says nothing about other instances. `rescue` needs no interval: its expected profit can be
+    computed exactly, {printed["value_exact"]:.3f}, and its gap is that of the exact value.
 
     Do not compare two policies by their intervals. They met the same scenarios, and the difference
     in each scenario tells more. The first sentence of a study says which policy is best only if a
@@ -148,7 +149,7 @@ def go_on():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def last(best, first, plan):
     print(f"{best}: value {first['value']:.3f}, gap {first['gap']:.1%}; OPT(LP) {plan.bound:.3f}")
     return

@@ -223,7 +223,7 @@ def read_ranking(found, ranking):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def last(gap, ranking, report, repaired):
     print(f"failed at first: {', '.join(report.failed)}; gap {gap['average']:.1%}")
     print(f"failed after the repair: {', '.join(repaired.failed) or 'nothing'}")

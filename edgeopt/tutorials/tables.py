@@ -153,7 +153,7 @@ def about_loading():
 @app.cell
 def load(folder, tasks):
     instance = TapFingerInstance.from_folder(folder)
-    instance
+    dict(instance.labels)
     return (instance,)
 
 
@@ -164,8 +164,7 @@ def read_instance(instance, minutes, slot):
     mo.md(f"""
     With {_cores} cores and no GPU, a task of the kind `{_kind}` takes
     {instance.duration[0, _place, _cores, 0]} slots of {slot} minutes:
-    {minutes.loc[_cores, (_kind, 0)]} minutes were measured, and only whole slots count. The labels
-    stay: {", ".join(f"`{task}`" for task in instance.labels["task"])}.
+    {minutes.loc[_cores, (_kind, 0)]} minutes were measured, and only whole slots count.
 
     ## The plan
 
@@ -275,7 +274,7 @@ def go_on():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def last(best, refused, study):
     gaps = study.table.set_index("policy")["gap"]
     print(f"plan {best.objective:g} slots, bound {best.bound:g}; {gaps.idxmin()}: {gaps.min():.1%}")

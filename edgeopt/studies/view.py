@@ -88,6 +88,8 @@ class View:
     svg: str = ""
     written: str = ""
     """The table in HTML."""
+    case: Case | None = field(default=None, repr=False)
+    """What was compared, and with which bound."""
 
     def _repr_html_(self) -> str:
         return f"{_paragraph(self.text)}{self.svg}{self.written}"
@@ -135,7 +137,7 @@ def view_of(case: Case) -> View:
     if live is not None and live.lanes is not None:
         parts.append(vector.lanes(live.lanes(case, _shown(case))))
     svg = vector.document(f"{case.system.title}: policies and the proven bound", text, parts)
-    return View(text, numbers, _table(rows), svg, _written(case, rows))
+    return View(text, numbers, _table(rows), svg, _written(case, rows), case)
 
 
 class _Bounds(Mapping[str, "Benchmark"]):

@@ -86,8 +86,8 @@ def read_rows(plan, study):
       OPT(LP), {plan.bound:.3f}, which bounds more policies. A study takes the tightest bound that
       is valid for a policy.
     - **gap** is what the value lacks to the bound, as a share of the bound: {first["gap"]:.1%}.
-      0 is best. No policy of this kind can do better by more than that. The true optimum may lie
-      anywhere between value and bound.
+      0 is best, for costs too, where bounds lie below. No policy of this kind can do better by more
+      than that. The true optimum may lie anywhere between value and bound.
     - **violated** is the number of reserved tasks per run that were not done in their window:
       {first["violated"]:g}, since the policy is guarded.
 
@@ -119,9 +119,11 @@ def read_intervals(best, first, printed, study):
     The gap of `{best}` lies between {first["gap_low"]:.1%} and {first["gap_high"]:.1%}, at
     {study.settings.confidence:.0%} confidence. That is {_half:.1%} to each side; {4 * _runs}
     scenarios instead of {_runs} would halve it. By chance an interval can reach below 0, since a
-    mean may exceed the expectation that is bounded. It is over scenarios on this one instance, and
-    says nothing about other instances. `rescue` needs no interval: its expected profit can be
-    computed exactly, {printed["value_exact"]:.3f}, and its gap is that of the exact value.
+    mean may exceed the expectation that is bounded; if it does so by more than four standard
+    errors, a study warns, since then policy or bound is wrong. The interval is over scenarios on
+    this one instance, and says nothing about other instances. `rescue` needs no interval: its
+    expected profit can be computed exactly, {printed["value_exact"]:.3f}, and its gap is that of
+    the exact value.
 
     Do not compare two policies by their intervals. They met the same scenarios, and the difference
     in each scenario tells more. The first sentence of a study says which policy is best only if a

@@ -32,7 +32,7 @@ def tutorial(
     """List the tutorials, open one in a browser to run and change it, or copy them.
 
     A tutorial is a notebook of marimo that also runs as a script. What is opened is a temporary
-    copy, reachable from this machine alone with the token in its address. Ctrl-C ends it.
+    copy, reachable from this machine alone with the token in its address.
     """
     from edgeopt.tutorials import find_tutorial, tutorials
 
@@ -59,6 +59,7 @@ def tutorial(
         notebook = Path(shutil.copy(chosen[0].path, folder))
         served = serve_notebook(notebook, port, browser=not no_browser)
         show.note(served.address)
+        show.note("The button at the bottom right runs all cells; Ctrl-C here ends it.")
         sys.stdout.flush()
         try:
             return served.process.wait()

@@ -1,5 +1,10 @@
 """Write a guarded policy of RESCUE, and hand a bound to somebody who checks it alone."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(app_title="A bound that a colleague can check")

@@ -1,5 +1,10 @@
 """Put a printed claim of EDR to the test, and a claim of your own: check, search, make smaller."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(app_title="A printed claim put to the test")

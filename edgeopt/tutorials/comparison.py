@@ -1,5 +1,10 @@
 """Compare policies of RESCUE, and read a gap, an interval and a violated constraint."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(app_title="First certified comparison")

@@ -1,5 +1,10 @@
 """Write a policy of IDN, let a check find that it knows the future, repair it and compare it."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(app_title="Your own policy")

@@ -1,5 +1,10 @@
 """Write your tables over a template, and get a schedule with its gap, or a refusal by name."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(app_title="Your tables to a schedule")

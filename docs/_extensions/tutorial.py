@@ -164,7 +164,11 @@ class TutorialDirective(SphinxDirective):
             return [nodes.raw("", f'<div class="made-result">{what}</div>', format="html")]
         if kind == "table":
             headings, numbers, *rows = what
-            whole = table(headings, rows, left=len(headings), classes=["made"])
+            # Texts with quotes are of programs, and stay as they are.
+            written = [
+                [nodes.literal("", one) if "'" in one else one for one in row] for row in rows
+            ]
+            whole = table(headings, written, left=len(headings), classes=["made"])
             for row in whole.findall(nodes.row):
                 for entry, number in zip(row, numbers, strict=True):
                     entry["classes"] = ["number"] if number else []

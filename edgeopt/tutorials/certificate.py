@@ -141,8 +141,9 @@ def read_file(content, name, plan):
 
     ## The colleague
 
-    has a folder with two files, and Python. `-I -S` leaves out the environment and all installed
-    packages, so that nothing of edgeopt, NumPy or a solver can be imported.
+    All that the colleague has is a folder with the two files, and Python. `-I -S` leaves out the
+    environment and all installed packages, so that nothing of edgeopt, NumPy or a solver can be
+    imported.
     """)
     return
 

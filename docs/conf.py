@@ -29,6 +29,7 @@ extensions = [
     "scoreboard",
     "solver_table",
     "command_line",
+    "tutorial",
 ]
 html_math_renderer = "mathml"
 templates_path = ["_templates"]

@@ -63,6 +63,7 @@ CASES = {
         space.name for space in fitting(known_claim("oinc.theorem3"))
     ],
     "edgeopt tune edr --policies gr": ["greedy"],
+    "edgeopt tutorial ": ["1", "2", "3", "4", "5"],
 }
 
 

@@ -46,6 +46,8 @@ MADE = {
     "scoreboard",
     "sliders",
     "solver_table",
+    "tutorial",
+    "tutorials",
 }
 """Directives whose content the build computes or runs."""
 
@@ -100,6 +102,63 @@ def test_no_measured_figure_is_written_by_hand(page: Path) -> None:
             assert any(decimal in published for published in PUBLISHED) or re.search(
                 rf"(section|Python) {re.escape(decimal)}", line
             ), line
+
+
+NOTEBOOK = """
+import marimo
+
+app = marimo.App()
+
+with app.setup:
+    import pandas as pd
+
+
+@app.class_definition
+class Two:
+    number = 2
+
+
+@app.cell(hide_code=True)
+def text():
+    import marimo as mo
+
+    mo.md(f"# Title\\n\\nSays {Two.number}.")
+    return (mo,)
+
+
+@app.cell
+def numbers():
+    frame = pd.DataFrame({"name": ["a", "b"], "share": [0.25, float("nan")]})
+    print("not shown")
+    frame
+    return (frame,)
+"""
+
+
+def test_a_notebook_is_shown_in_its_order_with_results(
+    extension: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("marimo", reason="the extra notebook")
+    path = tmp_path / "small_notebook.py"
+    path.write_text(NOTEBOOK)
+    monkeypatch.syspath_prepend(tmp_path)
+    app = importlib.import_module("small_notebook").app
+    kinds, shown = zip(*extension("tutorial").ran(app, path), strict=True)
+    assert kinds == ("code", "code", "markdown", "code", "table")
+    assert shown[0] == "import pandas as pd"
+    assert shown[1] == "class Two:\n    number = 2"
+    assert shown[2] == "Says 2."
+    assert shown[3].endswith('print("not shown")\nframe')
+    assert shown[4] == [["name", "share"], [False, True], ["a", "0.25"], ["b", "\N{EN DASH}"]]
+
+
+def test_every_tutorial_has_its_page() -> None:
+    from edgeopt.tutorials import tutorials
+
+    for one in tutorials():
+        text = (DOCS / f"tutorial-{one.path.stem}.md").read_text()
+        assert text.startswith(f"# {one.title}\n")
+        assert f"```{{tutorial}} {one.path.stem}\nedgeopt tutorial {one.number}\n```" in text
 
 
 def test_every_command_has_its_section() -> None:

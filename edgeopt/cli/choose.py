@@ -61,6 +61,10 @@ ForceOption = Annotated[
         "--force", help="Overwrite a file, or write to a folder that edgeopt did not create."
     ),
 ]
+PortOption = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="Port; any free one by default.")
+]
+NoBrowserOption = Annotated[bool, typer.Option("--no-browser", help="Only print the address.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print a JSON document to standard output.")
 ]

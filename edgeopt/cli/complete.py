@@ -57,6 +57,13 @@ def collected(incomplete: str) -> list[str]:
     return _fitting(names, incomplete)
 
 
+def tutorials(incomplete: str) -> list[str]:
+    """Return the numbers of tutorials."""
+    from edgeopt.tutorials import NAMES
+
+    return _fitting(lambda: range(1, len(NAMES) + 1), incomplete)
+
+
 def policies(incomplete: str) -> list[str]:
     """Return policies of the system already typed, after those that are listed before a comma."""
     before, comma, last = incomplete.rpartition(",")

@@ -2,23 +2,22 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import InstanceOption, SystemArgument, chosen_system
+from edgeopt.cli.choose import (
+    InstanceOption,
+    NoBrowserOption,
+    PortOption,
+    SystemArgument,
+    chosen_system,
+)
 
 
 def explore(
     system: SystemArgument,
     instance: InstanceOption = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Port; any free one by default.")
-    ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address.")
-    ] = False,
+    port: PortOption = None,
+    no_browser: NoBrowserOption = False,
 ) -> int:
     """Move the numbers of an instance with sliders, and see policies and bound change.
 
@@ -28,7 +27,7 @@ def explore(
     from edgeopt.studies.live import instance_of
 
     record = chosen_system(system)
-    require_marimo()
+    require_marimo("edgeopt explore")
     source = instance or ""
     if source and source not in record.instances.sources:
         source = str(Path(source).resolve())

@@ -24,6 +24,7 @@ from edgeopt.cli.study import study
 from edgeopt.cli.template import template
 from edgeopt.cli.train import train
 from edgeopt.cli.tune import tune
+from edgeopt.cli.tutorial import tutorial
 from edgeopt.cli.verify import verify
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable
@@ -38,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, reproduce, generate, template, solve, verify, check, search,
+    study, explore, tutorial, reproduce, generate, template, solve, verify, check, search,
     collection, bench, tune, train, solvers,
 ):  # fmt: skip
     app.command()(command)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+import zipfile
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.errors import EdgeOptError
+from edgeopt.errors import CertificateError, EdgeOptError
 from edgeopt.studies import find_system, systems
 from edgeopt.studies.live import Slider, instance_of, lines, live_of, offered
 from edgeopt.studies.view import View, ViewSettings, view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from edgeopt.solvers import Certificate
     from edgeopt.studies.system import System
 
 SEED: Final = Slider("seed", "seed", 0, 99, 1, 0)
@@ -128,6 +134,27 @@ def slow(record: System, instance: Any) -> bool:
 def shown(instance: Any, moved: Moved) -> View:
     """Return the view of an instance, or of the text that says why there is none."""
     return View(instance) if isinstance(instance, str) else view(instance, moved.settings)
+
+
+def certificate(shown: View) -> tuple[Callable[[], bytes] | None, str]:
+    """Return what packs the certificate of the bound that is shown, or why there is none."""
+    if shown.case is None:
+        return None, ""
+    try:
+        make = live_of(shown.case.system).certificate(shown.case)
+    except CertificateError as error:
+        return None, f"{shown.case.label} has {error}."
+    return partial(_packed, make), ""
+
+
+def _packed(make: Callable[[], Certificate]) -> bytes:
+    """Return an archive of a certificate and the program that checks it."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w") as archive:
+        make().save(Path(folder, "certificate.json"), checker=True)
+        for path in sorted(Path(folder).iterdir()):
+            archive.write(path, path.name, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
 
 
 def stamp(instance: Any, moved: Moved) -> str:

@@ -80,6 +80,14 @@ def result(compute, instance, large, mo, moved, page, record):
 
 
 @app.cell
+def certificate(mo, page, view):
+    pack, why = page.certificate(view)
+    _sentence = mo.Html(f'<div id="uncertified">{page.View(why)._repr_html_()}</div>')
+    mo.download(pack, "certificate.zip", label="save certificate") if pack else _sentence
+    return pack, why
+
+
+@app.cell
 def buttons(live, mo, record):
     show = mo.ui.run_button(label="three lines of Python")
     hunt = mo.ui.run_button(label="hunt a counterexample")

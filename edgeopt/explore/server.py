@@ -29,26 +29,35 @@ class Served(NamedTuple):
     process: subprocess.Popen[bytes]
 
 
-def require_marimo() -> None:
+def require_marimo(command: str) -> None:
     """Refuse to go on where marimo is missing."""
     if find_spec("marimo") is None:
-        raise MissingDependencyError(
-            'edgeopt explore needs marimo: pip install "edgeopt[notebook]"'
-        )
+        raise MissingDependencyError(f'{command} needs marimo: pip install "edgeopt[notebook]"')
 
 
 def serve(
     system: str, source: str = "", port: int | None = None, *, browser: bool = False
 ) -> Served:
     """Start to serve the page of a system; whoever calls waits for the process, or ends it."""
-    require_marimo()
+    about = ["--system", system, *(["--instance", source] if source else [])]
+    page = Path(__file__).with_name("page.py")
+    address, process = _serve("run", page, port, browser, about)
+    return Served(f"{address}&system={system}", process)
+
+
+def serve_notebook(notebook: Path, port: int | None = None, *, browser: bool = False) -> Served:
+    """Start to serve a notebook that can be changed."""
+    return _serve("edit", notebook, port, browser)
+
+
+def _serve(
+    how: str, notebook: Path, port: int | None, browser: bool, about: Sequence[str] = ()
+) -> Served:
     port = _free(port)
     token = secrets.token_urlsafe(16)
-    page = Path(__file__).with_name("page.py")
-    about = ["--system", system, *(["--instance", source] if source else [])]
     process = subprocess.Popen(
         [
-            sys.executable, "-m", "marimo", "--quiet", "run", str(page), "--host", HOST,
+            sys.executable, "-m", "marimo", "--quiet", how, str(notebook), "--host", HOST,
             "--port", str(port), *([] if browser else ["--headless"]),
             "--token", "--token-password-file", "-", "--", *about,
         ],
@@ -59,7 +68,7 @@ def serve(
     assert process.stdin is not None
     with process.stdin:
         process.stdin.write(token.encode())
-    return Served(f"http://{HOST}:{port}/?access_token={token}&system={system}", process)
+    return Served(f"http://{HOST}:{port}/?access_token={token}", process)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import CertificateError, OptionError
 from edgeopt.options import check_fields
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from edgeopt.solvers import Certificate
     from edgeopt.studies.pictures.vector import Lanes
     from edgeopt.studies.result import Case
     from edgeopt.studies.system import System
@@ -50,6 +51,23 @@ class Slider:
         check_fields(self)
 
 
+def certificate_of_plan(case: Case) -> Callable[[], Certificate]:
+    """Return what makes the certificate of the plan with which the bound came."""
+    made: Callable[[], Certificate] | None = getattr(case.benchmark.plan, "certificate", None)
+    if made is None:
+        raise CertificateError(f"no certificate: {case.label} comes without a proof in a file")
+    return made
+
+
+def uncertified(reason: str) -> Callable[[Case], Callable[[], Certificate]]:
+    """Return a function that says why the bound of a system has no certificate."""
+
+    def refuse(case: Case) -> Callable[[], Certificate]:
+        raise CertificateError(f"no certificate: {reason}")
+
+    return refuse
+
+
 @dataclass(frozen=True)
 class Live:
     """How instances of a system are explored.
@@ -64,6 +82,9 @@ class Live:
         Source of instances that is used at first.
     fixed
         Further parameters of that source, which keep an instance small.
+    certificate
+        ``certificate(case)`` returns what makes the certificate of the bound that is shown, or
+        raises a CertificateError that says why there is none.
     columns
         Maps an instance to a size in proportion to which a view takes time.
     most
@@ -91,6 +112,7 @@ class Live:
     looser_than: tuple[str, ...] = ()
     runs: int = 100
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Callable[[Case], Callable[[], Certificate]] = certificate_of_plan
 
     def __post_init__(self) -> None:
         check_fields(self)

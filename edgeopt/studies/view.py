@@ -88,6 +88,8 @@ class View:
     svg: str = ""
     written: str = ""
     """The table in HTML."""
+    case: Case | None = field(default=None, repr=False)
+    """What was compared, and with which bound."""
 
     def _repr_html_(self) -> str:
         return f"{_paragraph(self.text)}{self.svg}{self.written}"
@@ -135,7 +137,7 @@ def view_of(case: Case) -> View:
     if live is not None and live.lanes is not None:
         parts.append(vector.lanes(live.lanes(case, _shown(case))))
     svg = vector.document(f"{case.system.title}: policies and the proven bound", text, parts)
-    return View(text, numbers, _table(rows), svg, _written(case, rows))
+    return View(text, numbers, _table(rows), svg, _written(case, rows), case)
 
 
 class _Bounds(Mapping[str, "Benchmark"]):
@@ -232,7 +234,8 @@ def _rows(case: Case) -> list[dict[str, Any]]:
     for name in case.trajectories:
         row, values = case.rows[name], case.values(name)
         found = spread(values, "signed", confidence=case.settings.confidence)
-        ends = (found.low, found.high) if found.kind in ("interval", "range") else (np.nan, np.nan)
+        sampled = found.kind in ("interval", "range") and row["spread"] != "exact"
+        ends = (found.low, found.high) if sampled else (np.nan, np.nan)
         rows.append(
             {
                 "policy": name,

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+import subprocess
 import sys
+import zipfile
+from fractions import Fraction
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +67,35 @@ def test_the_notebook_shows_the_view_at_ten_settings(name: str) -> None:
         seen.add(shown.text)
     assert len(seen) > SETTINGS // 2
     assert shown.text == page.shown(page.drawn(record, moved), moved).text
+
+
+@needs_marimo
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_certificate_of_the_bound_is_saved_or_a_sentence_says_why_not(
+    name: str, tmp_path: Path
+) -> None:
+    from edgeopt.explore.page import app
+
+    record = find_system(name)
+    defs = {"given": {"runs": "5"}, "record": record, "source": live_of(record).source}
+    _, found = app.run(defs=defs)
+    pack, why = found["pack"], found["why"]
+    if name not in ("rescue", "edr"):
+        assert pack is None
+        assert re.match(r"BOUND\(\w+\) has no certificate: .{20,}[^.]\.$", why)
+        return
+    assert why == ""
+    with zipfile.ZipFile(io.BytesIO(pack())) as archive:
+        archive.extractall(tmp_path)
+    bare = [sys.executable, "-I", "-S", "checker.py", "certificate.json"]
+    done = subprocess.run(bare, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    claimed = json.loads((tmp_path / "certificate.json").read_text())["claim"]["bound"]
+    assert float(Fraction(claimed)) == pytest.approx(found["view"].numbers["bound"], rel=1e-6)
+
+
+def test_without_a_view_there_is_no_certificate_to_save() -> None:
+    assert page.certificate(View("refused")) == (None, "")
 
 
 @needs_marimo

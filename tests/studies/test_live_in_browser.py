@@ -126,6 +126,8 @@ def test_the_address_keeps_the_state_and_buttons_answer(browser: Browser, served
     for _ in range(6):
         press(page, 6, "ArrowRight")
     until(lambda: "seed 9" in page.evaluate(STAMP))
+    text = until(lambda: page.evaluate("document.querySelector('#uncertified')?.textContent"))
+    assert "has no certificate" in text
     click(page, "three lines")
     text = until(lambda: page.evaluate("document.querySelector('#python')?.textContent"))
     assert "tasks=10" in text

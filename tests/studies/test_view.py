@@ -318,3 +318,13 @@ def test_ticks_are_round_and_reach_the_end() -> None:
 def test_every_built_in_system_has_a_live_page() -> None:
     assert set(SYSTEMS) <= set(systems())
     assert all(find_system(name).live is not None for name in SYSTEMS)
+
+
+def test_an_exact_value_has_no_interval_of_samples() -> None:
+    instance = generate(servers=2, devices=4, horizon=20, rng=3)
+    case = study(instance, ["rescue", "offers"], runs=20, claims=False, progress=False).cases[0]
+    rows = view_of(case).table.set_index("policy")
+    assert rows["spread"].to_dict() == {"rescue": "exact", "offers": "interval"}
+    assert np.isnan(rows.loc["rescue", ["low", "high"]].astype(float)).all()
+    assert np.isfinite(rows.loc["offers", ["low", "high"]].astype(float)).all()
+    assert view_of(case).written.count("exact") == 1

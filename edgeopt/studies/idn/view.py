@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.studies.idn.policies import STATIC
-from edgeopt.studies.live import Live, Slider
+from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.pictures.canvas import MUTED, colours
 from edgeopt.studies.pictures.vector import Lanes, Span
 from edgeopt.studies.wording import distinct
@@ -92,4 +92,8 @@ LIVE: Final = Live(
     lanes=lanes,
     looser_than=(STATIC,),
     runs=5,
+    certificate=uncertified(
+        "a bound on placements that move adds up one of every slot, and a file proves one program; "
+        "solve_cooperative(instance).certificate() has that of placements that stay"
+    ),
 )

@@ -1,0 +1,67 @@
+"""``edgeopt tutorial``: list the tutorials, open one as a notebook, or copy them."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgeopt.cli import complete, show
+from edgeopt.cli.choose import ForceOption, NoBrowserOption, PortOption
+from edgeopt.writing import placed, target_of
+
+
+def tutorial(
+    number: Annotated[
+        int | None,
+        typer.Argument(
+            help="Number of the tutorial to open; without one they are listed.",
+            autocompletion=complete.tutorials,
+        ),
+    ] = None,
+    copy: Annotated[
+        Path | None,
+        typer.Option(help="Folder to copy the tutorial to, or all of them, instead of opening it."),
+    ] = None,
+    port: PortOption = None,
+    no_browser: NoBrowserOption = False,
+    force: ForceOption = False,
+) -> int:
+    """List the tutorials, open one in a browser to run and change it, or copy them.
+
+    A tutorial is a notebook of marimo that also runs as a script. What is opened is a temporary
+    copy, reachable from this machine alone with the token in its address.
+    """
+    from edgeopt.tutorials import find_tutorial, tutorials
+
+    chosen = tutorials() if number is None else [find_tutorial(number)]
+    if copy is not None:
+        copy.mkdir(parents=True, exist_ok=True)
+        files = {one.path: copy / one.path.name for one in chosen}
+        for target in files.values():
+            target_of(target, force=force)
+        for source, target in files.items():
+            with placed(target, force=force) as draft:
+                draft.write_bytes(source.read_bytes())
+            show.note(f"{target}: run it with 'python {target}' or 'marimo edit {target}'")
+        return 0
+    if number is None:
+        for one in chosen:
+            show.note(f"{one.number}  {one.title}: {one.text}")
+        show.note("edgeopt tutorial NUMBER opens one, --copy DIR copies it")
+        return 0
+    from edgeopt.explore.server import end, require_marimo, serve_notebook
+
+    require_marimo("edgeopt tutorial")
+    with tempfile.TemporaryDirectory(prefix="edgeopt-tutorial-") as folder:
+        notebook = Path(shutil.copy(chosen[0].path, folder))
+        served = serve_notebook(notebook, port, browser=not no_browser)
+        show.note(served.address)
+        show.note("The button at the bottom right runs all cells; Ctrl-C here ends it.")
+        sys.stdout.flush()
+        try:
+            return served.process.wait()
+        finally:
+            end(served.process)

@@ -136,8 +136,8 @@ class Bench:
         """Return competitors, the best first: mean, bootstrap interval, ranks, failures.
 
         The mean of solvers is the shifted geometric mean of seconds, in which failures count with
-        the time limit; that of policies the mean gap, in which they count as 1. Policies that
-        violate a constraint come after all that violate none.
+        the time limit; that of policies the mean gap, in which they count with the largest of the
+        instance, at least 1. Policies that violate a constraint come after all that violate none.
         """
         import pandas as pd
 
@@ -151,7 +151,9 @@ class Bench:
             ]
         else:
             figure = group.gap
-            found = measures.standings(np.minimum(figure, 1.0), group.systems)
+            worst = np.where(np.isfinite(figure), figure, 1.0).max(axis=0, initial=1.0)
+            counted = np.where(np.isfinite(figure), figure, worst)
+            found = measures.standings(counted, group.systems)
             rows = [one._asdict() for one in found]
         made = pd.DataFrame(rows, group.competitors)
         made["violated"] = group.violated.mean(axis=1)

@@ -108,14 +108,15 @@ def _title(found: Bench, group: str) -> str:
 
 def _within(axes: Axes, found: Bench, name: str) -> None:
     group = found.group(name)
+    most = max(1.0, float(group.gap[np.isfinite(group.gap)].max(initial=0.0)))
     for competitor in list(found.ranking(name).index)[:_DRAWN]:
         row = group.gap[group.competitors.index(competitor)]
         order = np.argsort(row)
         order = order[np.isfinite(row[order])]
-        gaps = np.append(np.append(0.0, row[order]), 1.0)
+        gaps = np.append(np.append(min(0.0, *row[order], 0.0), row[order]), most)
         share = np.append(0.0, np.cumsum(group.weight[order]))
         axes.step(gaps, np.append(share, share[-1]), where="post", label=competitor)
-    axes.set_xlim(0.0, 1.0)
+    axes.set_xlim(min(0.0, float(group.gap.min())), most)
     axes.set_xlabel("gap of the mean to the proven bound")
     axes.set_title(f"Policies of {name}", loc="left")
 
@@ -160,7 +161,11 @@ def _ranking(found: Bench, name: str) -> str:
             f"{row['violated']:.3g}", str(row["failures"]),
         ])  # fmt: skip
     shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
-    said = f"Geometric mean of seconds, {shift}" if of_solvers(name) else "Mean gap, failures at 1"
+    said = (
+        f"Geometric mean of seconds, {shift}"
+        if of_solvers(name)
+        else "Mean gap, failures at the largest of the instance, at least 1"
+    )
     return html_table(said, _HEADINGS, rows)
 
 

@@ -8,11 +8,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.collection.compared import OFFLINE, Bench
-from edgeopt.collection.entries import OPTIMAL, names, row_of
+from edgeopt.collection.entries import OPTIMAL, gap_of, names, row_of
 from edgeopt.collection.timed import timed
 from edgeopt.errors import OptionError
 from edgeopt.options import check_real, check_whole, listed
-from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     import os
@@ -282,7 +281,7 @@ def _online_row(cell: Cell, found: Mapping[str, Any], proven: Mapping[str, Any])
     row["value"] = found["mean"]
     if proven:
         row |= {"bound": proven["bound"], "bounds": proven["label"]}
-        row["gap"] = relative_gap(row["value"], row["bound"])
+        row["gap"] = gap_of(row_of(row["instance"]), row["value"], row["bound"])
     return row
 
 

@@ -271,6 +271,12 @@ def improvements(row: Mapping[str, Any], value: float, bound: float) -> list[str
     return [name for name, by in better.items() if by > OPTIMAL * size]
 
 
+def gap_of(row: Mapping[str, Any], mean: float, bound: float) -> float:
+    """Return how far a mean value is from a bound, in terms of it: 0 is best, less is noise."""
+    sign = 1.0 if row["goal"] == "max" else -1.0
+    return sign * (bound - mean) / (abs(bound) or 1.0)
+
+
 def best(name: str) -> float:
     """Return the best known value of the offline problem of a named instance.
 

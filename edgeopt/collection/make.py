@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import edgeopt
 from edgeopt.collection import cells
-from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, read
+from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, gap_of, read
 from edgeopt.collection.loading import CERTIFICATES, COPIES, LARGEST, certificate_of, copy_of
 from edgeopt.collection.optima import PROBLEMS
 from edgeopt.errors import CollectionError
@@ -156,7 +156,7 @@ def scores_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row]) -> li
             continue
         bound, gap = bounds.get(one["bound"]), None
         if bound is not None:
-            gap = relative_gap(one["mean"], bound["bound"])
+            gap = gap_of(row, one["mean"], bound["bound"])
         score |= {"mean": one["mean"], "se": one["se"], "violated": one["violated"], "gap": gap}
         scores.append(score)
     return scores

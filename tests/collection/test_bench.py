@@ -12,6 +12,7 @@ import pytest
 import edgeopt
 from edgeopt.cli.main import run
 from edgeopt.collection import Bench, comparing, entry, names
+from edgeopt.collection.entries import gap_of
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import Min, TapFingerEnvironment
@@ -142,6 +143,17 @@ def test_solvers_are_compared_where_all_apply() -> None:
     assert bench.profile()["highs"].solved == 0.0
     assert bench.ranking("offline").loc["highs", "mean"] == pytest.approx(60.0)
     assert bench.shift == 1.0
+
+
+def test_gaps_have_the_sign_and_size_of_those_of_studies(found) -> None:
+    assert gap_of({"goal": "max"}, 8.0, 10.0) == pytest.approx(0.2)
+    assert gap_of({"goal": "max"}, 11.0, 10.0) == pytest.approx(-0.1)
+    assert gap_of({"goal": "min"}, 30.0, 10.0) == pytest.approx(2.0)
+    assert gap_of({"goal": "min"}, 3.0, 0.0) == 3.0
+    ranking = found[0].ranking("tapfinger")
+    rows = found[0].results.query("system == 'tapfinger' and competitor == 'min'")
+    wanted = (rows["value"] / rows["bound"] - 1.0).mean()
+    assert ranking.loc["min", "mean"] == pytest.approx(wanted)
 
 
 def test_policies_that_violate_come_last() -> None:

@@ -21,7 +21,9 @@ FIELDS = {  # data | dual: name[axes of lists]{axes of an object}:kind of number
     "idn.cooperative": "weight[S] copies[C] requests[SR] options[R]{C} capacity[SC] size[C] "
         "budget[V]:inf node[C]:<V | capacity{SC} budget{V}",
     "tapfinger.pooled": "starts:inf capacity[N2]:<r duration[NKAB]:<t weight[J]:+ arrival[J]:<t "
-        "kind[J]:<K eligible[J]{N} | size[IGAB]:+ room[IG] price{IGt}:+ start{Gt}:+ pool[N]:<G"}
+        "kind[J]:<K eligible[J]{N} | size[IGAB]:+ room[IG] price{IGt}:+ start{Gt}:+ pool[N]:<G",
+    "rescue.safe": "independent:<2 arrival[TJ]:+ profit[TJKL] duration[LD]:+ capacity[KT]:+ "
+        "demand[H] server[H]:<K start[H]:<T end[H]:<T | price{TJ} grid[K]:+"}
 
 class ProofError(Exception):
     """Code and reason: a certificate is refused, 1, or cannot be read, 2."""
@@ -157,6 +159,54 @@ def held(room, sizes):
         most[a, b] = max([0, *(most.get(fit[:2], ENDLESS) + fit[2] for fit in fits)])
     return most[room]
 
+def safe(primal, apart, arrival, gain, law, speed, work, server, start, end, price, grid):
+    """RESCUE's policies that let no reserved task fail: what idle servers are worth at prices."""
+    laws = {i: {d + 1: q for (n, d), q in law.items() if q and n == i} for i, _ in law}
+    need(all(sum(one.values()) == 1 for one in laws.values()), "must sum to 1", "data.duration")
+    tasks = {t: {j: one for (s, j), one in arrival.items() if s == t} for _, t in speed}
+    for t in tasks if arrival else ():
+        need((max if apart[()] else sum)(tasks[t].values()) <= 1, "is above 1", "data.arrival", t)
+    price, T = {at: max(0, price.get(at, 0)) for at in arrival}, len(tasks)
+    bound = sum(arrival[at] * price[at] for at in arrival)
+    unit = Fraction(max([0, *gain.values()]) or 1, 1 << 128)
+    for (k,), width in grid.items():
+        before = [sum(speed[k, s] for s in range(t)) for t in range(T + 1)]
+        limits, own = [], [(start[i], end[i], one) for i, one in work.items() if server[i] == k]
+        for a, b in {(a, b) for a, _, _ in own for _, b, _ in own if a <= b}:
+            inside = [one for one in own if a <= one[0] and one[1] <= b]
+            if inside and all(any(s <= t < e for s, e, _ in inside) for t in range(a, b)):
+                limits.append((a, b, before[b + 1] - before[a] - sum(one[2] for one in inside)))
+        def after(rooms, t, stop):  # what may be blocked then, None if all; None if too much is
+            found = []
+            for (a, b, slack), room in zip(limits, rooms):
+                if room is not None:
+                    used = slack - room + max(0, before[min(stop, b + 1)] - before[max(a, t)])
+                    if used > slack:
+                        return None
+                    room = slack - (used - used % width if width else used)
+                    room = room if room < before[b + 1] - before[max(a, stop)] else None
+                found.append(room)
+            return tuple(found)
+        todo, ways, value = [(0, after([slack for _, _, slack in limits], 0, 0))], {}, {}
+        for t, rooms in todo:  # states of an idle server
+            if t < T and rooms is not None and (t, rooms) not in ways:
+                able = [i for i in laws if after(rooms, t, min(t + max(laws[i]), T)) is not None]
+                stops = {d: min(t + d, T) for i in able for d in laws[i]}
+                way = {d: (stop, after(rooms, t, stop)) for d, stop in stops.items()}
+                way[0] = t + 1, after(rooms, t + 1, t + 1)
+                ways[t, rooms] = way, able
+                todo += way.values()
+        for (t, rooms), (way, able) in sorted(ways.items(), key=lambda one: -one[0][0]):
+            ahead = {i: sum(q * value.get(way[d], 0) for d, q in laws[i].items()) for i in able}
+            wait = total = value.get(way[0], 0)
+            for j in reversed(tasks[t]):
+                wait = total if apart[()] else wait
+                best = max([wait, *(gain[t, j, k, i] + one for i, one in ahead.items())])
+                total += arrival[t, j] * max(0, best - wait - price[t, j])
+            value[t, rooms] = -(-total // unit) * unit  # rounded up, which proves less
+        bound += value.get(todo[0], 0)
+    return -1, bound, None
+
 def examine(content, data):
     """Return sense, bound, and value and violation of the point or None; or raise why not."""
     names = ["format", "kind", "about", "primal", "dual", "claim"]
@@ -165,7 +215,7 @@ def examine(content, data):
     need(layout == "edgeopt.certificate/1" and kind in [*FIELDS], "must be a known kind", "kind")
     (fields, duals), sizes = FIELDS[kind].split(" | "), dict(SIZES)
     inputs = *arrays("data", data, fields, sizes), *arrays("dual", dual, duals, sizes)
-    prove = [linear_program, p1_lp, cooperative, pooled][[*FIELDS].index(kind)]
+    prove = [linear_program, p1_lp, cooperative, pooled, safe][[*FIELDS].index(kind)]
     sign, bound, point = prove(primal, *inputs)
     fits = sense == ("min" if sign > 0 else "max") and sign * (bound - number(limit)) >= 0
     need(fits, "is of the other sense, or better than what is proven", "claim")

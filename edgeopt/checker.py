@@ -8,9 +8,8 @@ import sys
 from fractions import Fraction
 
 # fmt: off
-MOST, ENDLESS = 1 << 26, 1 << 5000  # bytes of a file, unpacked; more than any number in it
+MOST, ENDLESS, LAST = 1 << 26, 1 << 5000, {"free", "work"}  # bytes; above all numbers; rows
 SIZES = {"2": 2, "r": 1 << 10, "t": 1 << 17}  # of axes: cores and GPUs, room, time
-LAST = "free", "work"  # rows that get multipliers at which columns in them gain nothing
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?|-?[0-9]+/[1-9][0-9]*")
 FIELD = re.compile(r"(\w+)(?:\[(\w+)\])?(?:\{(\w+)\})?:?(.*)")
 FIELDS = {  # data | dual: name[axes of lists]{axes of an object}:kind of number
@@ -47,9 +46,8 @@ def members(place, value, names):
 def arrays(place, value, fields, sizes):
     """Yield numbers by index, for every field of an object; a missing side has no entry."""
     fields = [FIELD.fullmatch(field).groups("") for field in fields.split()]
-    values = members(place, value, [name for name, *_ in fields])
-    for (name, lists, inner, kind), whole in zip(fields, values):
-        found = {(f"{place}.{name}",): whole}
+    for (name, lists, inner, kind), one in zip(fields, members(place, value, next(zip(*fields)))):
+        found = {(f"{place}.{name}",): one}
         for axis in lists:
             for at, part in found.items():
                 fits = type(part) is list and len(part) == sizes.setdefault(axis, len(part))
@@ -71,11 +69,10 @@ def linear(primal, sign, cost, matrix, low, high, y, offset=0):
     for j, entries in matrix.items():  # a column may use columns that stand before it
         worth[j] = sum(a * worth[i] for i, a in entries.items() if i in worth)
     rest = {j: cost.get(j, 0) - worth[j] for j in matrix}
-    last = [(j, i, a) for j in matrix for i, a in matrix[j].items() if a and i[0] in LAST]
-    for j, i, a in last:
+    last = {j: (i, a) for j in rest for i, a in matrix[j].items() if a and i[0] in LAST}
+    for j, (i, a) in last.items():  # at these multipliers no column in such a row gains
         y[i] = max(y.get(i, 0 if i[0] == "free" else rest[j] / a), rest[j] / a)
-    for j, i, a in last:
-        rest[j] -= a * y[i]
+    rest |= {j: rest[j] - a * y[i] for j, (i, a) in last.items()}
     for i, one in [*y.items(), *rest.items()]:
         side = (low if sign * one > 0 else high).get(i, None if one else 0)
         need(side is not None, "has a multiplier that rests on a missing side", *i)
@@ -196,6 +193,7 @@ def safe(primal, apart, arrival, gain, law, speed, work, server, start, end, pri
                 way[0] = t + 1, after(rooms, t + 1, t + 1)
                 ways[t, rooms] = way, able
                 todo += way.values()
+                need(len(todo) < 1 << 22, "has too many states", "data.server", k, code=2)
         for (t, rooms), (way, able) in sorted(ways.items(), key=lambda one: -one[0][0]):
             ahead = {i: sum(q * value.get(way[d], 0) for d, q in laws[i].items()) for i in able}
             wait = total = value.get(way[0], 0)

@@ -1,10 +1,5 @@
-"""Check certificates of edgeopt in exact numbers, with the standard library alone.
+"""Check certificates in exact numbers: exit code 0 if all are proven, 1 refused, 2 unreadable."""
 
-``python checker.py FILE...`` ends with 0 if all are proven, 1 if one is refused, 2 if unreadable.
-Arrays are dictionaries by index, whether lists or objects by index ("3,7") stand in the file.
-"""
-
-# fmt: off
 import gzip
 import hashlib
 import json
@@ -12,297 +7,238 @@ import re
 import sys
 from fractions import Fraction
 
-MOST, INFINITE, KNOWN = 1 << 26, float("inf"), {}  # bytes of a file unpacked; numbers by text
+# fmt: off
+MOST, ENDLESS, LAST = 1 << 26, 1 << 5000, {"free", "work"}  # bytes; above all numbers; rows
+SIZES = {"2": 2, "r": 1 << 10, "t": 1 << 17}  # of axes: cores and GPUs, room, time
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?|-?[0-9]+/[1-9][0-9]*")
-
+FIELD = re.compile(r"(\w+)(?:\[(\w+)\])?(?:\{(\w+)\})?:?(.*)")
+FIELDS = {  # data | dual: name[axes of lists]{axes of an object}:kind of number
+    "linear-program": "sense offset cost[n] low[n]:-inf high[n]:inf row_low[m]:-inf "
+        "row_high[m]:inf columns[n]{m} | rows{m}",
+    "rescue.p1-lp": "arrival[TJ] profit[TJKL] survival[LD] capacity[KT] demand[H] server[H]:<K "
+        "start[H]:<T end[H]:<T | occupancy{KT}",
+    "idn.cooperative": "weight[S] copies[C] requests[SR] options[R]{C} capacity[SC] size[C] "
+        "budget[V]:inf node[C]:<V | capacity{SC} budget{V}",
+    "tapfinger.pooled": "starts:inf capacity[N2]:<r duration[NKAB]:<t weight[J]:+ arrival[J]:<t "
+        "kind[J]:<K eligible[J]{N} | size[IGAB]:+ room[IG] price{IGt}:+ start{Gt}:+ pool[N]:<G",
+    "rescue.safe": "independent:<2 arrival[TJ]:+ profit[TJKL] duration[LD]:+ capacity[KT]:+ "
+        "demand[H] server[H]:<K start[H]:<T end[H]:<T | price{TJ} grid[K]:+"}
 
 class ProofError(Exception):
     """Code and reason: a certificate is refused, 1, or cannot be read, 2."""
 
+def need(held, reason, *place, code=1):
+    if not held:
+        raise ProofError(code, " ".join([*map(str, place), reason]))
 
-def scalar(text, kind="", sizes=(), place=""):
-    """Read a number: any, "+" none below 0, "low" or "high" also -inf or inf, "<T" below a size."""
-    if type(text) is not str or len(text) > 400:
-        raise ProofError(2, f"{place}: is no number")
-    if kind[:1] == "<":
-        if text.isdecimal() and str(int(text)) == text and int(text) < sizes.get(kind[1:], 0):
-            return int(text)
-        raise ProofError(1, f": {text!a} is no whole number below {sizes.get(kind[1:], 0)}")
-    if (kind, text) in (("low", "-inf"), ("high", "inf")):
-        return None
-    if text not in KNOWN:
-        if not NUMBER.fullmatch(text):
-            raise ProofError(2, f"{place}: {text!a} is no number")
-        KNOWN[text] = Fraction(text)
-    if kind == "+" and text[0] == "-":
-        raise ProofError(1, f": {text} is negative")
-    return KNOWN[text]
+def number(text, kind="", sizes=SIZES, *place):
+    """Read a rational; "+" is none below 0, "<T" a whole one below the size of T."""
+    fits = type(text) is str and len(text) <= 400 and NUMBER.fullmatch(text)
+    need(fits, "is no number", *place, code=2)
+    below = text.isdecimal() and kind[:1] == "<" and int(text) < sizes.get(kind[1], 0)
+    need(below or (kind[:1] != "<" and (kind != "+" or text[0] != "-")), "is out of range", *place)
+    return int(text) if below else Fraction(text)
 
+def members(place, value, names):
+    need(type(value) is dict and sorted(value) == sorted(names), f"must have {names}", place)
+    return [value[name] for name in names]
 
-def table(value, axes, inner, kind, sizes):
-    """Read lists along axes, of objects by index along inner axes, of numbers."""
-    if not axes and not inner:
-        return {(): scalar(value, kind, sizes)}
-    if type(value) is not (list if axes else dict):
-        raise ProofError(1, f": must be {'a list' if axes else 'an object'}")
-    if axes and len(value) != sizes.setdefault(axes[0], len(value)):
-        raise ProofError(1, f": must have {sizes[axes[0]]} entries")
-    found, kinds = {}, ["<" + axis for axis in inner]
-    for name, one in enumerate(value) if axes else value.items():
-        try:
-            if axes:
-                within = table(one, axes[1:], inner, kind, sizes)
-                found.update({(name, *key): number for key, number in within.items()})
-            elif name.count(",") + 1 == len(inner):
-                key = [scalar(part, at, sizes) for part, at in zip(name.split(","), kinds)]
-                found[tuple(key)] = scalar(one, kind, sizes)
-            else:
-                raise ProofError(1, f": must be {len(inner)} numbers")
-        except ProofError as error:
-            raise ProofError(error.args[0], f"[{str(name)[:40]!a}]{error.args[1]}") from None
-    return found
+def arrays(place, value, fields, sizes):
+    """Yield numbers by index, for every field of an object; a missing side has no entry."""
+    fields = [FIELD.fullmatch(field).groups("") for field in fields.split()]
+    for (name, lists, inner, kind), one in zip(fields, members(place, value, next(zip(*fields)))):
+        found = {(f"{place}.{name}",): one}
+        for axis in lists:
+            for at, part in found.items():
+                fits = type(part) is list and len(part) == sizes.setdefault(axis, len(part))
+                need(fits, f"must be a list of {sizes.get(axis)} entries", *at)
+            found = {(*at, n): one for at, part in found.items() for n, one in enumerate(part)}
+        written = [{str(n): n for n in range(sizes.get(axis, 0))} for axis in inner]
+        for at in [*found] if inner else ():
+            need(type(part := found.pop(at)) is dict, "must be an object", *at)
+            for key, one in part.items():  # indices like "3,7"
+                spot = [axis.get(n) for axis, n in zip(written, key.split(","))]
+                need(None not in spot and key.count(",") + 1 == len(inner), f"has {key[:9]!a}", *at)
+                found[*at, *spot] = one
+        given = {at: one for at, one in found.items() if one != kind or kind == "+"}
+        yield {at[1:]: number(one, kind, sizes, *at) for at, one in given.items()}
 
-
-def names(place, value, wanted):
-    """Return the values of an object that has these names and no others."""
-    if type(value) is not dict or sorted(value) != sorted(wanted):
-        raise ProofError(1, f"{place}: must have {', '.join(wanted)} alone")
-    return [value[name] for name in wanted]
-
-
-def read(place, value, fields, sizes):
-    """Read an object by "name:axes:inner axes:kind" of its fields; first arrays set the sizes."""
-    fields = [(field + ":::").split(":")[:4] for field in fields.split()]
-    found = []
-    for (name, *how), one in zip(fields, names(place, value, [field[0] for field in fields])):
-        try:
-            found.append(table(one, *how, sizes))
-        except ProofError as error:
-            raise ProofError(error.args[0], f"{place}.{name}{error.args[1]}") from None
-    return found
-
-
-def whole(numbers, by=1):
-    """Return numbers times the least number that makes all of them whole, and that number."""
-    for one in {number.denominator for number in numbers}:
-        by *= Fraction(one, by).numerator
-        if by.bit_length() > 1 << 15:
-            raise ProofError(2, "numbers have too many digits")
-    return iter([x.numerator * (by // x.denominator) for x in numbers]), by
-
-
-def linear(least, columns, rows, y, primal, offset=0):
-    """Return what multipliers y of rows prove; "free" rows, first in columns, get what they need.
-
-    Columns are cost, entries by row, and two sides; rows are two sides; None is a missing one.
-    """
-    values, by = whole([a for column in columns.values() for a in column[1].values()])
-    entries = {j: [(i, next(values)) for i in column[1]] for j, column in columns.items()}
-    many, of = whole(list(y.values()))
-    scaled, rest, point, bound = dict(zip(y, many)), {}, None, offset
-    for j, column in entries.items():
-        used = sum([a * scaled[i] for i, a in column if i in scaled])
-        rest[j] = columns[j][0] - Fraction(used, by * of)
-    first = [(j, i, a) for j, column in entries.items() for i, a in column[:1] if i[0] == "free"]
-    for j, i, _ in first:
-        y[i] = max(y.get(i, 0), rest[j])
-    for j, i, a in first:
-        rest[j] -= y[i] * Fraction(a, by)
-    pairs = [(i, one, rows[i]) for i, one in y.items()]
-    for place, one, (low, high) in [*pairs, *((j, one, columns[j][2:]) for j, one in rest.items())]:
-        side = 0 if not one else low if (one > 0) == least else high
-        if side is None:
-            raise ProofError(1, f"{place}: a multiplier rests on a side that is missing")
+def linear(primal, sign, cost, matrix, low, high, y, offset=0):
+    """Return sign, bound and point of a program by columns, with sides of columns and rows."""
+    worth, bound, point = dict(y), offset, None
+    for j, entries in matrix.items():  # a column may use columns that stand before it
+        worth[j] = sum(a * worth[i] for i, a in entries.items() if i in worth)
+    rest = {j: cost.get(j, 0) - worth[j] for j in matrix}
+    last = {j: (i, a) for j in rest for i, a in matrix[j].items() if a and i[0] in LAST}
+    for j, (i, a) in last.items():  # at these multipliers no column in such a row gains
+        y[i] = max(y.get(i, 0 if i[0] == "free" else rest[j] / a), rest[j] / a)
+    rest |= {j: rest[j] - a * y[i] for j, (i, a) in last.items()}
+    for i, one in [*y.items(), *rest.items()]:
+        side = (low if sign * one > 0 else high).get(i, None if one else 0)
+        need(side is not None, "has a multiplier that rests on a missing side", *i)
         bound += one * side
     if primal is not None:
-        called = {",".join(map(str, j)): j for j in columns}
-        if type(primal) is not dict or primal.keys() - called.keys():
-            raise ProofError(1, "primal: must be an object by columns")
-        x, use = {}, dict.fromkeys(rows, 0)
-        for text, one in primal.items():
-            x[called[text]] = scalar(one, place=f"primal[{text}]")
-        many, of = whole(list(x.values()))
-        for j, one in zip(x, many):
-            for i, a in entries[j]:
-                use[i] += a * one
-        ends = [(Fraction(use[i], by * of), *rows[i]) for i in rows]
-        ends += [(x.get(j, 0), *columns[j][2:]) for j in columns]
-        over = [low - one for one, low, _ in ends if low is not None]
-        over += [one - high for one, _, high in ends if high is not None]
-        point = offset + sum(columns[j][0] * one for j, one in x.items()), max([0, *over])
-    return least, bound, point
+        names = {",".join(map(str, j)): j for j in matrix}
+        need(type(primal) is dict and primal.keys() <= names.keys(), "must be by column", "primal")
+        use = {names[name]: number(one, "", SIZES, "primal", name) for name, one in primal.items()}
+        value = offset + sum(cost.get(j, 0) * one for j, one in use.items())
+        for j in reversed(matrix):
+            for i, a in matrix[j].items() if j in use else ():
+                use[i] = use.get(i, 0) + a * use[j]
+        over = [one - use.get(i, 0) for i, one in low.items()]
+        point = value, max([0, *over, *(use.get(i, 0) - one for i, one in high.items())])
+    return sign, bound, point
 
+def named(name, values):
+    return {(name, *at): one for at, one in values.items()}
 
-def linear_program(data, primal, dual):
+def linear_program(primal, sense, offset, cost, low, high, row_low, row_high, entries, y):
     """Any linear program, minimised with sense 1, maximised with sense -1."""
-    sense, offset, cost, low, high, row_low, row_high, matrix = read("data", data, "sense offset "
-        "cost:n low:n::low high:n::high row_low:m::low row_high:m::high columns:n:m", sizes := {})
-    (y,) = read("dual", dual, "rows::m", sizes)
-    columns = {j: (cost[j], {}, low[j], high[j]) for j in cost}
-    for (j, i), a in matrix.items():
-        columns[j,][1][i,] = a
-    rows = {i: (row_low[i], row_high[i]) for i in row_low}
-    return linear(sense[()] > 0, columns, rows, y, primal, offset[()])
+    matrix = {j: {} for j in cost}
+    for (j, i), a in entries.items():
+        matrix[j,]["row", i] = a
+    low, high = low | named("row", row_low), high | named("row", row_high)
+    return linear(primal, sense[()] or -1, cost, matrix, low, high, named("row", y), offset[()])
 
-
-def p1_lp(data, primal, dual):
+def p1_lp(primal, arrival, gain, alive, capacity, work, server, start, end, occupancy):
     """RESCUE's relaxation: columns y by t, j, k, l, and x by task and t; prices of busy slots."""
-    p, profit, alive, speed, work, *tasks = read("data", data, "arrival:TJ profit:TJKL survival:LD "
-        "capacity:KT::+ demand:H server:H::<K start:H::<T end:H::<T", sizes := {})
-    (price,) = read("dual", dual, "occupancy::KT", sizes)
-    rows = {("free", *key): (None, one) for key, one in p.items()}
-    rows |= {("busy", *key): (None, 1) for key in speed}
-    rows |= {("work", *key): (one, None) for key, one in work.items()}
-    y, columns = {("busy", *key): max(0, one) for key, one in price.items()}, {}
-    tails = {i: [(a, s) for (m, a), s in alive.items() if s and m == i] for i, _ in alive}
-    for (t, j, k, i), one in profit.items():
-        run = {("busy", k, t + a): s for a, s in tails.get(i, ()) if (k, t + a) in speed}
-        columns[t, j, k, i] = one, {("free", t, j): 1, **run}, 0, None
-    for i, k, start, end in zip(work, *(one.values() for one in tasks)):
-        speeds = {("busy", k, t): speed[k, t] for t in range(start, end + 1)}
-        for at, one in speeds.items():
-            columns[*i, at[2]] = 0, {at: 1, ("work", *i): one}, 0, 1
-        y["work", *i] = -min([y.get(at, 0) / one for at, one in speeds.items() if one], default=0)
-    return linear(False, columns, rows, y, primal)
+    matrix = {(t, k, i): {("busy", k, t + a): one for (n, a), one in alive.items()
+                          if n == i and (k, t + a) in capacity}
+              for k, t in capacity for i in {i for i, _ in alive}}  # runs of any device
+    matrix |= {(t, j, k, i): {(t, k, i): 1, ("free", t, j): 1} for t, j, k, i in gain}
+    high = named("free", arrival) | dict.fromkeys(named("busy", capacity), 1)
+    for (i,), k, first, last in zip(work, server.values(), start.values(), end.values()):
+        for t in range(first, last + 1):
+            matrix[i, t], high[i, t] = {("busy", k, t): 1, ("work", i): capacity[k, t]}, 1
+    y = {("busy", *at): max(0, one) for at, one in occupancy.items()}
+    return linear(primal, -1, gain, matrix, named("work", work) | dict.fromkeys(matrix, 0), high, y)
 
-
-def cooperative(data, primal, dual):
+def cooperative(primal, weight, copies, asked, options, capacity, size, budget, node, price, room):
     """IDN's relaxation: columns q by slot, type, cell, and x by cell; prices of what is short."""
-    w, copies, requests, options, capacity, size, budget, node = read("data", data, "weight:S::+ "
-        "copies:C::+ requests:SR::+ options:R:C capacity:SC::+ size:C::+ budget:V::high node:C::<V",
-        sizes := {})
-    price, room = read("dual", dual, "capacity::SC budget::V", sizes)
-    rows = {("free", *key): (None, one) for key, one in requests.items()}
-    rows |= {("cell", *key): (None, 0) for key in capacity}
-    rows |= {("room", *key): (None, one) for key, one in budget.items()}
-    y = {("cell", t, c): w[t,] * max(0, one) for (t, c), one in price.items()}
-    y |= {("room", *key): max(0, one) for key, one in room.items()}
-    columns = {(t, r, c): (one * gain, {("free", t, r): 1, ("cell", t, c): 1}, 0, None)
-               for (t,), one in w.items() for (r, c), gain in options.items()}
-    for c, most in copies.items():
-        shared = {("cell", *t, *c): -capacity[t + c] for t in w}
-        columns[c] = 0, {**shared, ("room", node[c]): size[c]}, 0, most
-    return linear(False, columns, rows, y, primal)
+    cost = {(*t, *at): weight[t] * gain for t in weight for at, gain in options.items()}
+    matrix = {(t, r, c): {("free", t, r): 1, ("cell", t, c): 1} for t, r, c in cost}
+    for (c,), n in node.items():
+        matrix[c,] = {("cell", *t, c): -capacity[*t, c] for t in weight} | {("room", n): size[c,]}
+    high = copies | named("free", asked) | named("room", budget)
+    high |= dict.fromkeys(named("cell", capacity), 0)
+    y = {("cell", t, c): weight[t,] * one for (t, c), one in price.items()} | named("room", room)
+    return linear(primal, -1, cost, matrix, dict.fromkeys(matrix, 0), high, y)
 
+def pooled(primal, starts, space, times, weight, begin, kind, own, size, room, price, start, pool):
+    """TapFinger's tasks: what each pays at least at prices, less what all room is worth."""
+    for (i, g), most in room.items():
+        for n in [n for (n,), h in pool.items() if h == g]:
+            sizes = {(x, y): size[i, g, x, y] for (m, _, x, y), d in times.items() if d and m == n}
+            most -= held((space[n, 0], space[n, 1]), sizes)
+        need(most >= 0, "is too small", "dual.room", i, g)
+    bound = -sum(room[at[:2]] * one for at, one in price.items())
+    for (g, _), one in start.items():
+        bound -= one * starts.get((), ENDLESS) * [*pool.values()].count(g)
+    for (j,), w in weight.items():
+        first, least = begin[j,], float("inf")
+        for d, g, a, b in sorted((d, pool[n,], a, b) for (n, k, a, b), d in times.items()
+                                 if d and k == kind[j,] and (j, n) in own):
+            for s in range(first, ENDLESS):  # until all that is used is free
+                if w * (s + d - first) >= least:
+                    break
+                rent = [size[i, g, a, b] * one for (i, h, t), one in price.items()
+                        if h == g and s <= t < s + d]
+                least = min(least, sum(rent, w * (s + d - first) + start.get((g, s), 0)))
+        need(least < float("inf"), "has no bundle", "data.eligible", j)
+        bound += least
+    return 1, bound, None
 
 def held(room, sizes):
     """Return the largest sum of sizes of whole bundles within a room of cores and GPUs."""
-    kept, best = [], {}
-    for (a, b), size in sorted(sizes.items(), key=lambda one: sum(one[0])):
-        if size and not any(x <= a and y <= b and more >= size for x, y, more in kept):
-            kept.append((a, b, size))
+    most = {}
     for a, b in [(a, b) for a in range(room[0] + 1) for b in range(room[1] + 1)]:
-        fit = [best[a - x, b - y] + s for x, y, s in kept if x + y > 0 and x <= a and y <= b]
-        best[a, b] = max([0, *fit])
-    return INFINITE if sizes.get((0, 0)) else best[room]
+        fits = [(a - x, b - y, one) for (x, y), one in sizes.items() if x <= a and y <= b]
+        most[a, b] = max([0, *(most.get(fit[:2], ENDLESS) + fit[2] for fit in fits)])
+    return most[room]
 
-
-def pooled(data, primal, dual):
-    """TapFinger's tasks: what each pays at least at prices, less what all room is worth."""
-    starts, capacity, duration, weight, arrival, kind, eligible = read("data", data,
-        "starts:::high capacity:N2::<c duration:NKAB::<n weight:J::+ arrival:J::<n kind:J::<K "
-        "eligible:J:N", sizes := {"2": 2, "c": 1 << 10, "n": 1 << 20, "t": 1 << 17})
-    size, room, price, begin, pool = read("dual", dual,
-        "size:IGAB::<n room:IG::+ price::IGt:+ start::Gt:+ pool:N::<G", sizes)
-    if primal is not None or starts[()] not in ((1,) if begin else (1, None)):
-        raise ProofError(1, "there is a point, or prices of starts that are not limited to 1")
-    menus, ahead, bundles = {}, {}, {n: set() for n, _ in capacity}
-    for (n, k, a, b), d in duration.items():
-        if d:
-            menus.setdefault((n, k), []).append((d, a, b))
-            bundles[n].add((a, b))
-    for (i, g), most in room.items():
-        for n in [n for (n,), h in pool.items() if h == g]:
-            sums = {at: size[i, g, *at] for at in bundles[n]}
-            most -= held((capacity[n, 0], capacity[n, 1]), sums)
-        if most < 0:
-            raise ProofError(1, f"dual.room[{i}][{g}]: is too small")
-    bound = -sum(room[at[:2]] * one for at, one in price.items())
-    bound -= sum(starts[()] * [*pool.values()].count(g) * one for (g, _), one in begin.items())
-    last = max([0, *(at[-1] + 1 for at in [*price, *begin])])
-    many, by = whole([*weight.values(), *price.values(), *begin.values()])
-    where = {j: [n for i, n in eligible if i == j[0]] for j in weight}
-    tasks = [(next(many), arrival[j], kind[j], *where[j]) for j in weight]
-    price, begin = ({at: next(many) for at in one} for one in (price, begin))
-    for task in set(tasks):
-        (w, arrives, k, *own), least = task, INFINITE
-        menu = {(d, pool[n,], a, b) for n in own for d, a, b in menus.get((n, k), ())}
-        for d, g, a, b in sorted(menu):
-            if (g, a, b) not in ahead:
-                ahead[g, a, b] = [0]
-                for t in range(last):
-                    rent = [size[i, g, a, b] * price.get((i, g, t), 0) for i, h in room if h == g]
-                    ahead[g, a, b].append(ahead[g, a, b][t] + sum(rent))
-            total = ahead[g, a, b]
-            for s in range(arrives, max(arrives, last) + 1):
-                if w * (s + d - arrives) >= least:
-                    break
-                rent = total[min(s + d, last)] - total[min(s, last)] + begin.get((g, s), 0)
-                least = min(least, w * (s + d - arrives) + rent)
-        if least == INFINITE:
-            raise ProofError(1, "data.eligible: a task has no bundle")
-        bound += Fraction(least * tasks.count(task), by)
-    return True, bound, None
-
-
-KINDS = {"linear-program": linear_program, "rescue.p1-lp": p1_lp, "idn.cooperative": cooperative,
-         "tapfinger.pooled": pooled}
-
+def safe(primal, apart, arrival, gain, law, speed, work, server, start, end, price, grid):
+    """RESCUE's policies that let no reserved task fail: what idle servers are worth at prices."""
+    laws = {i: {d + 1: q for (n, d), q in law.items() if q and n == i} for i, _ in law}
+    need(all(sum(one.values()) == 1 for one in laws.values()), "must sum to 1", "data.duration")
+    tasks = {t: {j: one for (s, j), one in arrival.items() if s == t} for _, t in speed}
+    for t in tasks if arrival else ():
+        need((max if apart[()] else sum)(tasks[t].values()) <= 1, "is above 1", "data.arrival", t)
+    price, T = {at: max(0, price.get(at, 0)) for at in arrival}, len(tasks)
+    bound = sum(arrival[at] * price[at] for at in arrival)
+    unit = Fraction(max([0, *gain.values()]) or 1, 1 << 128)
+    for (k,), width in grid.items():
+        before = [sum(speed[k, s] for s in range(t)) for t in range(T + 1)]
+        limits, own = [], [(start[i], end[i], one) for i, one in work.items() if server[i] == k]
+        for a, b in {(a, b) for a, _, _ in own for _, b, _ in own if a <= b}:
+            inside = [one for one in own if a <= one[0] and one[1] <= b]
+            if inside and all(any(s <= t < e for s, e, _ in inside) for t in range(a, b)):
+                limits.append((a, b, before[b + 1] - before[a] - sum(one[2] for one in inside)))
+        def after(rooms, t, stop):  # what may be blocked then, None if all; None if too much is
+            found = []
+            for (a, b, slack), room in zip(limits, rooms):
+                if room is not None:
+                    used = slack - room + max(0, before[min(stop, b + 1)] - before[max(a, t)])
+                    if used > slack:
+                        return None
+                    room = slack - (used - used % width if width else used)
+                    room = room if room < before[b + 1] - before[max(a, stop)] else None
+                found.append(room)
+            return tuple(found)
+        todo, ways, value = [(0, after([slack for _, _, slack in limits], 0, 0))], {}, {}
+        for t, rooms in todo:  # states of an idle server
+            if t < T and rooms is not None and (t, rooms) not in ways:
+                able = [i for i in laws if after(rooms, t, min(t + max(laws[i]), T)) is not None]
+                stops = {d: min(t + d, T) for i in able for d in laws[i]}
+                way = {d: (stop, after(rooms, t, stop)) for d, stop in stops.items()}
+                way[0] = t + 1, after(rooms, t + 1, t + 1)
+                ways[t, rooms] = way, able
+                todo += way.values()
+                need(len(todo) < 1 << 22, "has too many states", "data.server", k, code=2)
+        for (t, rooms), (way, able) in sorted(ways.items(), key=lambda one: -one[0][0]):
+            ahead = {i: sum(q * value.get(way[d], 0) for d, q in laws[i].items()) for i in able}
+            wait = total = value.get(way[0], 0)
+            for j in reversed(tasks[t]):
+                wait = total if apart[()] else wait
+                best = max([wait, *(gain[t, j, k, i] + one for i, one in ahead.items())])
+                total += arrival[t, j] * max(0, best - wait - price[t, j])
+            value[t, rooms] = -(-total // unit) * unit  # rounded up, which proves less
+        bound += value.get(todo[0], 0)
+    return -1, bound, None
 
 def examine(content, data):
     """Return sense, bound, and value and violation of the point or None; or raise why not."""
-    layout, kind, _, primal, dual, claim = names("certificate", content, [
-        "format", "kind", "about", "primal", "dual", "claim"])
-    sense, limit, value = names("claim", claim, ["sense", "bound", "objective"])
-    if layout != "edgeopt.certificate/1" or kind not in [*KINDS]:
-        raise ProofError(1, "format or kind: is not known")
-    KNOWN.clear()
-    least, bound, point = KINDS[kind](data, primal, dual)
-    sign, proven = 1 if least else -1, "min" if least else "max"
-    if sense != proven or sign * (scalar(limit, place="claim.bound") - bound) > 0:
-        raise ProofError(1, "claim: is of the other sense, or better than what is proven")
-    if value is not None:
-        value = sign * scalar(value, place="claim.objective")
-        if point is None or value < sign * point[0]:
-            raise ProofError(1, "claim.objective: is better than that of the point")
+    names = ["format", "kind", "about", "primal", "dual", "claim"]
+    layout, kind, _, primal, dual, claim = members("certificate", content, names)
+    sense, limit, value = members("claim", claim, ["sense", "bound", "objective"])
+    need(layout == "edgeopt.certificate/1" and kind in [*FIELDS], "must be a known kind", "kind")
+    (fields, duals), sizes = FIELDS[kind].split(" | "), dict(SIZES)
+    inputs = *arrays("data", data, fields, sizes), *arrays("dual", dual, duals, sizes)
+    prove = [linear_program, p1_lp, cooperative, pooled, safe][[*FIELDS].index(kind)]
+    sign, bound, point = prove(primal, *inputs)
+    fits = sense == ("min" if sign > 0 else "max") and sign * (bound - number(limit)) >= 0
+    need(fits, "is of the other sense, or better than what is proven", "claim")
+    fits = point and (value is None or sign * (number(value) - point[0]) >= 0)
+    need(fits or value is primal is None, "is not proven by a point", "claim.objective")
     return sense, bound, point
 
-
-def once(pairs):
-    """Make a dictionary of what has no name twice."""
-    if len(found := dict(pairs)) < len(pairs):
-        raise ProofError(1, f"an object of {len(pairs)} names has one of them twice")
-    return found
-
-
-def load(path):
-    """Return what a file holds, and the hash of its bytes."""
-    with open(path, "rb") as file:
-        raw = text = file.read(MOST + 1)
-    if raw[:2] == b"\x1f\x8b":
-        with gzip.open(path) as file:
-            text = file.read(MOST + 1)
-    if max(len(raw), len(text)) > MOST:
-        raise ProofError(2, f"more than {MOST} bytes")
-    return json.loads(text.decode(), object_pairs_hook=once), hashlib.sha256(raw).hexdigest()
-
-
-def opened(path):
+def opened(path, digest=None):
     """Return a certificate and its data, which may be in a file beside it."""
+    def once(pairs):
+        need(len(dict(pairs)) == len(pairs), "has a name twice", "an object")
+        return dict(pairs)
     try:
-        content, _ = load(path)
-        if "data_file" not in content:
-            return content, content.pop("data")
-        name, digest = content.pop("data_file"), content.pop("data_sha256")
-        if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
-            raise ProofError(1, "data_file: must be the name of a file beside this one")
-        data, found = load(re.sub(r"[^/\\]*\Z", "", path) + name)
+        with open(path, "rb") as file, gzip.open(path) as unpacked:
+            raw = file.read(MOST + 1)
+            text = unpacked.read(MOST + 1) if raw[:2] == b"\x1f\x8b" else raw
+        need(max(len(raw), len(text)) <= MOST, f"has more than {MOST} bytes", code=2)
+        need(digest in (None, hashlib.sha256(raw).hexdigest()), "is another one", "data_sha256")
+        content = json.loads(text.decode(), object_pairs_hook=once)
+        if digest or "data" in content:
+            return content if digest else (content, content.pop("data"))
+        name = re.sub(r".*[/\\]", "", content.pop("data_file"))
+        return content, opened(re.sub(r"[^/\\]*\Z", "", path) + name, content.pop("data_sha256"))
     except Exception as error:
         raise error if isinstance(error, ProofError) else ProofError(2, f"{error!r:.99}") from None
-    if found != digest:
-        raise ProofError(1, f"data_sha256: that of {name} is {found}")
-    return content, data
-
 
 def main(paths):
     """Check files, say what is proven, and return the exit code."""
@@ -310,17 +246,13 @@ def main(paths):
     for path in paths:
         try:
             sense, bound, point = examine(*opened(path))
-            text = f"proven: {sense} {'>=' if sense == 'min' else '<='} {float(bound)!r}"
-            if point:
-                text += f"; a point has {float(point[0])!r} and violation {float(point[1])!r}"
-        except ProofError as error:
-            text = f"{'refused' if error.args[0] == 1 else 'unreadable'}: {error.args[1]}"
-            worst = max(worst, error.args[0])
-        except OverflowError:
-            text, worst = "unreadable: numbers beyond 1e308", 2
-        print(f"{path!a}: {text}")
+            code, said = 0, f"{sense} {'>=' if sense == 'min' else '<='} {float(bound)!r}"
+            said += f"; value and violation of a point: {point and [*map(float, point)]}"
+        except (ProofError, OverflowError) as error:
+            code, said = error.args if len(error.args) == 2 else (2, "numbers beyond 1e308")
+        print(f"{path!a}: {('proven', 'refused', 'unreadable')[code]}: {said}")
+        worst = max(worst, code)
     return worst
-
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

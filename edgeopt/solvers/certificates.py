@@ -12,6 +12,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +27,7 @@ from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
     from numpy.typing import ArrayLike
@@ -54,8 +55,8 @@ class Certificate:
     Parameters
     ----------
     kind
-        What is bounded: ``"linear-program"``, ``"rescue.p1-lp"``, ``"idn.cooperative"`` or
-        ``"tapfinger.pooled"``.
+        What is bounded: ``"linear-program"``, ``"rescue.p1-lp"``, ``"rescue.safe"``,
+        ``"idn.cooperative"`` or ``"tapfinger.pooled"``.
     sense
         Whether the program is minimised or maximised: ``"min"`` or ``"max"``.
     bound
@@ -183,7 +184,6 @@ def proven(
     primal: Mapping[str, Any] | None = None,
     repaired: Mapping[str, Any] | None = None,
     *,
-    system: str = "",
     instance: Any = None,
     name: str = "",
 ) -> Certificate:
@@ -194,7 +194,7 @@ def proven(
     from edgeopt import __version__
 
     about = {
-        "system": system,
+        "system": kind.partition(".")[0] if "." in kind else "",
         "instance": "" if instance is None else instance.fingerprint(),
         "name": name,
         "edgeopt": __version__,
@@ -221,6 +221,28 @@ def proven(
         "objective": None if point is None else outward(point[0], sense == "min"),
     }
     return _certificate(content, data, found, bound, point)
+
+
+def proven_of(
+    program: Any,
+    kind: str,
+    data: Mapping[str, Any],
+    dual: Mapping[str, Any],
+    points: Iterator[Mapping[str, Any]],
+    *,
+    name: str,
+    instance: Any,
+    point: bool,
+    repair: bool,
+) -> Certificate:
+    """Return the certificate of a program of an instance.
+
+    `points` yields a point, and then one that is moved until it should violate nothing.
+    """
+    if instance is not None and instance != program.instance:
+        raise CertificateError("no certificate: the instance is another one")
+    wanted = islice(points, (1 + repair) * point)
+    return proven(kind, data, dual, *wanted, instance=program.instance, name=name)
 
 
 def outward(value: Fraction, up: bool) -> str:

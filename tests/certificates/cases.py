@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linprog
 
 from edgeopt.models.tapfinger import SchedulingProblem, optimal_schedule
 from edgeopt.solvers import LinearProgram
+from tests.rescue.safe_cases import drawn
+
+if TYPE_CHECKING:
+    from edgeopt.instances.rescue import RescueInstance
 
 
 def drawn_program(seed: int) -> LinearProgram:
@@ -39,6 +45,11 @@ def drawn_program(seed: int) -> LinearProgram:
         sign * cost, matrix, row_lower, row_upper, lower, upper,
         sense=sense, offset=float(rng.integers(-2, 3)),
     )  # fmt: skip
+
+
+def tiny(seed: int) -> RescueInstance:
+    """Draw an instance of RESCUE with overlapping windows, whose best safe policy can be found."""
+    return drawn(seed, horizon=4)
 
 
 def number(text: str) -> float:
@@ -166,7 +177,72 @@ def of_tasks(data: dict[str, Any]) -> float | None:
     return float(optimal_schedule(problem).objective)
 
 
+def of_safe_policies(data: dict[str, Any]) -> float | None:
+    """Return what the best safe online policy earns that is told durations when runs begin.
+
+    What has happened on a server is the set of slots that runs have blocked. A run may begin if the
+    longest that it can take leaves enough of all intervals for the reserved tasks inside.
+    """
+    p, profit, law, speed = (
+        number_of(data[name]) for name in ("arrival", "profit", "duration", "capacity")
+    )
+    T, J, K, L = len(p), len(p[0]), len(speed), len(law)
+    alone = data["independent"] == "0"
+    chances = [sum(row) if alone else max(row) for row in p]
+    if max(chances) > 1 or any(sum(row) != 1 for row in law) or min(map(min, p + law)) < 0:
+        return None
+    windows = list(zip(*(data[name] for name in ("server", "start", "end", "demand")), strict=True))
+    windows = [(int(k), int(s), int(e), Fraction(need)) for k, s, e, need in windows]
+    longest = [max(d for d in range(len(row)) if row[d]) + 1 for row in law]
+
+    @cache
+    def fits(k: int, slots: frozenset[int]) -> bool:
+        mine = [(s, e, need) for one, s, e, need in windows if one == k]
+        return all(
+            sum(need for s, e, need in mine if a <= s and e <= b)
+            <= sum(speed[k][t] for t in range(a, b + 1) if t not in slots)
+            for a, _, _ in mine
+            for _, b, _ in mine
+        )
+
+    @cache
+    def value(t: int, j: int, servers: tuple[tuple[int, frozenset[int]], ...]) -> Fraction:
+        """Take the arrivals j, j + 1, ... of slot t; servers are idle again, and were blocked."""
+        if t == T:
+            return Fraction(0)
+        if j == (1 if alone else J):
+            return value(t + 1, 0, servers)
+        after = value(t, j + 1, servers)
+        return after + sum(
+            p[t][i] * (best(t, j, i, servers, after) - after) for i in (range(J) if alone else [j])
+        )
+
+    def best(t: int, step: int, i: int, servers: tuple, after: Fraction) -> Fraction:
+        found = after
+        for k, (idle, slots) in enumerate(servers):
+            for n in range(L):
+                block = slots | frozenset(range(t, t + longest[n]))
+                if idle > t or not fits(k, block):
+                    continue
+                worth = profit[t][i][k][n]
+                for d, q in enumerate(law[n], 1):
+                    if q:
+                        then = t + d, slots | frozenset(range(t, t + d))
+                        worth += q * value(t, step + 1, (*servers[:k], then, *servers[k + 1 :]))
+                found = max(found, worth)
+        return found
+
+    if not all(fits(k, frozenset()) for k in range(K)):
+        return None
+    return float(value(0, 0, ((0, frozenset()),) * K))
+
+
+def number_of(part: Any) -> Any:
+    return [number_of(one) for one in part] if isinstance(part, list) else Fraction(part)
+
+
 OPTIMUM = {
+    "rescue.safe": of_safe_policies,
     "linear-program": of_linear_program,
     "rescue.p1-lp": of_p1_lp,
     "idn.cooperative": of_cooperative,

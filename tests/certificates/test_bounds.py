@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.errors import CertificateError
 from edgeopt.instances import idn, rescue, tapfinger
 from edgeopt.models.idn import solve_cooperative
-from edgeopt.models.rescue import solve_p1_lp
+from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.tapfinger import (
     SchedulingProblem,
     flow_bound,
@@ -21,7 +22,7 @@ from edgeopt.models.tapfinger import (
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.testing.strategies import idn_instances, rescue_instances
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
-from tests.certificates.cases import OPTIMUM, drawn_program
+from tests.certificates.cases import OPTIMUM, drawn_program, tiny
 from tests.draws import draws
 
 if TYPE_CHECKING:
@@ -60,6 +61,27 @@ def test_p1_lp(instance: rescue.RescueInstance, forbid: bool) -> None:
     certificate = plan.certificate()
     holds(certificate, plan.bound, gap=2e-6)
     assert certificate.about["instance"] == instance.fingerprint()
+
+
+@many
+@given(rescue_instances(reserved=None, arrivals=None, beyond=None))
+def test_safe_bounds(instance: rescue.RescueInstance) -> None:
+    bound = safe_bound(instance, steps=10)
+    holds(bound.certificate(), bound.value, gap=1e-9 if instance.servers == 1 else None)
+
+
+def test_bounds_with_rounded_states_are_certified() -> None:
+    """Rounding blocked capacity down permits more, so the bound is larger, and still one."""
+    larger = 0
+    for seed in range(draws(30)):
+        instance = tiny(seed)
+        exact, rounded = (safe_bound(instance, steps=10, grid=grid) for grid in (0.0, 2.0))
+        holds(rounded.certificate(), rounded.value)
+        larger += rounded.certificate().bound > exact.certificate().bound * (1.0 + 1e-9)
+    assert larger > 0
+    paired = rescue.generate(servers=2, devices=3, horizon=12, reserved=4, rng=1)
+    with pytest.raises(CertificateError, match="without pairs"):
+        safe_bound(paired, pairs=True).certificate()
 
 
 @many

@@ -18,10 +18,10 @@ import pytest
 from edgeopt import checker
 from edgeopt.instances import idn, rescue, tapfinger
 from edgeopt.models.idn import solve_cooperative
-from edgeopt.models.rescue import solve_p1_lp
+from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.tapfinger import pooled_bound, scheduling_problem
 from edgeopt.solvers import solve
-from tests.certificates.cases import OPTIMUM, drawn_program
+from tests.certificates.cases import OPTIMUM, drawn_program, tiny
 from tests.draws import draws
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def certificates(kind: str) -> list[Certificate]:
         shape |= {"shortest": 2, "reserved": 2, "arrival": 0.8}
         drawn = [rescue.generate(**shape, rng=seed) for seed in range(4)]
         return [solve_p1_lp(one).certificate() for one in drawn]
+    if kind == "rescue.safe":
+        return [safe_bound(tiny(seed), steps=20).certificate() for seed in range(8)]
     if kind == "idn.cooperative":
         small = [idn.small(rng=seed) for seed in range(3)]
         return [solve_cooperative(one).certificate() for one in small]
@@ -265,17 +267,31 @@ def test_better_claims_are_refused(kind: str) -> None:
         assert outcome(content, certificate, None) == 1
 
 
-def test_negative_prices_count_as_none() -> None:
-    """Any prices of busy slots prove a bound of P1-LP; those below 0 prove what 0 does."""
-    for certificate in certificates("rescue.p1-lp"):
+@pytest.mark.parametrize(
+    ("kind", "part"), [("rescue.p1-lp", "occupancy"), ("rescue.safe", "price")]
+)
+def test_negative_prices_count_as_none(kind: str, part: str) -> None:
+    """Any prices prove a bound; those below 0 prove what 0 does."""
+    for certificate in certificates(kind):
         bounds = []
         for price in ("0", "-1"):
             content = document(certificate)
             content["claim"] = {"sense": "max", "bound": "1e9", "objective": None}
-            prices = content["dual"]["occupancy"]
-            prices[next(iter(prices))] = price
+            prices = content["dual"][part]
+            prices[next(iter(prices), "0,0")] = price
             bounds.append(checker.examine(content, content.pop("data"))[1])
-        assert bounds[0] == bounds[1] >= certificate.bound
+        assert bounds[0] == bounds[1]
+        # The prices of safe policies are those of a descent, which may stop before the least bound.
+        assert bounds[0] >= certificate.bound or kind == "rescue.safe"
+
+
+def test_chances_that_are_none_are_refused() -> None:
+    """The recursion is one of chances: of arrivals up to 1 in a slot, of durations exactly 1."""
+    for certificate in certificates("rescue.safe"):
+        for part, odd in (("arrival", "1.0001"), ("arrival", "-0.1"), ("duration", "0.12345")):
+            content = document(certificate)
+            content["data"][part][0][0] = odd
+            assert outcome(content, certificate, None) == 1
 
 
 def test_too_little_room_is_refused() -> None:

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.errors import CertificateError
 from edgeopt.models.idn.cooperative.program import cooperative_program
 from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import offers
-from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, indices, proven, text, texts
+from edgeopt.solvers.certificates import (
+    SHRUNK,
+    Certificate,
+    entries,
+    indices,
+    proven_of,
+    text,
+    texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,36 +32,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def certificate_of(
-    program: CooperativeProgram,
-    solution: Solution,
-    *,
-    name: str,
-    instance: Any,
-    point: bool,
-    repair: bool,
-) -> Certificate:
+def certificate_of(program: CooperativeProgram, solution: Solution, **how: Any) -> Certificate:
     """Return the certificate of a solution, from its prices of capacity alone."""
-    if instance is not None and instance != program.instance:
-        raise CertificateError("no certificate: the instance is another one")
-    primal, repaired = None, None
-    if point:
-        served, hosted = solution.values["q"], solution.values["x"]
-        primal = _entries(program, served, hosted)
-        if repair:  # what is hosted gives up less than what it serves
-            served, hosted = (np.maximum(one, 0.0) for one in (served, hosted))
-            repaired = _entries(program, SHRUNK * served, SHRUNK**0.5 * hosted)
     price = np.maximum(solution.duals, 0.0)
-    return proven(
-        "idn.cooperative",
-        data_of(program),
-        {"capacity": entries(price), "budget": entries(_price_of_budgets(program, price))},
-        primal,
-        repaired,
-        system="idn",
-        instance=program.instance,
-        name=name,
-    )
+    dual = {"capacity": entries(price), "budget": entries(_price_of_budgets(program, price))}
+    points = _points(program, solution)
+    return proven_of(program, "idn.cooperative", data_of(program), dual, points, **how)
+
+
+def _points(program: CooperativeProgram, solution: Solution) -> Iterator[dict[str, str]]:
+    served, hosted = solution.values["q"], solution.values["x"]
+    yield _entries(program, served, hosted)
+    # What is hosted gives up less than what it serves.
+    served, hosted = (np.maximum(one, 0.0) for one in (served, hosted))
+    yield _entries(program, SHRUNK * served, SHRUNK**0.5 * hosted)
 
 
 def _entries(program: CooperativeProgram, served: Floats, hosted: Floats) -> dict[str, str]:

@@ -60,7 +60,6 @@ def certificate_of(
         "tapfinger.pooled",
         data_of(problem),
         dual,
-        system="tapfinger",
         instance=instance,
         name=name,
     )

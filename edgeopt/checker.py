@@ -39,14 +39,15 @@ def number(text, kind="", sizes=SIZES, *place):
     need(below or (kind[:1] != "<" and (kind != "+" or text[0] != "-")), "is out of range", *place)
     return int(text) if below else Fraction(text)
 
-def members(place, value, names):
-    need(type(value) is dict and sorted(value) == sorted(names), f"must have {names}", place)
-    return [value[name] for name in names]
+def parts(place, value, names):
+    need(type(value) is dict and value.keys() == {*names.split()}, f"must have {names}", place)
+    return [value[name] for name in names.split()]
 
 def arrays(place, value, fields, sizes):
     """Yield numbers by index, for every field of an object; a missing side has no entry."""
     fields = [FIELD.fullmatch(field).groups("") for field in fields.split()]
-    for (name, lists, inner, kind), one in zip(fields, members(place, value, next(zip(*fields)))):
+    values = parts(place, value, " ".join(field[0] for field in fields))
+    for (name, lists, inner, kind), one in zip(fields, values):
         found = {(f"{place}.{name}",): one}
         for axis in lists:
             for at, part in found.items():
@@ -60,8 +61,9 @@ def arrays(place, value, fields, sizes):
                 spot = [axis.get(n) for axis, n in zip(written, key.split(","))]
                 need(None not in spot and key.count(",") + 1 == len(inner), f"has {key[:9]!a}", *at)
                 found[*at, *spot] = one
-        given = {at: one for at, one in found.items() if one != kind or kind == "+"}
-        yield {at[1:]: number(one, kind, sizes, *at) for at, one in given.items()}
+        given, known = {at: one for at, one in found.items() if one != kind or kind == "+"}, {}
+        yield {at[1:]: known[one] if type(one) is str and one in known else
+               known.setdefault(one, number(one, kind, sizes, *at)) for at, one in given.items()}
 
 def linear(primal, sign, cost, matrix, low, high, y, offset=0):
     """Return sign, bound and point of a program by columns, with sides of columns and rows."""
@@ -131,19 +133,20 @@ def pooled(primal, starts, space, times, weight, begin, kind, own, size, room, p
             sizes = {(x, y): size[i, g, x, y] for (m, _, x, y), d in times.items() if d and m == n}
             most -= held((space[n, 0], space[n, 1]), sizes)
         need(most >= 0, "is too small", "dual.room", i, g)
-    bound = -sum(room[at[:2]] * one for at, one in price.items())
+    rents, bound = {}, -sum(room[at[:2]] * one for at, one in price.items())
     for (g, _), one in start.items():
         bound -= one * starts.get((), ENDLESS) * [*pool.values()].count(g)
     for (j,), w in weight.items():
         first, least = begin[j,], float("inf")
-        for d, g, a, b in sorted((d, pool[n,], a, b) for (n, k, a, b), d in times.items()
-                                 if d and k == kind[j,] and (j, n) in own):
+        for d, g, a, b in sorted({(d, pool[n,], a, b) for (n, k, a, b), d in times.items()
+                                  if d and k == kind[j,] and (j, n) in own}):
             for s in range(first, ENDLESS):  # until all that is used is free
                 if w * (s + d - first) >= least:
                     break
-                rent = [size[i, g, a, b] * one for (i, h, t), one in price.items()
-                        if h == g and s <= t < s + d]
-                least = min(least, sum(rent, w * (s + d - first) + start.get((g, s), 0)))
+                if (at := (d, g, a, b, s)) not in rents:  # tasks of a kind share them
+                    rents[at] = sum(size[i, g, a, b] * one for (i, h, t), one in price.items()
+                                    if h == g and s <= t < s + d) + start.get((g, s), 0)
+                least = min(least, w * (s + d - first) + rents[at])
         need(least < float("inf"), "has no bundle", "data.eligible", j)
         bound += least
     return 1, bound, None
@@ -207,10 +210,9 @@ def safe(primal, apart, arrival, gain, law, speed, work, server, start, end, pri
 
 def examine(content, data):
     """Return sense, bound, and value and violation of the point or None; or raise why not."""
-    names = ["format", "kind", "about", "primal", "dual", "claim"]
-    layout, kind, _, primal, dual, claim = members("certificate", content, names)
-    sense, limit, value = members("claim", claim, ["sense", "bound", "objective"])
-    need(layout == "edgeopt.certificate/1" and kind in [*FIELDS], "must be a known kind", "kind")
+    form, kind, _, primal, dual, claim = parts("it", content, "format kind about primal dual claim")
+    sense, limit, value = parts("claim", claim, "sense bound objective")
+    need(form == "edgeopt.certificate/1" and kind in [*FIELDS], "must be a known kind", "kind")
     (fields, duals), sizes = FIELDS[kind].split(" | "), dict(SIZES)
     inputs = *arrays("data", data, fields, sizes), *arrays("dual", dual, duals, sizes)
     prove = [linear_program, p1_lp, cooperative, pooled, safe][[*FIELDS].index(kind)]

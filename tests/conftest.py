@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.draws import SHARE, draws
+from tests.draws import LEAN, draws
 
 SHOWN = (
     "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
@@ -56,7 +56,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave long tests out of a lean run; shuffle all where `EDGEOPT_TEST_ORDER` is a seed."""
-    if SHARE < 1:
+    if LEAN:
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)

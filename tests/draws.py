@@ -14,6 +14,9 @@ SHARE = float(os.environ.get("EDGEOPT_DRAWS", "1"))
 FEWEST = 8
 """Fewer show nothing."""
 
+LEAN = SHARE < 1
+"""Whether long tests are left out, and others are smaller."""
+
 
 def draws(most: int) -> int:
     """Return how many of so many examples to draw."""

@@ -105,16 +105,6 @@ def test_changing_the_future_never_changes_a_past_decision(case, policy, order, 
     assert np.array_equal(one.cost[:, :now], two.cost[:, :now])
 
 
-@given(cases(slots=3), st.sampled_from(LEARNERS), ORDERS)
-def test_the_same_seed_is_the_same_trajectory(case, policy, order):
-    environment = IdnEnvironment(case.instance, order=order)
-    one, two = (simulate(environment, policy, rng=case.seed, runs=2, record=True) for _ in range(2))
-    for name in ("reward", "violations", "gain", "cost", "fetched", "hosted"):
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    for name in ("latency", "inaccuracy"):
-        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
-
-
 def learners(case, *, fitting):
     """Return which models a node may host, and the nodes with something to learn."""
     plain = case.plain

@@ -11,7 +11,6 @@ import pytest
 
 from edgeopt.studies import find_system
 from edgeopt.studies.figures.reproduce import Reproduction
-from tests.studies.test_headlines import several
 from tests.studies.test_impossible_intervals import figures, studied
 from tests.studies.test_page_in_browser import FAULTS
 
@@ -89,7 +88,7 @@ def test_the_first_picture_needs_no_bar_of_its_own(
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_text_in_the_picture_over_instances(browser: Browser, name: str, tmp_path: Path) -> None:
-    result = several(name)
+    result = studied(name, 5)
     settings = replace(result.settings, detailed=1)
     check(look(browser, replace(result, settings=settings).page(tmp_path)))
 

@@ -254,6 +254,7 @@ def test_what_the_table_holds_is_what_runs_give(monkeypatch: pytest.MonkeyPatch)
     assert "decision_ms" not in row
 
 
+@pytest.mark.trains
 def test_the_table_is_made_by_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
     monkeypatch.setattr(training, "TRAINING", range(1000, 1001))

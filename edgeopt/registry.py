@@ -6,12 +6,8 @@ when it is used. Built-in parts are entry points like those of plugins.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,18 +96,5 @@ def built_in(group: str) -> Mapping[str, EntryPoint]:
 
 
 def offered(group: str) -> list[EntryPoint]:
-    """Return what other packages have in a group.
-
-    The metadata of all installed packages are read once, and again when a place to import from has
-    been added or has changed.
-    """
-    places = []
-    for place in sys.path:
-        with contextlib.suppress(OSError):
-            places.append((os.path.abspath(place), os.stat(place or ".").st_mtime_ns))
-    return list(_offered(group, entry_points, tuple(places)))
-
-
-@lru_cache
-def _offered(group: str, read: Any, places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    return tuple(read(group=group))
+    """Return what other packages have in a group."""
+    return list(entry_points(group=group))

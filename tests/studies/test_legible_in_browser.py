@@ -11,6 +11,7 @@ import pytest
 
 from edgeopt.studies import find_system
 from edgeopt.studies.figures.reproduce import Reproduction
+from tests.draws import some
 from tests.studies.test_impossible_intervals import figures, studied
 from tests.studies.test_page_in_browser import FAULTS
 
@@ -86,14 +87,14 @@ def test_the_first_picture_needs_no_bar_of_its_own(
         assert wide == [], width
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "edr"))
 def test_text_in_the_picture_over_instances(browser: Browser, name: str, tmp_path: Path) -> None:
     result = studied(name, 5)
     settings = replace(result.settings, detailed=1)
     check(look(browser, replace(result, settings=settings).page(tmp_path)))
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "tapfinger"))
 def test_text_in_pictures_of_a_reproduction(browser: Browser, name: str, tmp_path: Path) -> None:
     found = Reproduction(find_system(name), tuple(figures(name)), quick=True, seconds=0.0)
     check(look(browser, found.page(tmp_path)))

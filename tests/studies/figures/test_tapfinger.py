@@ -332,6 +332,7 @@ def test_rows_say_what_policies_are_told(three: Outcome, containers: Outcome) ->
             assert what == [expected]
 
 
+@pytest.mark.long
 def test_rates_have_places_of_their_own() -> None:
     found = quick("6")
     assert sorted(found.rows["rate"].unique()) == [2, 3, 4]

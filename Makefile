@@ -38,7 +38,7 @@ test: $(DEV) ## run all tests and the examples in the docstrings
 
 test-rl: $(DEV) ## install PyTorch, and run the tests that train
 	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
-	@$(BIN)/python -m pytest -n 2 --dist worksteal $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m trains $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
 
 fuzz: $(DEV) ## 5,000 malformed inputs: named errors or correct answers (about 10 minutes)
 	@EDGEOPT_FUZZ_CASES=$${EDGEOPT_FUZZ_CASES:-5000} $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(PYTEST_ARGS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.draws import draws
+from tests.draws import LEAN, draws
 
 SHOWN = (
     "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
@@ -54,8 +54,12 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
         settings.load_profile("shown" if shown else "edgeopt")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Shuffle modules, and the tests of each, where `EDGEOPT_TEST_ORDER` is a seed."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long tests out of a lean run; shuffle all where `EDGEOPT_TEST_ORDER` is a seed."""
+    if LEAN:
+        long = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
     seed = os.environ.get("EDGEOPT_TEST_ORDER")
     if seed:
         drawn = random.Random(seed)

@@ -1,7 +1,7 @@
 """Kill runs at random moments and hold what the next run makes of them to an unkilled run.
 
 ``python -m tests.kills --moments 100`` kills `reproduce`, `check`, `study --draws` and `bench` in
-turn, with one worker or two; ten moments are a test of the suite. Runs are forked from a process
+turn, with one worker or two; four moments are a test of the suite. Runs are forked from a process
 that has imported everything, so that the moments fall on the work and not on the imports.
 """
 

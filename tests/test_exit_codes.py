@@ -14,6 +14,7 @@ import pytest
 from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
 from edgeopt.studies import registry
+from tests.draws import some
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,9 +139,10 @@ def test_a_plugin_cannot_end_the_program(offered, monkeypatch, capsys, module, t
     assert "cannot be loaded" in said
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda one: one[0])
-def test_no_command_ends_early_for_a_plugin_that_wants_to(offered, tmp_path, arguments):
+@pytest.mark.parametrize("command", some([one[0] for one in COMMANDS], "generate", "solvers"))
+def test_no_command_ends_early_for_a_plugin_that_wants_to(offered, tmp_path, command):
     path = offered("import sys; sys.exit(0)")
+    [arguments] = [one for one in COMMANDS if one[0] == command]
     if arguments[0] in ("reproduce", "search"):
         arguments = [arguments[0], "odd"]  # their own work takes too long here
     done = subprocess.run(

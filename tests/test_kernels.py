@@ -24,7 +24,8 @@ ROOT = Path(__file__).parents[1]
 
 def decorated(source: Path) -> list[ast.FunctionDef]:
     """The kernels that a file defines."""
-    tree = ast.parse(source.read_text())
+    text = source.read_text()
+    tree = ast.parse(text if "compiled" in text else "")
     return [
         node
         for node in ast.walk(tree)
@@ -72,13 +73,36 @@ def between_files() -> list[tuple[str, str]]:
     ]
 
 
+BELOW = """
+from edgeopt.kernels import compiled
+
+@compiled
+def below(value, limit):
+    return value < limit
+"""
+
+COUNT = """
+from edgeopt.below import below
+from edgeopt.kernels import compiled
+
+@compiled
+def count(values, limit):
+    found = 0
+    for value in values:
+        found += below(value, limit)
+    return found
+"""
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package in a folder of its own, where it may be edited."""
+    """The package in a folder of its own, where it may be edited, with two kernels of a moment."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(
         ROOT / "edgeopt", folder / "edgeopt", ignore=shutil.ignore_patterns("__pycache__")
     )
+    for name, text in (("below", BELOW), ("count", COUNT)):
+        (folder / "edgeopt" / f"{name}.py").write_text(text)
     return folder
 
 
@@ -136,31 +160,25 @@ def test_an_edited_kernel_moves_all_that_call_it_and_nothing_else(copy: Path) ->
 CALLS = """
 import warnings; warnings.simplefilter("error")
 import numpy as np
-from edgeopt.rounding import depround
-from edgeopt.rounding.rows import _depround_block
-print(int(depround(np.array([0.5]), rng=1)[0]))
-print(sum(_depround_block.stats.cache_misses.values()))
+from edgeopt.count import count
+print(count(np.arange(3.0), 0.5))
+print(sum(count.stats.cache_misses.values()))
 """
 
 
 def test_an_edited_kernel_is_not_hidden_by_what_was_compiled(copy: Path) -> None:
-    file = copy / "edgeopt/rounding/kernels.py"
-    text = file.read_text()
+    file = copy / "edgeopt/below.py"
     kept = copy / "edgeopt/__pycache__/kernels"
-    decided, misses = run(copy, CALLS).stdout.split()
-    assert misses == "1"
-    assert run(copy, CALLS).stdout.split() == [decided, "0"]
-    file.write_text(text.replace('"""', '"""Anew: ', 1) + "\n# The end.\n")
-    assert run(copy, CALLS).stdout.split() == [decided, "0"]
-    first = sorted(kept.glob("edgeopt.rounding.rows-*"))
+    assert run(copy, CALLS).stdout.split() == ["1", "1"]
+    file.write_text(f'"""Kernels anew."""\n{BELOW}\n# The end.\n')
+    assert run(copy, CALLS).stdout.split() == ["1", "0"]
+    first = sorted(kept.glob("edgeopt.count-*"))
     assert len(first) == 1
-    drawn = "drawn = coin * size < mass"
-    assert drawn in text
-    file.write_text(text.replace(drawn, drawn.replace("<", ">=")))
-    assert run(copy, CALLS).stdout.split() == [str(1 - int(decided)), "1"]
-    assert sorted(kept.glob("edgeopt.rounding.rows-*")) != first
-    assert len(list(kept.glob("edgeopt.rounding.rows-*"))) == 1
-    file.write_text(text)
+    file.write_text(BELOW.replace("<", ">="))
+    assert run(copy, CALLS).stdout.split() == ["2", "1"]
+    assert sorted(kept.glob("edgeopt.count-*")) != first
+    assert len(list(kept.glob("edgeopt.count-*"))) == 1
+    file.write_text(BELOW)
 
 
 def test_one_variant_serves_frozen_arrays_and_others() -> None:
@@ -216,11 +234,11 @@ def test_what_is_not_declared_cannot_be_written_to() -> None:
 NOWHERE = """
 import subprocess, sys
 import numpy as np
-from edgeopt.rounding import depround
-print(depround(np.array([0.5, 0.5]), rng=1).sum())
+from edgeopt.count import count
+print(count(np.arange(3.0), 0.5))
 from edgeopt.cache import cache_folder
 print(cache_folder())
-again = "import numpy as np; from edgeopt.rounding import depround; depround(np.full(2, .5), rng=1)"
+again = "import numpy as np; from edgeopt.count import count; count(np.arange(3.0), 0.5)"
 done = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True, check=True)
 print(len(done.stderr))
 """
@@ -257,35 +275,31 @@ def test_kernels_that_numba_kept_by_itself_are_removed(copy: Path) -> None:
 
 INNER = """
 import numpy as np
-from edgeopt.rounding import depround
-from edgeopt.rounding.kernels import BERNOULLI, finish
+from edgeopt.below import below
+from edgeopt.count import count
 
-def finished():
-    outs = np.zeros((2, 2), dtype=bool)
-    finish(BERNOULLI, 0.25, 0.5, 1, 0.5, 1.0, outs[0])
-    finish.py_func(BERNOULLI, 0.75, 0.5, 1, 0.5, 1.0, outs[1])
-    return outs.tolist()
+def answers():
+    return [bool(below(0.25, 0.5)), bool(below.py_func(0.75, 0.5))]
 
-before = None if FIRST else finished()
-depround(np.array([0.5, 0.5]), rng=1)
-assert before is None or before == finished()
+before = None if FIRST else answers()
+count(np.arange(3.0), 0.5)
+assert before is None or before == answers()
 for again in range(2):
-    assert finished() == [[False, True], [False, False]]
-print(sum(finish.stats.cache_misses.values()), sum(finish.stats.cache_hits.values()))
+    assert answers() == [True, False]
+print(sum(below.stats.cache_misses.values()), sum(below.stats.cache_hits.values()))
 """
 
 
 def test_a_kernel_of_kernels_is_compiled_for_python_when_python_calls_it(copy: Path) -> None:
     folder = copy / "edgeopt/__pycache__/kernels"
-    for first, counted in ((False, [1, 0]), (True, [2, 0])):
+    for first, counted, other in ((False, [1, 0], "True"), (True, [2, 0], "False")):
         shutil.rmtree(folder, ignore_errors=True)
         code = INNER.replace("FIRST", str(first))
         assert [int(one) for one in run(copy, code).stdout.split()] == counted
         # What is kept serves both.
-        for order in ("True", "False"):
-            misses, hits = run(copy, INNER.replace("FIRST", order)).stdout.split()
-            assert misses == "0"
-            assert int(hits) >= 1
+        misses, hits = run(copy, INNER.replace("FIRST", other)).stdout.split()
+        assert misses == "0"
+        assert int(hits) >= 1
     # What other kernels left on disk is not handed to Python.
     shutil.rmtree(folder)
     run(copy, CALLS)
@@ -296,10 +310,10 @@ TOUCHED = """
 import numpy as np
 from pathlib import Path
 from edgeopt import kernels
-from edgeopt.rounding import depround
-Path("edgeopt/rounding/kernels.py").touch()
-assert kernels.kernel_folder("edgeopt.rounding.kernels") is None
-print(int(depround(np.array([1.0]), rng=1)[0]))
+from edgeopt.count import count
+Path("edgeopt/below.py").touch()
+assert kernels.kernel_folder("edgeopt.below") is None
+print(count(np.arange(3.0), 0.5))
 """
 
 
@@ -308,7 +322,7 @@ def test_what_is_touched_while_it_runs_is_compiled_and_not_kept(copy: Path) -> N
     shutil.rmtree(folder, ignore_errors=True)
     assert run(copy, TOUCHED).stdout == "1\n"
     kept = {path.name.rpartition("-")[0] for path in folder.glob("edgeopt.*")}
-    assert not kept & {"edgeopt.rounding.kernels", "edgeopt.rounding.rows"}
+    assert not kept & {"edgeopt.below", "edgeopt.count"}
 
 
 def test_compiling_leaves_the_collection_of_garbage_as_it_was() -> None:

@@ -109,6 +109,7 @@ def test_tests_are_those_that_run_a_line_or_the_users_of_its_name(tmp_path: Path
         assert coverage.tests(f"edgeopt/{path}", line) == {"tests/test_users.py::test_small"}
 
 
+@pytest.mark.long
 def test_what_is_killed_survives_or_does_not_end(toy: Path) -> None:
     lines = [f"--only=edgeopt/rounding/sizes.py:{line}" for line in (5, 12)]
     done = driver(toy, "--limit", "8", *lines)

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 
 @cache
+def known(system: str | None = None) -> dict[str, Any]:
+    """Claims by identifier; plugins are not asked again for every one that a page names."""
+    from edgeopt.bounds import claims
+
+    return claims(system)
+
+
+@cache
 def found(system: str) -> dict[str, dict[str, Any]]:
     """Verdicts on all claims of a system by identifier, each on its named instances."""
 
@@ -76,9 +84,7 @@ def anchor(name: str) -> str:
 
 def about(name: str) -> list[nodes.Node]:
     """A claim in a cell: source, statement, identifier."""
-    from edgeopt.bounds import claims
-
-    claim = claims()[name]
+    claim = known()[name]
     source = nodes.strong(claim.source.number, claim.source.number)
     return [
         paragraph(source, classes=["claim-source"]),
@@ -98,17 +104,15 @@ class Claims(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        from edgeopt.bounds import claims
-
         system = self.arguments[0]
-        chosen = [name for name, claim in claims(system).items() if not claim.corrected_by]
+        chosen = [name for name, claim in known(system).items() if not claim.corrected_by]
         verdicts = found(system)
         rows = [
             [
                 about(name),
                 verdicts[name]["verdict"],
                 verdicts[name]["measured"],
-                claims()[name].relation.value,
+                known()[name].relation.value,
                 verdicts[name]["guaranteed"],
                 instance(verdicts[name]["instance"]),
             ]
@@ -125,10 +129,8 @@ class Refuted(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        from edgeopt.bounds import claims
-
         system = self.arguments[0]
-        chosen = {name: claim for name, claim in claims(system).items() if claim.corrected_by}
+        chosen = {name: claim for name, claim in known(system).items() if claim.corrected_by}
         verdicts = found(system)
         rows = []
         for name, claim in chosen.items():
@@ -191,8 +193,6 @@ class Finding(SphinxRole):
     """The result of a claim, or of the example of an erratum, in a few words."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        from edgeopt.bounds import claims
-
         name = self.text
         system = name.split(".")[0]
         said: list[nodes.Node]
@@ -201,7 +201,7 @@ class Finding(SphinxRole):
             right = f"{one['relation']} {one['measured']}".removeprefix("equal ")
             said = [nodes.Text(f"{one['guaranteed']} as printed; correct: {right}")]
         else:
-            claim, verdict = claims()[name], found(system)[name]
+            claim, verdict = known()[name], found(system)[name]
             said = [
                 nodes.Text(f"{verdict['measured']} on "),
                 instance(verdict["instance"]),
@@ -231,7 +231,6 @@ class Count(SphinxRole):
 
 
 def count(what: str, system: str | None = None) -> int:
-    from edgeopt.bounds import claims
     from edgeopt.studies import find_system, systems
     from edgeopt.studies.registry import policies
 
@@ -242,11 +241,11 @@ def count(what: str, system: str | None = None) -> int:
         return sum(len(policies(find_system(name))) for name in chosen)
     if what == "errata":
         return sum(len(wrong(name)) for name in (systems() if system is None else [system]))
-    known = claims(system).values()
+    every = known(system).values()
     if what == "claims":
-        return len(known)
+        return len(every)
     if what == "refuted":
-        return sum(bool(claim.corrected_by) for claim in known)
+        return sum(bool(claim.corrected_by) for claim in every)
     raise ValueError(f"count: {what!r} is unknown")
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import fnmatch
+import importlib.metadata
+import os
+import sys
 from collections.abc import Iterable
 from dataclasses import fields
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins, registry
@@ -17,7 +21,7 @@ from edgeopt.studies.learners import given, is_learned, learned_entry
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
     from edgeopt.studies.result import Case
@@ -26,8 +30,30 @@ if TYPE_CHECKING:
 def systems() -> list[str]:
     """Return the names of all systems, edgeopt's own first."""
     own = registry.built_in(registry.SYSTEMS)
-    offered = {point.name for point in registry.offered(registry.SYSTEMS)}
+    offered = {point.name for point in _offered(registry.SYSTEMS)}
     return [*own, *sorted(offered - set(own))]
+
+
+def _offered(group: str) -> tuple[EntryPoint, ...]:
+    """Return what other packages have in a group.
+
+    The metadata of all installed packages are read once, and again when a place to import from has
+    been added or has changed.
+    """
+    places = []
+    for place in sys.path:
+        with contextlib.suppress(OSError):
+            places.append((os.path.abspath(place), os.stat(place or ".").st_mtime_ns))
+    ask = registry.offered, importlib.metadata.entry_points
+    return _found(*ask, group, tuple(places))
+
+
+@lru_cache
+def _found(
+    read: Callable[[str], Sequence[EntryPoint]], below: Any, group: str,
+    places: tuple[tuple[str, int], ...],
+) -> tuple[EntryPoint, ...]:  # fmt: skip
+    return tuple(read(group))
 
 
 def find_system(name: str) -> System:
@@ -49,7 +75,7 @@ def find_system(name: str) -> System:
     PluginWarning
         If a plugin offers a system under a name of edgeopt's own.
     """
-    offered = [point for point in registry.offered(registry.SYSTEMS) if point.name == name]
+    offered = [point for point in _offered(registry.SYSTEMS) if point.name == name]
     own = registry.built_in(registry.SYSTEMS).get(name)
     if own is not None:
         for point in offered:
@@ -99,7 +125,7 @@ def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, Option
     """Return all policies, and the reasons why others are left out, by entry point."""
     table = {entry.name: entry for entry in record.policies.entries}
     refused: dict[str, OptionError] = {}
-    for point in registry.offered(registry.POLICIES):
+    for point in _offered(registry.POLICIES):
         try:
             entry = plugins.load(point, PolicyEntry)
             _require_sound(point, entry)

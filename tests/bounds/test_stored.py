@@ -9,16 +9,18 @@ import pytest
 
 from edgeopt.bounds import check, claims, stored, stored_verdicts
 from edgeopt.bounds.claim import instance_label
+from tests.draws import LEAN
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_kept_verdicts_are_those_of_this_code(system):
+    """Of all claims by the digest of the code; proven anew, of every sixth one in a lean run."""
     kept, known = stored_verdicts(system), claims(system)
     assert kept is not None, "the code has changed: run `make verdicts`"
-    assert list(kept.verdicts) == list(known)
-    for found in check(system):
+    assert list(kept.verdicts) == list(known) == list(kept.fingerprints)
+    for found in check(list(known)[:: 6 if LEAN else 1]):
         old = kept.verdicts[found.claim]
         assert (old.verdict, old.source) == (found.verdict, found.source)
         # Processors round differently, and a residual is nothing but rounding.

@@ -245,17 +245,6 @@ def test_policies_are_shown_nothing_of_the_future(case, policy):
         assert frame.forecast is None
 
 
-@settings(max_examples=draws(80))
-@given(cases(**SMALL), ANY)
-def test_the_same_seed_is_the_same_trajectory(case, policy):
-    environment = EdrEnvironment(case.instance)
-    one, two = (simulate(environment, policy, rng=case.seed, runs=2) for _ in range(2))
-    for name in ("reward", "violations", "energy", "unserved", "rounds", "missing", "quality"):
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    if policy.deterministic:
-        assert np.array_equal(one.reward[0], one.reward[1])
-
-
 def test_seeds_make_a_difference_where_coins_are_tossed():
     environment = EdrEnvironment(two_sites(rounds=[3, 3]))
     many = simulate(environment, SaddlePoint(guard=None), rng=0, runs=30).rounds

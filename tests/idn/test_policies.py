@@ -23,6 +23,7 @@ from edgeopt.online.idn import (
     theory_rates,
 )
 from edgeopt.online.idn.rates import node_constants
+from tests.draws import LEAN
 from tests.idn.cases import (
     LEARNERS,
     SAFE,
@@ -102,16 +103,6 @@ def test_changing_the_future_never_changes_a_past_decision(case, policy, order, 
     )
     assert np.array_equal(one.hosted[: now + 1], two.hosted[: now + 1])
     assert np.array_equal(one.cost[:, :now], two.cost[:, :now])
-
-
-@given(cases(slots=3), st.sampled_from(LEARNERS), ORDERS)
-def test_the_same_seed_is_the_same_trajectory(case, policy, order):
-    environment = IdnEnvironment(case.instance, order=order)
-    one, two = (simulate(environment, policy, rng=case.seed, runs=2, record=True) for _ in range(2))
-    for name in ("reward", "violations", "gain", "cost", "fetched", "hosted"):
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    for name in ("latency", "inaccuracy"):
-        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
 
 
 def learners(case, *, fitting):
@@ -329,7 +320,7 @@ def test_requests_in_a_random_order(case):
 
 def test_every_order_of_the_requests_is_equally_likely():
     """Chi-square against the exact law of the loads; all seven tests together err once in 1e6."""
-    tested = 0
+    tested, networks = 0, 2 if LEAN else 7
     for seed in itertools.count():
         network = draw_network(seed, slots=1)
         requests = network.requests[0]
@@ -353,7 +344,7 @@ def test_every_order_of_the_requests_is_equally_likely():
         )
         assert chi2.sf(statistic, len(law) - 1) > FALSE_ALARM / 7
         tested += 1
-        if tested == 7:
+        if tested == networks:
             return
 
 

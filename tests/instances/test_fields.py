@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from typing import Literal
 
 import numpy as np
@@ -221,37 +219,3 @@ def test_all_that_is_declared_is_described_and_written(kind):
     for name, variable in variables.items():
         assert variable.title, name
         assert variable.unit, name
-
-
-SCRIPT = """\
-from __future__ import annotations
-from edgeopt.instances import Floats, Instance, Names, Size, field
-
-class Day(Instance, kind="day", axes={"slot": "T"}):
-    rate: Floats = field("slot", unit="1/s", doc="Rate.")
-    names: Names | None = field("slot", default=None, doc="Names.")
-    slots = Size("slot", "Number of slots.")
-
-day = Day(Day.load("day.nc").rate)
-reveal_type(day.rate)
-reveal_type(day.names)
-reveal_type(day.slots)
-reveal_type(day.replace(names=None))
-Day()
-day.rate = day.rate
-"""
-
-
-def test_type_checkers_see_fields(tmp_path):
-    (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "script.py"]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
-    types = [line.split('"')[1] for line in said.splitlines() if "note: Revealed" in line]
-    assert [one.split("[")[0].split(".")[-1].split(" |")[0] for one in types] == [
-        "ndarray", "tuple", "int", "Day",
-    ], said  # fmt: skip
-    wrong = [line.split("error: ")[1] for line in said.splitlines() if "error:" in line]
-    assert wrong == [
-        'Missing positional argument "rate" in call to "Day"  [call-arg]',
-        'Property "rate" defined in "Day" is read-only  [misc]',
-    ]

@@ -14,6 +14,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.learning import Checkpoint, ReplayBuffer, train
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytestmark = pytest.mark.trains
 
 from tests.learning.bandit import Bandit  # noqa: E402
 

@@ -8,6 +8,7 @@ import pytest
 from edgeopt.learning import advantages, layer_norm, masked_softmax, perceptron
 
 torch = pytest.importorskip("torch", reason="the updates need PyTorch")
+pytestmark = pytest.mark.trains
 
 from edgeopt.learning import networks, updates  # noqa: E402
 

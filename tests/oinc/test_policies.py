@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
-from edgeopt.online import simulate
 from edgeopt.online.oinc import OincEnvironment, Reservation, Runs, StaticShares
 from tests.draws import draws
 from tests.oinc.cases import POLICIES, draw_instance, draw_jobs, draw_slot, step_through, wastes
-from tests.online.oinc.scenarios import Wild, same
+from tests.online.oinc.scenarios import Wild
 from tests.oracles.oinc import log
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -206,33 +205,6 @@ def test_policies_are_shown_nothing_of_the_future(seed, policy):
         assert (seen.jobs.arrival <= seen.slot).all()
         devices = log.requests(instance, seen.slot)
         assert seen.requests.device.tolist() == devices
-
-
-@settings(max_examples=draws(60))
-@given(SEEDS, ANY)
-def test_a_policy_can_be_stepped_by_hand_and_forgets_nothing_it_was_handed(seed, policy):
-    """Old states still lead to the same decisions."""
-    instance = draw_instance(seed, busy=True)
-    ran, rng = step_through(instance, policy, seed=seed), np.random.default_rng(0)
-    states = [policy.start(OincEnvironment(instance).instance)]
-    for seen, decision, outcome in zip(ran.slots, ran.decisions, ran.outcomes, strict=True):
-        again, state = policy.decide(states[-1], seen, rng)
-        assert same(again, decision)
-        states.append(policy.learn(state, seen, decision, outcome))
-    for state, seen, decision in zip(states, ran.slots, ran.decisions, strict=False):
-        assert same(policy.decide(state, seen, rng)[0], decision)
-
-
-@given(SEEDS, ANY)
-@settings(max_examples=draws(60))
-def test_the_same_seed_is_the_same_trajectory(seed, policy):
-    environment = OincEnvironment(draw_instance(seed, busy=True))
-    one, two = (simulate(environment, policy, rng=seed, runs=runs) for runs in (1, 2))
-    slow = simulate(environment, policy, rng=seed, runs=1, compiled=False)
-    for name in ("reward", "violations", "latency", "site", "completion", "reserved", "job_load"):
-        first, second, third = (getattr(run, name) for run in (one, two, slow))
-        for other in (second[0], second[1], third[0]):
-            assert np.array_equal(first[0], other, equal_nan=first.dtype.kind == "f"), name
 
 
 WRONG = {

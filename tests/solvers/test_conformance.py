@@ -11,19 +11,23 @@ from edgeopt.solvers import Kind, backends, solve
 from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution
 from edgeopt.solvers.request import kind_of
 from edgeopt.testing import check_solver
+from tests.draws import LEAN
 
 INSTALLED = [(one.name, {}) for one in backends(installed=True) if Kind.LINEAR in one.routes]
 ROUTES = [
     *INSTALLED,
     ("highs", {"algorithm": "simplex"}),
-    ("highs", {"algorithm": "ipm"}),
     ("highs", {"algorithm": "ipm", "run_crossover": "off"}),
-    ("highs", {"algorithm": "pdlp"}),
-    ("scipy", {"algorithm": "simplex"}),
-    ("scipy", {"algorithm": "ipm"}),
     ("cvxpy:highs", {}),
     ("cvxpy:scipy", {}),
 ]
+MORE = [
+    ("highs", {"algorithm": "ipm"}),
+    ("highs", {"algorithm": "pdlp"}),
+    ("scipy", {"algorithm": "simplex"}),
+    ("scipy", {"algorithm": "ipm"}),
+]
+ROUTES += [] if LEAN else MORE
 NAMES = {case.name for case in CASES}
 INTEGER = [case.name for case in CASES if kind_of(case.program) is Kind.MIXED_INTEGER]
 

@@ -9,6 +9,7 @@ from edgeopt.learning import Checkpoint
 from edgeopt.studies import find_system
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytestmark = pytest.mark.trains
 
 from edgeopt.online.edr.learning.macro import RoundsLearner  # noqa: E402
 from edgeopt.online.oinc.learning import insertion_learner  # noqa: E402

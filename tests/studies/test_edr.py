@@ -19,6 +19,7 @@ from edgeopt.studies.edr.log import cost_parts, done, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
 from edgeopt.studies.edr.trained import TABLE, TITLES, summary
 from edgeopt.studies.edr.training import shares, shown_tasks
+from tests.draws import some
 from tests.oracles.edr import plain
 from tests.oracles.edr.log import late_price, unserved_price
 from tests.oracles.edr.offline import enumerate_rounds
@@ -370,7 +371,7 @@ def drawn() -> dict[str, EdrInstance]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", drawn())
+@pytest.mark.parametrize("name", some(drawn(), "day", "negative prices", "idle", "one site"))
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["saddle_point", "quantile+shed", "greedy"]
     case = study({name: drawn()[name]}, policies, system=FEW_CLAIMS, runs=2).cases[0]

@@ -91,6 +91,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         data.cifar([packed])
 
 
+@pytest.mark.trains
 def test_networks_learn_from_what_is_there_and_the_table_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,11 +19,9 @@ from edgeopt.studies.over_instances import by_gap, general, over_instances
 from edgeopt.studies.pages.study import render
 from edgeopt.studies.table import tidy
 from edgeopt.studies.wording import gap_said
+from tests.draws import some
 from tests.studies.stopping import SYSTEM, Offers
-from tests.studies.test_impossible_intervals import SMALL
-
-if TYPE_CHECKING:
-    from edgeopt.studies import Study
+from tests.studies.test_impossible_intervals import studied
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 PERCENT = "\N{NO-BREAK SPACE}%"
@@ -209,20 +206,11 @@ def test_headings_say_which_way_is_better(sense: str, heading: str) -> None:
     assert objective.over("OPT") == f"{heading[:1].lower()}{heading[1:]} to OPT"
 
 
-@cache
-def small(name: str) -> Study:
-    record = replace(find_system(name), claims=None)
-    make = record.instances.generate
-    assert make is not None
-    instances = {f"draw {one}": make(rng=one, **SMALL[name]) for one in range(2)}
-    return study(instances, system=record, runs=3, progress=False)
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "oinc", "tapfinger"))
 def test_every_table_of_every_system_has_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     from edgeopt.cli.study import _print, _print_comparisons
 
-    result = small(name)
+    result = studied(name, 2)
     sign = 1.0 if result.system.objective.sense == "min" else -1.0
     for row in result.table.to_dict("records"):
         bound = row["bound_value"]

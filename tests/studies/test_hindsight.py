@@ -78,7 +78,7 @@ def test_a_study_of_hindsight_alone_says_so() -> None:
 
 
 def test_the_terminal_draws_a_line_above_it(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--runs", "2", "--policies", "sg,olag", "--instance", "topology_2"]
+    small = ["--runs", "2", "--policies", "sg,olag", "--instance", "topology_2", "--no-claims"]
     assert run(["study", "idn", *small]) == 0
     printed = capsys.readouterr().out.splitlines()
     rows = [line for line in printed if line.startswith(("│", "├"))]

@@ -18,11 +18,13 @@ from edgeopt.errors import OutputError
 from edgeopt.studies import Picture, find_system, study
 from edgeopt.studies.files import csv_text
 from edgeopt.writing import printable
+from tests.draws import some
 from tests.studies.stopping import SYSTEM
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 EVIL = [
     "=HYPERLINK(A1) $\\frac{$ <script>alert(1)</script>",
     "-2+3 [red]x[/] \x1b[31m\x9b2J \"quoted\" onload='x' & ]]> -->",
@@ -50,7 +52,7 @@ class Reader(HTMLParser):
         self.script = False
 
 
-@pytest.mark.parametrize("name", ["rescue", "idn", "oinc", "edr", "tapfinger"])
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "tapfinger"))
 def test_every_medium_of_a_study(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

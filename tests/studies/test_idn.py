@@ -16,6 +16,7 @@ from edgeopt.studies.idn.metrics import running_mean
 from edgeopt.studies.idn.network import hosted_share, layer_name, layered, layers, popular_task
 from edgeopt.studies.idn.policies import export, solve
 from edgeopt.studies.pictures.canvas import lead
+from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def drawn() -> dict[str, IdnInstance]:
     return cases | {"silent": silent.replace(requests=np.zeros_like(silent.requests))}
 
 
-@pytest.mark.parametrize("name", drawn())
+@pytest.mark.parametrize("name", some(drawn(), "sliding", "one node", "own cost", "silent"))
 def test_pictures_can_be_read(name: str) -> None:
     case = study({name: drawn()[name]}, ["infida", "infida+fill", "sg"], runs=3).cases[0]
     assert_readable(case)

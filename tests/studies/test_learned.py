@@ -184,6 +184,7 @@ def test_tasks_without_a_network_in_the_package_say_how_one_is_trained(
     assert f"edgeopt train tapfinger imitation --set setting={setting} --out DIR" in printed.err
 
 
+@pytest.mark.trains
 def test_what_was_just_trained_runs(small: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
     out = tmp_path / "out"

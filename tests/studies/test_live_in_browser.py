@@ -13,6 +13,7 @@ import pytest
 from edgeopt.studies import find_system
 from edgeopt.studies.live import live_of
 from tests.browser import PATIENCE
+from tests.draws import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ def click(page: Page, label: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", some(SYSTEMS, "tapfinger", "idn"))
 def test_every_slider_changes_the_stamp(
     name: str, browser: Browser, served: str, screenshots: Path
 ) -> None:

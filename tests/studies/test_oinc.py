@@ -18,6 +18,7 @@ from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, so
 from edgeopt.studies.oinc.service import EDGES, changes, quotients
 from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
 from edgeopt.studies.oinc.table_one import PUBLISHED
+from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained
 
 if TYPE_CHECKING:
@@ -316,7 +317,7 @@ def drawn() -> dict[str, OincInstance]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", drawn())
+@pytest.mark.parametrize("name", some(drawn(), "silent", "many", "hopeless", "one site"))
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["oinc", "oinc+refuse"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]

@@ -30,6 +30,7 @@ from edgeopt.studies.tapfinger.means import distribution, gaps
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, bound_of, export, solve
 from edgeopt.studies.tapfinger.three_clusters import RECORDED, setting
 from edgeopt.studies.wording import listed
+from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -390,7 +391,7 @@ def drawn() -> dict[str, TapFingerInstance]:
     }
 
 
-@pytest.mark.parametrize("name", drawn())
+@pytest.mark.parametrize("name", some(drawn(), "no tasks", "long names", "many clusters"))
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["reservation", "optimus"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS, runs=2).cases[0]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.result import Case
+    from edgeopt.studies.system import System
 
 _LEFT_OUT = (
     "instance", "policy", "group", "variant", "runs", "spread", "value_each", "bound", "reference",
@@ -152,12 +153,14 @@ def swept(
     **options
         For :func:`simulated`: runs, seed, reading, bounded, joint, bounds.
     """
-    chosen = list(policies)
+    # Once for all: whoever looks a name up asks every installed package what it offers.
+    record = find_system(system)
+    chosen = choose(record, list(policies))
     return [
         cell
         for place in _combined(over)
         for seed in seeds
-        for cell in simulated(system, spec(seed, **place), chosen, at=place, **options)
+        for cell in _simulated(record, spec(seed, **place), chosen, at=place, **options)
     ]
 
 
@@ -210,15 +213,34 @@ def simulated(
         what `reading` returned.
     """
     record = find_system(system)
+    return _simulated(
+        record, spec, choose(record, policies), runs=runs, seed=seed, at=at, reading=reading,
+        bounded=bounded, joint=joint, bounds=bounds,
+    )  # fmt: skip
+
+
+def _simulated(
+    record: System,
+    spec: InstanceSpec,
+    entries: Sequence[PolicyEntry],
+    *,
+    runs: int,
+    seed: int = 0,
+    at: Mapping[str, Any] | None = None,
+    reading: Callable[[Case], Mapping[str, Any]] | None = None,
+    bounded: bool = True,
+    joint: bool = False,
+    bounds: Sequence[str] = (),
+) -> list[Cell]:
+    """List the cells of policies that have been looked up."""
     read = table_row if reading is None else reading
     about = modules_in(record)
-    entries = choose(record, policies)
     listed = []
     for group in [entries] if joint else [(entry,) for entry in entries]:
         names = [entry.name for entry in group]
         identity = {
             **(at or {}),
-            "system": system,
+            "system": record.name,
             "instance": spec.fingerprint(),
             "policy": names if joint else names[0],
             "reading": _name(read),
@@ -235,7 +257,7 @@ def simulated(
             )
             for entry in group
         )
-        arguments = (system, spec, chosen, runs, seed, read, bounded, tuple(bounds))
+        arguments = (record.name, spec, chosen, runs, seed, read, bounded, tuple(bounds))
         listed.append(Cell(identity, _run_policies, arguments, about))
     return listed
 

@@ -21,7 +21,7 @@ from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.testing.strategies import oinc_instances
 from edgeopt.testing.strategies.oinc import retraining_problems, slot_problems
-from tests.draws import draws
+from tests.draws import LEAN, draws
 
 TRUE = {id: claim for id, claim in claims("oinc").items() if not claim.counterexample}
 
@@ -112,16 +112,17 @@ def test_no_claim_goes_untested():
     """Count the verdicts that say something."""
     said = Counter()
     makers = (drawn_jobs, drawn_requests, drawn_due, small)
-    cases = [make(seed) for make in makers for seed in range(20, 32)]
+    seeds = range(20, 24 if LEAN else 32)
+    cases = [make(seed) for make in makers for seed in seeds]
     for case in [*cases, slower_radio(), moved_devices()]:
         for found in check(list(TRUE), case):
             assert found.verdict != "violated", found
             said[found.claim] += found.verdict == "holds"
     own = {"oinc.fluid.speed", "oinc.state", "oinc.waste.whole"}
     for id in JOBS + REQUESTS:
-        assert said[id] >= (1 if id in own else 10), (id, said[id])
+        assert said[id] >= (1 if id in own else 2 * len(seeds) // 3), (id, said[id])
     for id in URGENT:
-        assert said[id] >= 6, (id, said[id])
+        assert said[id] >= len(seeds) // 2, (id, said[id])
     assert said["oinc.state"] == 1
 
 

@@ -22,7 +22,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, gener
 from edgeopt.models.tapfinger import SchedulingProblem
 from edgeopt.testing.strategies import tapfinger_instances
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
-from tests.draws import draws
+from tests.draws import LEAN, draws
 
 TRUE = {id: claim for id, claim in claims("tapfinger").items() if not claim.counterexample}
 
@@ -94,7 +94,8 @@ def test_no_claim_goes_untested():
     """Count the verdicts that say something."""
     said = Counter()
     makers = (drawn_tasks, drawn_instance, noisy_instance, drawn_rivals)
-    for case in (make(seed) for make in makers for seed in range(20, 26)):
+    seeds = range(20, 22 if LEAN else 26)
+    for case in (make(seed) for make in makers for seed in seeds):
         ids = [id for id in about(type(case)) if not id.startswith("tapfinger.bound.preemptive")]
         for found in verdicts(ids, case):
             assert found.verdict != "violated", found
@@ -103,7 +104,7 @@ def test_no_claim_goes_untested():
     own = {"tapfinger.optimus", "tapfinger.bound.preemptive"}
     for maker in makers:
         for id in about(type(maker(20))):
-            assert said[id] >= (0 if id in own else 3), (id, said[id])
+            assert said[id] >= (0 if id in own else len(seeds) // 2), (id, said[id])
 
 
 @pytest.mark.parametrize("single_start", [False, True])

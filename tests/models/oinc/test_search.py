@@ -23,7 +23,7 @@ from edgeopt.models.oinc.slot.descent import LEAST, TERMS, descend, no_tables, s
 from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
 from edgeopt.models.oinc.slot.restore import restore
 from edgeopt.models.oinc.slot.search import measure
-from tests.draws import draws
+from tests.draws import LEAN, draws
 
 SEEDS = st.integers(0, 10**6)
 
@@ -95,7 +95,7 @@ def full_scan(
 @settings(max_examples=draws(200))
 @given(SEEDS, st.booleans(), st.sampled_from([1e-9, 1e-4]))
 def test_bounds_change_no_step_of_the_search(seed, ties, tolerance):
-    found = fitting(drawn(seed, requests=9, sites=4, ties=ties))
+    found = fitting(drawn(seed, requests=7 if LEAN else 9, sites=4, ties=ties))
     if found is None:
         return
     terms, limit, site = found

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytestmark = pytest.mark.trains
 
 
 from edgeopt.learning import train  # noqa: E402

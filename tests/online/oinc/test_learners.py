@@ -113,6 +113,7 @@ def test_the_expected_cost_is_the_sum_over_all_assignments() -> None:
 # --- with PyTorch ----------------------------------------------------------------------------
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytestmark = pytest.mark.trains
 
 from edgeopt.learning import Checkpoint, train  # noqa: E402
 from edgeopt.learning.networks import to_arrays  # noqa: E402

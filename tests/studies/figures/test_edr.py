@@ -277,6 +277,7 @@ def test_measured_losses_are_of_these_networks() -> None:
     )
 
 
+@pytest.mark.trains
 def test_networks_have_the_weights_of_the_tasks() -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
     from edgeopt.studies.edr.federated import KINDS, network

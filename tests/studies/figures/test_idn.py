@@ -69,7 +69,9 @@ def test_lines_say_what_the_rows_say(loads: Reproduction) -> None:
     assert lost == pytest.approx(1.0 - kept)
 
 
-def test_statements_are_checked_on_each_draw() -> None:
+def test_statements_are_checked_on_each_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Instances take long to draw, so their specs stand for their fingerprints.
+    monkeypatch.setattr("edgeopt.studies.figures.cells._fingerprint", repr)
     _, *_, figure_9, _ = EVALUATIONS
     listed = [cell for cell in TABLE_S1.cells(True) if cell.identity["figure"] == "9"]
     draw = np.random.default_rng(7)

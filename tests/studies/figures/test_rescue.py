@@ -45,12 +45,6 @@ def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
     assert [one.name for one in SYSTEM.figures] == [one.name for one in PAPER_FIGURES]
 
 
-@pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda one: one.name)
-def test_cells_of_full_size_can_be_told_apart(paper_figure: Any) -> None:
-    cells = paper_figure.cells(False)
-    assert len({cell.key for cell in cells}) == len(cells) > 0
-
-
 def shares_of_the_program(instances: dict[str, Any], policies: list[str]) -> pd.DataFrame:
     """The table of a study, with the value of each policy as a share of OPT(LP)."""
     found = study(instances, policies, system=NO_CLAIMS, runs=20, progress=False)

@@ -254,6 +254,7 @@ def test_what_the_table_holds_is_what_runs_give(monkeypatch: pytest.MonkeyPatch)
     assert "decision_ms" not in row
 
 
+@pytest.mark.trains
 def test_the_table_is_made_by_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
     monkeypatch.setattr(training, "TRAINING", range(1000, 1001))
@@ -331,6 +332,7 @@ def test_rows_say_what_policies_are_told(three: Outcome, containers: Outcome) ->
             assert what == [expected]
 
 
+@pytest.mark.long
 def test_rates_have_places_of_their_own() -> None:
     found = quick("6")
     assert sorted(found.rows["rate"].unique()) == [2, 3, 4]

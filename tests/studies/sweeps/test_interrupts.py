@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
 COMMANDS = {
-    "reproduce": ["reproduce", "idn", "--quick", "--workers", "2"],
+    "reproduce": ["reproduce", "idn", "--figure", "9", "--quick", "--workers", "2"],
     "check": ["check", "--instances", "20", "--workers", "2"],
     "study": ["study", "oinc", "--draws", "4", "--workers", "2"],
 }

@@ -29,6 +29,7 @@ from tests.online.tapfinger.learning.rounds import (
 )
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytestmark = pytest.mark.trains
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 

@@ -91,9 +91,7 @@ def _file(options: argparse.Namespace) -> Path | None:
     return path
 
 
-def _keep(
-    path: Path, facts: dict[str, str], reports: list[Report], growths: list[Growth]
-) -> None:
+def _keep(path: Path, facts: dict[str, str], reports: list[Report], growths: list[Growth]) -> None:
     document = {
         "machine": facts,
         "benchmarks": [report.record() for report in reports],

@@ -94,6 +94,7 @@ def test_futures_are_drawn_from_what_has_come() -> None:
         assert (policy._futures(state, seen)[7].kind == futures[7].kind).all()
 
 
+@pytest.mark.long
 def test_noisy_durations_are_right_on_average() -> None:
     instance = generate(tasks=9, rng=3, single_start=True)
     policy = FutureRollout(samples=50)

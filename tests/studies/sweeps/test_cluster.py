@@ -165,6 +165,7 @@ def test_figures_and_comparisons_are_those_of_one_process(tmp_path: Path) -> Non
     pd.testing.assert_frame_equal(apart.drop(columns="seconds"), alone.drop(columns="seconds"))
 
 
+@pytest.mark.long
 def test_on_the_command_line_it_is_one_line(tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = [sys.executable, "-c", "from edgeopt.cli import main; main()", "reproduce", "oinc"]

@@ -129,7 +129,7 @@ def _installed(name: str) -> bool:
 
 def _other_threads(name: str, raw: Any) -> bool:
     """Tell whether HiGHS refused a number of threads that differs from before; it then forgets."""
-    if name != "HIGHS" or raw["model_status"] != "kNotset":
+    if name != "HIGHS" or not isinstance(raw, dict) or raw["model_status"] != "kNotset":
         return False
     importlib.import_module("highspy").Highs.resetGlobalScheduler(True)
     return True

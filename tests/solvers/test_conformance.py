@@ -37,18 +37,9 @@ def _name(route: tuple[str, dict[str, str]]) -> str:
 
 
 _WHOLE = "SciPy's milp has no choice of algorithm"
-_NOT_CHECKED = "options of the solver itself are handed on unchecked"
 EXPECTED = {
     "scipy-simplex": dict.fromkeys(INTEGER, _WHOLE),
     "scipy-ipm": dict.fromkeys(INTEGER, _WHOLE),
-    **{
-        name: {"unknown option": _NOT_CHECKED}
-        for name in ("clarabel", "osqp", "scs", "glop", "pdlp", "cvxpy:scipy")
-    },
-    "cvxpy:highs": {
-        "unknown option": _NOT_CHECKED,
-        "threads": "HiGHS does not change its number of threads in one process",
-    },
 }
 """Checks that fail, by route."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from edgeopt.solvers import backends
 from edgeopt.testing import check_solver
 from edgeopt.testing.solver import CHECKS
 from tests.testing.mutants import assert_fails
@@ -19,18 +18,6 @@ IMPLIED = {
 
 def test_a_right_solver_passes() -> None:
     assert check_solver(SOUND).of("passed") == tuple(CHECKS)
-
-
-SOLVERS = [
-    *(backend.name for backend in backends() if backend.installed and backend.name != "ipopt"),
-    "cvxpy:highs",
-    "cvxpy:scipy",
-]
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_solvers_of_edgeopt_pass(solver: str) -> None:
-    check_solver(solver)
 
 
 @pytest.mark.parametrize("check", CHECKS)

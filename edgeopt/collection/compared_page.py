@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.collection.compared import of_solvers
-from edgeopt.collection.submitted import submission
+from edgeopt.collection.submitted import submissions
 from edgeopt.writing import Folder
 from edgeopt.writing.tables import html_table
 
@@ -52,8 +52,8 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     folder.write("profile.svg", buffer.getvalue())
     kept = Folder(folder.path / "submissions", "bench", force=force)
     kept.begin()
-    for competitor in found.results["competitor"].unique():
-        content = json.dumps(submission(found, competitor), indent=1, allow_nan=False)
+    for competitor, submitted in submissions(found).items():
+        content = json.dumps(submitted, indent=1, allow_nan=False)
         kept.write(f"{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
     return folder.write("index.html", _page(found))
 

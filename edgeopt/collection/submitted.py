@@ -55,8 +55,14 @@ RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
 """What a result has beside ``part``, ``instance`` and ``fingerprint``, or ``failed``, by part."""
 
 
-def submission(found: Bench, competitor: str) -> dict[str, Any]:
-    """Return the submission of a competitor of a comparison, as the content of a JSON file."""
+def submissions(found: Bench) -> dict[str, dict[str, Any]]:
+    """Return the submission of each competitor of a comparison, as the content of a JSON file."""
+    facts = machine()
+    names = found.results["competitor"].unique()
+    return {name: _submission(found, name, facts) for name in names}
+
+
+def _submission(found: Bench, competitor: str, facts: Mapping[str, str]) -> dict[str, Any]:
     from edgeopt.collection.cells import scenarios_of
 
     results = []
@@ -73,7 +79,7 @@ def submission(found: Bench, competitor: str) -> dict[str, Any]:
     return {
         "format": FORMAT, "edition": edition(), "competitor": competitor,
         "version": edgeopt.__version__, "source": f"edgeopt {edgeopt.__version__}",
-        "settings": {"time_limit": found.time_limit}, "machine": machine(), "threads": 1,
+        "settings": {"time_limit": found.time_limit}, "machine": dict(facts), "threads": 1,
         "results": results,
         "certificates": {
             name: json.loads(text)

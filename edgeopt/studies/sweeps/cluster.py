@@ -42,8 +42,9 @@ def cluster_pool(address: str) -> Iterator[Pool]:
         try:
             yield lambda calls: _results(client, calls, address)
         finally:
-            # Do not wait for a lost scheduler.
-            client.close(timeout=1)  # type: ignore[no-untyped-call]
+            # Do not wait for a lost scheduler; that it does not answer is no news.
+            with contextlib.suppress(TimeoutError):
+                client.close(timeout=1)  # type: ignore[no-untyped-call]
 
 
 def _results(client: Any, calls: Iterable[Call], address: str) -> Iterator[Any]:

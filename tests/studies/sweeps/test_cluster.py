@@ -25,7 +25,7 @@ from tests.studies.sweeps.work import cells
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytest.importorskip("distributed", reason="needs the extra `cluster`")
+distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
 
 ROOT = Path(__file__).parents[3]
 
@@ -104,9 +104,18 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, store = tmp_path / "log", tmp_path / "store"
+    close = distributed.Client.close
+
+    def slow_to_close(client: Any, timeout: float | None = None) -> None:
+        """Close as on a busy machine, where that takes longer than one waits."""
+        close(client)
+        if timeout is not None:
+            raise TimeoutError(f"timed out after {timeout} s.")
+
+    monkeypatch.setattr(distributed.Client, "close", slow_to_close)
     with cluster(tmp_path) as (address, running):
         killer = killing(log, 6, running[0])
         with pytest.raises(WorkerError, match=f"the scheduler at {address} is lost; what is fin"):

@@ -23,6 +23,12 @@ def draws(most: int) -> int:
     return min(most, max(FEWEST, round(SHARE * most)))
 
 
+def every(step: int, values: Iterable[Any]) -> list[Any]:
+    """Return the parameters of a test: all values, of which a lean run takes every so-manieth."""
+    many = enumerate(values)
+    return [pytest.param(one, marks=pytest.mark.long if at % step else ()) for at, one in many]
+
+
 def some(names: Iterable[str], *lean: str) -> list[Any]:
     """Return the parameters of a test: all names, of which a lean run takes those of `lean`."""
     marks = {name: () if name in lean else pytest.mark.long for name in names}

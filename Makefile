@@ -18,6 +18,7 @@ NAMES ?=
 # A stamp tells which set of packages the environment holds; newer pins or metadata renew it.
 RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
+RL := $(VENV)/.edgeopt-rl
 PINS := pyproject.toml constraints.txt
 
 .PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned collection learners docs clean
@@ -36,8 +37,7 @@ gallery: $(DEV) ## draw the pictures of the README
 test: $(DEV) ## run all tests and the examples in the docstrings
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
 
-test-rl: $(DEV) ## install PyTorch, and run the tests that train
-	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
+test-rl: $(RL) ## install PyTorch, and run the tests that train
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m trains $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
 
 fuzz: $(DEV) ## 5,000 malformed inputs: named errors or correct answers (about 10 minutes)
@@ -77,8 +77,7 @@ tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the
 collection: $(DEV) ## solve and certify the named instances, run all policies on them, store the results (20 minutes)
 	@$(BIN)/python -m edgeopt.collection.make --workers 2
 
-learners: $(DEV) ## train anew what comes with the package (up to an hour; names in NAMES=)
-	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
+learners: $(RL) ## train anew what comes with the package (up to an hour; names in NAMES=)
 	@$(BIN)/python -m edgeopt.studies.released .learners $(NAMES)
 
 docs: $(DEV) ## build the documentation in docs/_build/html
@@ -127,3 +126,7 @@ $(DEV): $(PINS) | $(BIN)/python
 	@echo "Installing edgeopt, its pinned dependencies and the tools into $(VENV) (about a minute)"
 	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	@touch $(RUNTIME) $@
+
+$(RL): $(DEV)
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
+	@touch $@

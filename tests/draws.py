@@ -25,12 +25,13 @@ def draws(most: int) -> int:
 
 def every(step: int, values: Iterable[Any]) -> list[Any]:
     """Return the parameters of a test: all values, of which a lean run takes every so-manieth."""
-    many = enumerate(values)
-    return [pytest.param(one, marks=pytest.mark.long if at % step else ()) for at, one in many]
+    rows = [one if isinstance(one, tuple) else (one,) for one in values]
+    marks = [pytest.mark.long if at % step else () for at in range(len(rows))]
+    return [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks, strict=True)]
 
 
-def some(names: Iterable[str], *lean: str) -> list[Any]:
+def some(names: Iterable[Any], *lean: Any) -> list[Any]:
     """Return the parameters of a test: all names, of which a lean run takes those of `lean`."""
     marks = {name: () if name in lean else pytest.mark.long for name in names}
     assert set(lean) <= set(marks)
-    return [pytest.param(name, marks=mark, id=name) for name, mark in marks.items()]
+    return [pytest.param(name, marks=mark, id=str(name)) for name, mark in marks.items()]

@@ -8,6 +8,7 @@ import pytest
 
 from edgeopt.cli.main import run
 from edgeopt.writing import MARKER
+from tests.draws import some
 from tests.studies.conftest import offering as offering
 
 SMALL = ["--set", "servers=2", "--set", "devices=3", "--set", "profiles=2", "--set", "horizon=12"]
@@ -75,7 +76,7 @@ def test_nothing_is_written_in_place_of_a_device(
     assert Path("/dev/full").is_char_device()
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", some(FOLDERS, "check", "reproduce"))
 def test_a_folder_is_written_twice_and_a_foreign_one_when_asked(
     here: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

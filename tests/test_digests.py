@@ -199,6 +199,7 @@ def test_a_file_touched_while_a_process_runs_is_named(
     assert changed([module]) == [ROOT / "edgeopt/rounding/kernels.py"]
 
 
+@pytest.mark.long
 def test_what_a_wheel_carries_is_found_by_itself(copy: Path, tmp_path: Path) -> None:
     from edgeopt.digests.modules import facts_of_package
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 
+in_the_documentation = pytest.mark.long
+"""Examples that the build of the documentation runs, too; what they print is looked at here."""
+
+
 @pytest.fixture
 def printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -166,6 +170,7 @@ def test_rounding_keeps_means_and_the_safe_modes_their_budget(printed: Callable[
     assert "(0, 0, 1) 1/6" in text
 
 
+@in_the_documentation
 def test_energy_cap_shows_what_gives_way(printed: Callable[..., str]) -> None:
     text = printed("energy_cap")
     rows = {row.split()[1]: row.split()[2:] for row in re.findall(r"^\d .*$", text, re.M)}
@@ -181,6 +186,7 @@ def test_energy_cap_shows_what_gives_way(printed: Callable[..., str]) -> None:
     assert min(late) >= 0
 
 
+@in_the_documentation
 def test_retraining_answers_requests_and_completes_jobs(printed: Callable[..., str]) -> None:
     text = printed("retraining")
     assert re.search(r"^\d+% of \d+ requests in time$", text, re.M)
@@ -195,6 +201,7 @@ def test_retraining_answers_requests_and_completes_jobs(printed: Callable[..., s
         assert 0 <= jobs <= 1
 
 
+@in_the_documentation
 def test_across_clusters_compares_within_valid_bounds(printed: Callable[..., str]) -> None:
     text = printed("across_clusters")
     mean, gap = re.findall(r"^(\S+) slots, gap (\S+)%$", text, re.M)[0]
@@ -206,6 +213,7 @@ def test_across_clusters_compares_within_valid_bounds(printed: Callable[..., str
     assert all(float(row[3]) >= 0 for row in rows)
 
 
+@in_the_documentation
 def test_cache_online_keeps_its_proven_regret(printed: Callable[..., str]) -> None:
     rows = re.findall(
         r"^(.*): regret (\S+) of (\S+), proven at most (\S+)$", printed("cache_online"), re.M

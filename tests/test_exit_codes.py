@@ -139,7 +139,7 @@ def test_a_plugin_cannot_end_the_program(offered, monkeypatch, capsys, module, t
     assert "cannot be loaded" in said
 
 
-@pytest.mark.parametrize("command", some([one[0] for one in COMMANDS], "generate", "solvers"))
+@pytest.mark.parametrize("command", some([one[0] for one in COMMANDS], "solvers"))
 def test_no_command_ends_early_for_a_plugin_that_wants_to(offered, tmp_path, command):
     path = offered("import sys; sys.exit(0)")
     [arguments] = [one for one in COMMANDS if one[0] == command]

@@ -166,6 +166,7 @@ print(sum(count.stats.cache_misses.values()))
 """
 
 
+@pytest.mark.long
 def test_an_edited_kernel_is_not_hidden_by_what_was_compiled(copy: Path) -> None:
     file = copy / "edgeopt/below.py"
     kept = copy / "edgeopt/__pycache__/kernels"
@@ -290,6 +291,7 @@ print(sum(below.stats.cache_misses.values()), sum(below.stats.cache_hits.values(
 """
 
 
+@pytest.mark.long
 def test_a_kernel_of_kernels_is_compiled_for_python_when_python_calls_it(copy: Path) -> None:
     folder = copy / "edgeopt/__pycache__/kernels"
     for first, counted, other in ((False, [1, 0], "True"), (True, [2, 0], "False")):

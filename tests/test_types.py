@@ -106,6 +106,7 @@ def test_mypy_sees_the_types_of_all_public_names(said: list[str]) -> None:
     assert [name for name, one in zip(NAMES, types, strict=True) if one in NOTHING] == []
 
 
+@pytest.mark.long
 def test_pyright_sees_the_types_of_all_public_names(folder: Path) -> None:
     pytest.importorskip("basedpyright", reason="pip install basedpyright, of the extra dev")
     (folder / "pyrightconfig.json").write_text(

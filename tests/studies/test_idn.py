@@ -217,7 +217,7 @@ def drawn() -> dict[str, IdnInstance]:
     return cases | {"silent": silent.replace(requests=np.zeros_like(silent.requests))}
 
 
-@pytest.mark.parametrize("name", some(drawn(), "sliding", "one node", "own cost", "silent"))
+@pytest.mark.parametrize("name", some(drawn(), "sliding", "one node"))
 def test_pictures_can_be_read(name: str) -> None:
     case = study({name: drawn()[name]}, ["infida", "infida+fill", "sg"], runs=3).cases[0]
     assert_readable(case)

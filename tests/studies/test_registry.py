@@ -13,6 +13,7 @@ from edgeopt.bounds import Claim
 from edgeopt.bounds.search import ParameterSpace
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.studies import PolicyEntry, registry, study
+from tests.draws import some
 from tests.studies import stopping
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ print(json.dumps([claimed, [one for one in sys.modules if one.startswith("edgeop
 """
 
 
-@pytest.mark.parametrize("system", OWN)
+@pytest.mark.parametrize("system", some(OWN, "rescue"))
 def test_one_system_loads_itself_only(system: str) -> None:
     run = [sys.executable, "-c", LOADED, system]
     claimed, loaded = json.loads(subprocess.check_output(run, text=True).splitlines()[-1])

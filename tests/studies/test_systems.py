@@ -13,6 +13,7 @@ import xarray as xr
 import edgeopt
 from edgeopt.cli.main import run
 from edgeopt.studies import find_system, registry
+from tests.draws import some
 from tests.results import SYSTEMS
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def document(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", some(GIVEN, "oinc", "tapfinger"))
 def test_command_line_from_file_to_study(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -391,7 +391,7 @@ def drawn() -> dict[str, TapFingerInstance]:
     }
 
 
-@pytest.mark.parametrize("name", some(drawn(), "no tasks", "long names", "many clusters"))
+@pytest.mark.parametrize("name", some(drawn(), "no tasks", "many clusters"))
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["reservation", "optimus"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS, runs=2).cases[0]

@@ -62,6 +62,7 @@ def test_figures_of_whole_weeks_share_their_cells(monkeypatch: pytest.MonkeyPatc
     assert shared & {cell.key for cell in BY_NUMBER["4f"].cells(False)}
 
 
+@pytest.mark.long
 def test_totals_are_those_of_a_study(weeks: pd.DataFrame) -> None:
     rows = rows_of("4a", by_default(weeks))
     ends = rows.set_index(["parameters", "policy", "frame"]).loc["default"].xs(24, level="frame")

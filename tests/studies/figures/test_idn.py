@@ -33,6 +33,7 @@ def loads() -> Reproduction:
     return reproduce("idn", figure="9", quick=True)
 
 
+@pytest.mark.long
 def test_gains_under_load_are_those_of_simulations(loads: Reproduction) -> None:
     rows = loads.outcomes[0].rows
     settings: dict[str, Any] = {"attachment": "common", "popularity": "sliding", "rate": 10000.0}

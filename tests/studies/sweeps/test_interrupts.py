@@ -17,6 +17,7 @@ import pytest
 from edgeopt import processes
 from edgeopt.errors import WorkerError
 from edgeopt.studies.sweeps import Cell, run_cells
+from tests.draws import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ def started(command: list[str], out: Path) -> Iterator[subprocess.Popen[str]]:
         running.wait()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", some(COMMANDS, "reproduce"))
 def test_an_interrupt_ends_everything(tmp_path: Path, name: str) -> None:
     with started(COMMANDS[name], tmp_path / "out") as running:
         time.sleep(0.7 * list(COMMANDS).index(name))

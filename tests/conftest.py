@@ -1,5 +1,6 @@
 """Hypothesis draws the same examples on every run, without a time limit for each."""
 
+import gc
 import os
 import random
 import signal
@@ -65,3 +66,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         drawn = random.Random(seed)
         modules = {item.path: drawn.random() for item in items}
         items.sort(key=lambda item: (modules[item.path], drawn.random()))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage ten thousand tests, which stay to the end."""
+    gc.collect()
+    gc.freeze()

@@ -81,8 +81,7 @@ def test_several_instances_are_drawn_and_compared(
     )
     monkeypatch.setattr(stopping, "SYSTEM", record)
     wanted = ["--draws", "2", "--seed", "4", "--policies", "first,half"]
-    wanted += ["--out", str(tmp_path / "page")]
-    assert run(["study", "stopping", *RUNS, *wanted]) == 0
+    assert run(["study", "stopping", *RUNS, *wanted, "--out", str(tmp_path / "page")]) == 0
     printed = capsys.readouterr().out
     assert "Over all instances; 2 instances" in printed
     for seed in (4, 5):

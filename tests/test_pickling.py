@@ -49,7 +49,7 @@ def same_runs(one: Study, other: Study) -> bool:
     )
 
 
-@pytest.mark.parametrize("system", some(SYSTEMS, "rescue", "oinc"))
+@pytest.mark.parametrize("system", some(SYSTEMS, "oinc"))
 def test_results_survive_a_pool(system: str, pool: ProcessPoolExecutor) -> None:
     study = study_of(system)
     table = study.table  # computed by now, as a user has it
@@ -67,7 +67,7 @@ def test_results_survive_a_pool(system: str, pool: ProcessPoolExecutor) -> None:
     assert again.space.build(dict(found.parameters)) is not None
 
 
-@pytest.mark.parametrize("system", some(SYSTEMS, "rescue", "oinc"))
+@pytest.mark.parametrize("system", some(SYSTEMS, "oinc"))
 def test_results_are_pickled_and_copied(system: str) -> None:
     results = {name: one for name, one in results_of(system).items() if name in PASSED}
     assert set(results) == PASSED

@@ -403,6 +403,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     assert case.figure("value_over_time").axes[0].get_xlabel() == "frame"
 
 
+@pytest.mark.long
 def test_page_counts_every_frame(day: Study, tmp_path: Path) -> None:
     page = day.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())

@@ -82,7 +82,7 @@ def click(page: Page, label: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", some(SYSTEMS, "tapfinger", "idn"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "idn"))
 def test_every_slider_changes_the_stamp(
     name: str, browser: Browser, served: str, screenshots: Path
 ) -> None:

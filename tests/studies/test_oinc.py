@@ -345,6 +345,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     assert f"keeps {100 * kept / case.instance.speed.sum():.0f}" in titles["load"]
 
 
+@pytest.mark.long
 def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path: Path) -> None:
     page = minute.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())

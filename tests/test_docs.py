@@ -231,12 +231,15 @@ def test_what_is_kept_is_computed_once_and_again_when_torn(
 def test_code_of_a_page_that_fails_stops_the_build(extension: Any) -> None:
     running = extension("running")
     steps = [("python", "x = 3", 0), ("python", "print(x + 1)", 0)]
-    assert running.carry_out(steps) == ["", "4\n"]
+    blocks = running.Blocks(steps)
+    assert blocks.carry_out() == ["", "4\n"]
+    blocks.steps.append(("python", "x += 1\nprint(x)", 0))
+    assert blocks.carry_out() == ["", "4\n", "4\n"]
     with pytest.raises(ZeroDivisionError):
-        running.carry_out([("python", "1 / 0", 0)])
+        running.Blocks([("python", "1 / 0", 0)]).carry_out()
     with pytest.raises(ValueError, match="exit code 2, 0 was expected"):
-        running.carry_out([("shell", "edgeopt check nothing.at_all", 0)])
-    [said] = running.carry_out([("shell", "edgeopt check nothing.at_all", 2)])
+        running.Blocks([("shell", "edgeopt check nothing.at_all", 0)]).carry_out()
+    [said] = running.Blocks([("shell", "edgeopt check nothing.at_all", 2)]).carry_out()
     assert said.startswith("edgeopt: error: claim 'nothing.at_all' is unknown")
 
 

@@ -1,4 +1,7 @@
-"""``{paper_figure} SYSTEM figure N``: a figure computed at quick size, and published values."""
+"""``{paper_figure} SYSTEM figure N ...``: figures computed at quick size, and published values.
+
+Figures that are named together share the cells that they have in common.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,23 @@ from sphinx.util.docutils import SphinxDirective
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+    from edgeopt.studies.figures.reproduce import Outcome
+
 
 class FigureDirective(SphinxDirective):
-    """A figure or table of a paper's evaluation, computed by the build at quick size."""
+    """Figures or tables of a paper's evaluation, computed by the build at quick size."""
 
     required_arguments = 3
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        system, kind, number = self.arguments
-        made = kept(["paper_figure", system, kind, number], lambda: compute(system, kind, number))
-        result = [paragraph(nodes.strong(made["heading"], made["heading"]))]
+        system, kind, numbers = self.arguments
+        known = ["paper_figure", system, kind, numbers]
+        found = kept(known, lambda: compute(system, kind, numbers.split()))
+        return [part for made in found for part in self.shown(made)]
+
+    def shown(self, made: dict[str, Any]) -> list[nodes.Node]:
+        result: list[nodes.Node] = [paragraph(nodes.strong(made["heading"], made["heading"]))]
         if made["lines"]:
             result.append(table(made["headings"], made["lines"], left=1, classes=["made"]))
         caveats = nodes.bullet_list()
@@ -32,12 +42,19 @@ class FigureDirective(SphinxDirective):
         return [*result, *picture(made["svg"], made["takeaway"], made["caption"])]
 
 
-def compute(system: str, kind: str, number: str) -> dict[str, Any]:
+def compute(system: str, kind: str, numbers: list[str]) -> list[dict[str, Any]]:
     from edgeopt.studies.figures import reproduce
+
+    chosen: dict[str, Any] = {kind: numbers}
+    found = reproduce(system, **chosen, quick=True, progress=False).outcomes
+    by_number = {n: one for n in numbers for one in found if one.paper_figure.is_called(kind, n)}
+    return [content(system, kind, n, one) for n, one in by_number.items()]
+
+
+def content(system: str, kind: str, number: str, outcome: Outcome) -> dict[str, Any]:
     from edgeopt.studies.figures.report import figure, in_words
     from edgeopt.studies.pictures.canvas import inline_svg
 
-    [outcome] = reproduce(system, **{kind: number}, quick=True, progress=False).outcomes
     paper_figure, takeaway = outcome.paper_figure, outcome.paper_figure.takeaway(outcome.rows)
     lines = outcome.lines
     more = [name for name in ("setting", "verdict", "why") if any(line[name] for line in lines)]

@@ -26,6 +26,8 @@ from shown import code
 from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sphinx.application import Sphinx
 
 EXAMPLES = HERE.parents[1] / "examples"
@@ -52,12 +54,12 @@ class Block(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         text = example(self.arguments[0]) if self.arguments else "\n".join(self.content)
-        pages = self.env.temp_data.setdefault("edgeopt-blocks", [])
+        held = self.env.temp_data
         if "continued" not in self.options:
-            pages.clear()
-        pages.append((self.kind, text, self.options.get("code", 0)))
-        steps: list[Step] = list(pages)
-        *_, printed = kept(["run", steps], lambda: carry_out(steps))
+            held["edgeopt-blocks"] = Blocks()
+        blocks = held["edgeopt-blocks"]
+        blocks.steps.append((self.kind, text, self.options.get("code", 0)))
+        *_, printed = kept(["run", blocks.steps], lambda: blocks.carry_out())
         shown = self.show(text, printed)
         return shown if "quiet" not in self.options else shown[:1]
 
@@ -105,21 +107,29 @@ def example(name: str) -> str:
     return (marked[1] if marked else text).rstrip("\n")
 
 
-def carry_out(steps: list[Step]) -> list[str]:
-    """Run the steps and return what each prints."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    printed = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for kind, text, expected in steps:
-            heard = io.StringIO()
-            with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard):
-                if kind == "python":
-                    define(text, names)
-                else:
-                    for line in text.splitlines():
-                        command(line, expected)
-            printed.append(heard.getvalue().replace(folder + "/", ""))
-    return printed
+class Blocks:
+    """Blocks that continue each other: their steps, and the folder and names that they share."""
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self.steps = list(steps)
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.printed: list[str] = []
+        self.folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def carry_out(self) -> list[str]:
+        """Run the steps that have not run yet, and return what each of all prints."""
+        self.folder = self.folder or tempfile.TemporaryDirectory()
+        with contextlib.chdir(self.folder.name):
+            for kind, text, expected in self.steps[len(self.printed) :]:
+                heard = io.StringIO()
+                with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard):
+                    if kind == "python":
+                        define(text, self.names)
+                    else:
+                        for line in text.splitlines():
+                            command(line, expected)
+                self.printed.append(heard.getvalue().replace(self.folder.name + "/", ""))
+        return self.printed
 
 
 def define(text: str, names: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from edgeopt.instances.tapfinger import generate as draw
 from edgeopt.learning import Checkpoint
 from edgeopt.studies import PolicyEntry, find_system
 from edgeopt.studies.registry import choose
-from tests.draws import some
+from tests.draws import LEAN, some
 
 if TYPE_CHECKING:
     from edgeopt.studies import Learned
@@ -186,8 +186,15 @@ def test_tasks_without_a_network_in_the_package_say_how_one_is_trained(
 
 
 @pytest.mark.trains
-def test_what_was_just_trained_runs(small: Path, tmp_path: Path) -> None:
+def test_what_was_just_trained_runs(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
+    from edgeopt.online.oinc.learning import insertion_learner
+
+    if LEAN:
+        monkeypatch.setattr(insertion_learner, "TRAINING", range(1000, 1002))
+        monkeypatch.setattr(insertion_learner, "VALIDATION", range(3000, 3001))
     out = tmp_path / "out"
     assert run(["train", "oinc", "--seeds", "5", "--updates", "1", "--out", str(out)]) == 0
     instance = find_system("oinc").instances.load(small)

@@ -57,6 +57,7 @@ def stopping(window):
     return one_task([1.0, 3.0, 3.0, 1.0, 3.0, 1.0, 3.0, 3.0, *window], 8, 1)
 
 
+@pytest.mark.long
 def test_stopping_at_two_costs_is_near_the_exact_recursion():
     windows = list(product((1.0, 3.0), repeat=6))
     cheap = np.array(windows) == 1.0
@@ -126,6 +127,7 @@ def test_macro_goes_on_where_it_was_stopped(tmp_path):
     assert run("part").path.read_bytes() == whole.path.read_bytes()
 
 
+@pytest.mark.long
 def test_macro_ends_with_the_same_bytes_after_a_kill(tmp_path):
     whole, folder = killed.trained(tmp_path / "whole").read_bytes(), tmp_path / "killed"
     training = subprocess.Popen([sys.executable, "-m", killed.__name__, str(folder)])

@@ -315,6 +315,7 @@ def rewards(problem: SlotProblem) -> list[float]:
     return [reward_of(evaluate(problem, np.array(site))) for site in sites]
 
 
+@pytest.mark.long
 def test_a_crowded_tiny_instance_is_learnt() -> None:
     # Before training it goes by marginal costs alone, which miss objectives where CPU is scarce.
     instance = generate(rng=6, devices=6, sites=3, slots=240, jobs=0, duty=0.9)
@@ -357,6 +358,7 @@ def test_the_likeliest_choices_come_to_what_they_learn_from(tiny: Rooms) -> None
     assert np.mean(mine) == pytest.approx(np.mean(taught), rel=0.01)
 
 
+@pytest.mark.long
 def test_the_published_learner_comes_from_below_random_choices_to_above(tiny: Rooms) -> None:
     sac = SacLearner(
         seed=2, updates=240, rooms=tiny, held_out=40, hidden=(32,), rate=1e-3, batch=64,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from edgeopt.online.tapfinger.learning.architecture import (
 )
 from edgeopt.online.tapfinger.learning.network import NumpyBackend, Seen, bundles, places
 from edgeopt.online.tapfinger.learning.runs import Runs, Teacher
+from tests.draws import LEAN, every, some
 from tests.online.tapfinger.learning.rounds import (
     INSTANCES,
     SIZES,
@@ -46,6 +48,7 @@ from edgeopt.online.tapfinger.learning.tensors import (  # noqa: E402
 )
 
 TINY = Architecture(width=8, heads=2, hidden=8)
+CRITICS = ("pooled", "own", "all", "shared")
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +124,7 @@ def test_ratios_begin_at_one_and_nothing_diverges_from_itself(form):
     assert learner.divergence(first, shares, stood).item() > 1e-4
 
 
-@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
+@pytest.mark.parametrize("critic", CRITICS)
 def test_gradients_are_those_of_differences(critic):
     learner = ppo(critic=critic, kl=0.3, entropy=0.2)
     learner.anchor = Weighted({k: 1.5 * w for k, w in learner.weights().items()}, 1.0).tensors
@@ -161,11 +164,12 @@ def test_gradients_are_those_of_differences(critic):
         torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("per_slot", [False, True])
-@pytest.mark.parametrize(
-    ("reward", "critic"), [("shared", "pooled"), ("local", "pooled"), ("shared", "own")]
-)
-def test_targets_are_those_of_a_double_loop(per_slot, reward, critic, monkeypatch):
+PARTS = (("shared", "pooled"), ("local", "pooled"), ("shared", "own"))
+
+
+@pytest.mark.parametrize("form", every(2, product((False, True), PARTS)))
+def test_targets_are_those_of_a_double_loop(form, monkeypatch):
+    per_slot, (reward, critic) = form
     learner, seen = ppo(per_slot=per_slot, reward=reward, critic=critic, discount=0.9), []
     plain = mappo.advantages
     monkeypatch.setattr(mappo, "advantages", lambda *parts: seen.append(parts) or plain(*parts))
@@ -194,7 +198,7 @@ def test_targets_are_those_of_a_double_loop(per_slot, reward, critic, monkeypatc
     assert mine.std() == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
+@pytest.mark.parametrize("critic", some(CRITICS, "all"))
 def test_nothing_is_left_on_the_processor(critic):
     learner = ppo(critic=critic, kl=0.3)
     rows = {name: part[:12] for name, part in learner.played().items()}
@@ -231,22 +235,20 @@ def test_a_device_that_is_not_there_is_refused(tmp_path, capsys):
     assert not out.exists()
 
 
-def make(name):
-    if name == "imitation":
-        return Imitation(
-            ReservationSpt(), TINY, INSTANCES, INSTANCES[:1], seed=0, updates=6, runs=4
-        )
-    return ppo(updates=4)
+def make(name, updates):
+    if name == "mappo":
+        return ppo(updates=updates)
+    given = {"seed": 0, "updates": updates, "runs": 4}
+    return Imitation(ReservationSpt(), TINY, INSTANCES, INSTANCES[:1], **given)
 
 
-@pytest.mark.parametrize("name", ["imitation", "mappo"])
-def test_a_training_that_is_taken_up_ends_with_the_same_bytes(name, tmp_path):
+@pytest.mark.parametrize(("name", "updates"), [("imitation", 4 if LEAN else 6), ("mappo", 4)])
+def test_a_training_that_is_taken_up_ends_with_the_same_bytes(name, updates, tmp_path):
     class StopError(Exception):
         pass
 
-    updates = 6 if name == "imitation" else 4
-    whole = train(make(name), tmp_path / "whole", updates=updates, every=updates // 2)
-    halved = make(name)
+    whole = train(make(name, updates), tmp_path / "whole", updates=updates, every=updates // 2)
+    halved = make(name, updates)
     plain, done = halved.update, []
 
     def update():
@@ -257,7 +259,7 @@ def test_a_training_that_is_taken_up_ends_with_the_same_bytes(name, tmp_path):
     halved.update = update
     with pytest.raises(StopError):
         train(halved, tmp_path / "half", updates=updates, every=updates // 2)
-    again = train(make(name), tmp_path / "half", updates=updates, every=updates // 2)
+    again = train(make(name, updates), tmp_path / "half", updates=updates, every=updates // 2)
     assert again.path.read_bytes() == whole.path.read_bytes()
     assert np.isfinite([row["flow"] for row in whole.rows]).all()
 
@@ -285,8 +287,7 @@ def test_two_states_are_solved():
     gain = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     logits = torch.zeros(2, 2, requires_grad=True)
     optimiser = torch.optim.Adam([logits], 0.05)
-    draw = torch.Generator().manual_seed(0)
-    everywhere = torch.ones(32, dtype=torch.bool)
+    draw, everywhere = torch.Generator().manual_seed(0), torch.ones(32, dtype=torch.bool)
     for _ in range(200):
         state = torch.randint(2, (32,), generator=draw)
         logs = torch.log_softmax(logits, -1)
@@ -302,8 +303,7 @@ def test_two_states_are_solved():
 
 def test_a_round_of_tensors_is_a_copy():
     seen = rounds()
-    parts = seen_by(Seen(*(part[:2] for part in seen)))
-    place = torch.zeros((2, 3), dtype=torch.int64)
+    parts, place = seen_by(Seen(*(part[:2] for part in seen))), torch.zeros((2, 3), dtype=int)
     tensors = {name: torch.from_numpy(part) for name, part in weights().items()}
     shares = log_shares(tensors, PRESETS["small"], SIZES, parts, place)
     assert torch.isfinite(shares.place).all()
@@ -335,8 +335,9 @@ def test_learners_by_name():
 
 
 @pytest.mark.usefixtures("few_instances")
-@pytest.mark.parametrize(("starts", "discount"), [("several", 1.0), ("single", 0.99)])
-def test_the_network_of_the_paper_takes_an_update(starts, discount, monkeypatch):
+@pytest.mark.parametrize("form", every(2, [("single", 0.99), ("several", 1.0)]))
+def test_the_network_of_the_paper_takes_an_update(form, monkeypatch):
+    starts, discount = form
     monkeypatch.setattr(mappo, "ROUNDS", 2)
     monkeypatch.setitem(mappo.Mappo.__init__.__kwdefaults__, "runs", 2)
     learner = training.learner("mappo", preset="paper", starts=starts, updates=1)
@@ -363,7 +364,7 @@ def test_settings_draw_tasks_that_are_not_those_of_figures(setting):
 
 
 @pytest.mark.parametrize("reward", ["shared", "local"])
-@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
+@pytest.mark.parametrize("critic", CRITICS)
 def test_critics_read_what_they_are_to_read(critic, reward):
     learner = ppo(critic=critic, reward=reward)
     seen = learner.runs.seen
@@ -378,6 +379,11 @@ def test_critics_read_what_they_are_to_read(critic, reward):
         np.testing.assert_allclose(swapped, value[:, [2, 0, 1]], atol=1e-5)
     else:
         assert np.allclose(swapped, value, atol=1e-5) == (critic in ("pooled", "shared"))
+
+
+@pytest.mark.parametrize("form", every(3, product(CRITICS, ("shared", "local"))))
+def test_every_critic_takes_an_update(form):
+    learner = ppo(critic=form[0], reward=form[1])
     learner.update()
     assert np.isfinite(learner.evaluate()["flow"])
 

@@ -192,7 +192,7 @@ def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
     assert not run.excess.any()
 
 
-@settings(max_examples=draws(150))
+@settings(max_examples=draws(150, 6))
 @given(cases(**SMALL), st.sampled_from(LINEAR))
 def test_requests_or_the_budget_of_a_slot_come_first(case, policy):
     """Of the requests no more stay unserved, and no more energy is used, than the order asks."""

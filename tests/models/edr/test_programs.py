@@ -16,7 +16,7 @@ from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import edr_instances
-from tests.draws import draws
+from tests.draws import draws, fewer
 from tests.models.matrix_forms import assert_same_program
 
 AXES = {
@@ -42,6 +42,7 @@ def test_the_matrix_form_holds_the_declared_rows(instance, relax):
     assert_same_program(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
 
 
+@fewer(8)
 @given(edr_instances(), st.booleans())
 def test_eliminating_training_is_exact(instance, relax):
     whole = solve(colocation_matrix(instance, relax=relax, eliminate=False), gap=1e-9)
@@ -100,7 +101,7 @@ def test_the_penalties_are_dearer_than_what_they_replace(instance):
 
 
 @given(edr_instances())
-@settings(max_examples=draws(40))
+@settings(max_examples=draws(40, 4))
 def test_a_raised_cap_leaves_just_enough_to_serve_all_that_can_be(instance):
     # From the linear program: as many requests as can be, then with the least energy.
     program = colocation_matrix(instance, cap=np.full(instance.frames, np.inf), relax=True)

@@ -40,7 +40,7 @@ def test_the_matrix_form_holds_the_declared_rows(case, elastic):
     assert_same_program(model, program, AXES)
 
 
-@settings(max_examples=draws(80))
+@settings(max_examples=draws(80, 4))
 @given(cases(), ORDERS)
 def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
     problem = case.problem

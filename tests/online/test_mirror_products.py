@@ -62,7 +62,7 @@ def best_of(product: Product, total: Floats) -> float:
     return -float(found.fun)
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(SEEDS)
 def test_regret_on_a_product_keeps_the_sum_of_its_bounds(seed: int):
     """Against gradients of chance, of one side, and of an adversary who sees the point."""

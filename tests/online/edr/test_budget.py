@@ -206,7 +206,7 @@ def slots(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[tuple[Slot, np.
     ],
     ids=lambda policy: policy.name,
 )
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(15, 4))
 @given(edr_instances(capped=True))
 def test_training_leaves_what_inference_used_last_and_deadlines_yield_to_the_cap(
     policy: EdrPolicy[Any], instance: EdrInstance

@@ -68,7 +68,7 @@ class Asked(ResidualDensity):
     steady: ClassVar[bool] = False
 
 
-@settings(max_examples=draws(25))
+@settings(max_examples=draws(25, 4))
 @given(
     oinc_instances(empty=False), st.booleans(), st.sampled_from(["fluid", "slot"]), st.booleans()
 )

@@ -11,7 +11,7 @@ from edgeopt.bounds.rescue import exhaustive
 from edgeopt.instances.rescue import ReservedTasks
 from edgeopt.models.rescue import solve_p1_lp
 from tests.bounds.rescue.integer import integer_optimum
-from tests.draws import draws
+from tests.draws import LEAN, draws, fewer
 from tests.oracles.rescue import (
     build,
     hindsight,
@@ -144,7 +144,7 @@ def test_two_tasks_that_fit_alone_and_not_together():
 
 
 def test_state_law_and_single_paths_agree(random_plain):
-    for seed in range(12):
+    for seed in range(4 if LEAN else 12):
         instance = random_plain(seed, slots=3)
         _, y = routed(instance)
         for guarded in (False, True):
@@ -172,6 +172,7 @@ def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
+@fewer(8)
 @given(cases(reserved=False, devices=2, horizon=4))
 def test_lemma_1_the_relaxation_bounds_who_knows_the_arrivals(instance):
     optimum = hindsight.arrival_clairvoyant(plain(instance, float))
@@ -179,6 +180,7 @@ def test_lemma_1_the_relaxation_bounds_who_knows_the_arrivals(instance):
     assert exhaustive.offline_optimum(instance) == pytest.approx(optimum, **CLOSE)
 
 
+@fewer(8)
 @given(with_reserved())
 def test_relaxations_bound_who_keeps_all_promises_on_every_path(instance):
     optimum = hindsight.arrival_clairvoyant(plain(instance, float), pathwise=True)
@@ -190,6 +192,7 @@ def test_relaxations_bound_who_keeps_all_promises_on_every_path(instance):
     assert found == pytest.approx(optimum, **CLOSE)
 
 
+@fewer(8)
 @given(with_reserved())
 def test_guarded_policies_stay_below_the_safe_relaxation(instance):
     """Every policy that never fails a reserved task is covered by the safe relaxation."""

@@ -25,7 +25,7 @@ from edgeopt.online.rescue import (
     policy_value,
     value_functions,
 )
-from tests.draws import draws
+from tests.draws import draws, every, fewer
 from tests.oracles.rescue import Task, paths, plain, policies, programs, reserved
 from tests.oracles.rescue.scenarios import follow
 from tests.rescue.cases import (
@@ -103,8 +103,8 @@ def all_scenarios(oracle, y, kind):
 
 
 @pytest.mark.parametrize("guarded", [False, True])
-@pytest.mark.parametrize("kind", CLASSES)
-@settings(max_examples=draws(50))
+@pytest.mark.parametrize("kind", every(3, CLASSES))
+@settings(max_examples=draws(50, 6))
 @given(instance=with_reserved(servers=2, devices=2, horizon=3, max_duration=2))
 def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(kind, guarded, instance):
     plan = solve_p1_lp(instance, forbid_unsafe=guarded)
@@ -126,6 +126,7 @@ def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(kind, guarded, i
 
 
 @pytest.mark.parametrize("guarded", [False, True])
+@fewer(8)
 @given(instance=cases())
 def test_exact_value_and_violations_of_every_policy(guarded, instance):
     plan = solve_p1_lp(instance, forbid_unsafe=guarded)
@@ -144,6 +145,7 @@ def test_exact_value_and_violations_of_every_policy(guarded, instance):
         assert violations == pytest.approx(sum(outcome.failure), abs=1e-9)
 
 
+@fewer(8)
 @given(with_reserved())
 def test_the_guard_is_safe_on_every_path_in_rational_arithmetic(instance):
     """No rounding to hide behind, and no plan that could help."""
@@ -335,7 +337,7 @@ def check_same_results(instance, again):
 
 
 # writing and reading a file takes most of the time: fewer examples than elsewhere
-@settings(max_examples=draws(25))
+@settings(max_examples=draws(25, 4))
 @given(cases())
 def test_a_saved_instance_gives_the_same_results(instance):
     with tempfile.TemporaryDirectory() as folder:

@@ -57,6 +57,7 @@ def stopping(window):
     return one_task([1.0, 3.0, 3.0, 1.0, 3.0, 1.0, 3.0, 3.0, *window], 8, 1)
 
 
+@pytest.mark.long
 def test_stopping_at_two_costs_is_near_the_exact_recursion():
     windows = list(product((1.0, 3.0), repeat=6))
     cheap = np.array(windows) == 1.0

@@ -357,6 +357,7 @@ def test_the_likeliest_choices_come_to_what_they_learn_from(tiny: Rooms) -> None
     assert np.mean(mine) == pytest.approx(np.mean(taught), rel=0.01)
 
 
+@pytest.mark.long
 def test_the_published_learner_comes_from_below_random_choices_to_above(tiny: Rooms) -> None:
     sac = SacLearner(
         seed=2, updates=240, rooms=tiny, held_out=40, hidden=(32,), rate=1e-3, batch=64,

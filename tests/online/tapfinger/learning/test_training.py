@@ -20,6 +20,7 @@ from edgeopt.online.tapfinger.learning.architecture import (
 )
 from edgeopt.online.tapfinger.learning.network import NumpyBackend, Seen, bundles, places
 from edgeopt.online.tapfinger.learning.runs import Runs, Teacher
+from tests.draws import every, some
 from tests.online.tapfinger.learning.rounds import (
     INSTANCES,
     SIZES,
@@ -161,7 +162,7 @@ def test_gradients_are_those_of_differences(critic):
         torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("per_slot", [False, True])
+@pytest.mark.parametrize("per_slot", every(2, [False, True]))
 @pytest.mark.parametrize(
     ("reward", "critic"), [("shared", "pooled"), ("local", "pooled"), ("shared", "own")]
 )
@@ -194,7 +195,7 @@ def test_targets_are_those_of_a_double_loop(per_slot, reward, critic, monkeypatc
     assert mine.std() == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
+@pytest.mark.parametrize("critic", every(2, ["pooled", "own", "all", "shared"]))
 def test_nothing_is_left_on_the_processor(critic):
     learner = ppo(critic=critic, kl=0.3)
     rows = {name: part[:12] for name, part in learner.played().items()}
@@ -239,7 +240,7 @@ def make(name):
     return ppo(updates=4)
 
 
-@pytest.mark.parametrize("name", ["imitation", "mappo"])
+@pytest.mark.parametrize("name", some(["imitation", "mappo"], "mappo"))
 def test_a_training_that_is_taken_up_ends_with_the_same_bytes(name, tmp_path):
     class StopError(Exception):
         pass
@@ -362,7 +363,7 @@ def test_settings_draw_tasks_that_are_not_those_of_figures(setting):
     assert min(*training.TRAINING, *training.VALIDATION, *training.BOOK) > 20
 
 
-@pytest.mark.parametrize("reward", ["shared", "local"])
+@pytest.mark.parametrize("reward", every(2, ["local", "shared"]))
 @pytest.mark.parametrize("critic", ["pooled", "own", "all", "shared"])
 def test_critics_read_what_they_are_to_read(critic, reward):
     learner = ppo(critic=critic, reward=reward)

@@ -14,7 +14,7 @@ from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.routing import solve_frame, solve_routing
-from tests.draws import draws, fewer
+from tests.draws import draws
 from tests.edr.cases import Case, cases
 from tests.edr.queries import queries
 from tests.oracles.edr import log, offline, programs, routing
@@ -98,7 +98,7 @@ def test_prices_of_what_is_not_done(case):
     assert unserved_price(case.instance) == pytest.approx(unserved, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 @given(cases())
 def test_a_cap_yields_to_serving(case):
     plain = case.plain
@@ -129,7 +129,6 @@ def test_fractions_of_rounds(case):
         assert plan.cap == pytest.approx(cap)
 
 
-@fewer(8)
 @given(cases(frames=3, slots=2, sites=2, tasks=2, types=1, rounds=2))
 def test_whole_rounds(case):
     """Trying every plan finds what programs find, and fractions do at least as well."""

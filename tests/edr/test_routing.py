@@ -24,7 +24,6 @@ from edgeopt.models.edr.routing import (
 )
 from edgeopt.models.edr.routing.programs import routing_lp, routing_matrix
 from edgeopt.models.edr.training import take_step
-from tests.draws import fewer
 from tests.edr.cases import draw_sites
 from tests.edr.queries import INFINITY, Query, queries
 from tests.oracles.edr import step as oracle
@@ -63,7 +62,6 @@ def tolerance(method: str, query: Query, *values: float) -> float:
     return relative * max(1.0, *map(abs, values)) + open_rows * max(penalties)
 
 
-@fewer(8)
 @given(queries())
 def test_plans_are_feasible_optimal_and_proven(query):
     expected = query.penalised()
@@ -90,7 +88,6 @@ def unit_costs(query: Query, plan: Any) -> float:
 
 
 # A site that is full up to rounding has a capacity of some 1e-16.
-@fewer(8)
 @given(queries())
 def test_declared_and_compiled_programs_agree(query):
     """With the training of every slot as a variable, and without."""
@@ -102,7 +99,6 @@ def test_declared_and_compiled_programs_agree(query):
         assert solve(declared).objective == close
 
 
-@fewer(8)
 @given(queries())
 def test_priorities_one_after_another(query):
     """Penalties may price the rest otherwise, but never lose what the order asks for first."""
@@ -135,7 +131,6 @@ def test_any_prices_prove_a_bound(query, seed):
     assert bound <= query.penalised().objective + 1e-7 * max(1.0, abs(plan.objective))
 
 
-@fewer(8)
 @given(queries(), st.integers(0, 2**32 - 1))
 def test_prices_tell_what_more_energy_or_less_training_is_worth(query, seed):
     """The value is convex: its tangent, which the prices give, lies below it everywhere."""
@@ -156,7 +151,6 @@ def test_prices_tell_what_more_energy_or_less_training_is_worth(query, seed):
         assert other >= plan.objective - gained + lost - 2 * limit
 
 
-@fewer(8)
 @given(queries(), st.integers(0, 2**32 - 1))
 def test_a_start_changes_nothing(query, seed):
     """Start from another slot, or from the same one with another price and budget."""

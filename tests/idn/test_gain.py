@@ -20,7 +20,6 @@ from edgeopt.online.knapsack_projection import (
     project_in_place,
     project_knapsack_entropy,
 )
-from tests.draws import fewer
 from tests.idn.cases import array, cases, draw_adversary, draw_allocation, draw_shares
 from tests.oracles.idn import gains, messages, programs, projection
 
@@ -94,7 +93,6 @@ def test_forms_of_the_gain_where_repositories_fall_short(case):
             assert found == pytest.approx(float(exact), **CLOSE), form
 
 
-@fewer(8)
 @given(cases())
 def test_supergradient_messages_and_slopes(case):
     rng = case.rng

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.draws import fewer
 from tests.idn.cases import draw_adversary, draw_allocation, draw_network, draw_shares
 from tests.oracles.idn import (
     Plain,
@@ -54,7 +53,6 @@ def test_repositories_that_cannot_serve_all_part_the_forms_of_the_gain():
     assert gains.gain_below_repositories(plain, [10], potential, x) == 0
 
 
-@fewer(8)
 @given(SEEDS)
 def test_three_forms_of_the_gain_and_three_ways_to_its_slope(seed):
     plain = draw_network(seed)
@@ -100,7 +98,6 @@ def test_fluid_fills_models_in_the_order_of_their_pressure():
     ]
 
 
-@fewer(8)
 @given(SEEDS)
 def test_brute_force_programs_and_greedy_in_their_order(seed):
     plain = draw_network(seed, nodes=3)
@@ -122,7 +119,6 @@ def test_brute_force_programs_and_greedy_in_their_order(seed):
     assert programs.average_gain(plain, slots, x) <= best
 
 
-@fewer(8)
 @given(SEEDS)
 def test_nothing_static_beats_the_cooperative_bound(seed):
     plain = draw_network(seed, nodes=3)
@@ -139,7 +135,6 @@ def test_nothing_static_beats_the_cooperative_bound(seed):
         assert float(best) <= whole.gain + 1e-6
 
 
-@fewer(8)
 @given(SEEDS)
 def test_marginal_gains_by_definition_and_by_ranks(seed):
     plain = draw_network(seed)

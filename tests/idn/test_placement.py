@@ -23,7 +23,7 @@ from edgeopt.models.idn import (
 )
 from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.solvers import solve
-from tests.draws import LEAN, fewer
+from tests.draws import LEAN
 from tests.idn.cases import array, cases, draw_allocation, draw_network
 from tests.oracles.idn import gains, programs, serving, submodular
 
@@ -36,7 +36,6 @@ def demand_of(case, slots):
     )
 
 
-@fewer(8)
 @given(cases(nodes=3))
 def test_brute_force_is_the_optimum_of_the_compiled_program(case):
     slots = case.slots(case.rng)
@@ -62,7 +61,6 @@ def test_brute_force_is_the_optimum_of_the_compiled_program(case):
         assert solve(program, gap=1e-9).objective == pytest.approx(float(best), **CLOSE)
 
 
-@fewer(8)
 @given(cases(nodes=3, models=4))
 def test_brute_force_is_the_optimum_of_the_declared_program(case):
     slots = case.slots(case.rng)
@@ -71,7 +69,6 @@ def test_brute_force_is_the_optimum_of_the_declared_program(case):
     assert found.objective == pytest.approx(float(best), **CLOSE)
 
 
-@fewer(8)
 @given(cases(nodes=3))
 def test_relaxation_and_concave_program_are_one(case):
     slots = case.slots(case.rng)
@@ -90,7 +87,6 @@ def test_relaxation_and_concave_program_are_one(case):
     assert concave.value == pytest.approx(dense.gain, rel=1e-6, abs=1e-5)
 
 
-@fewer(8)
 @given(cases(nodes=3, models=4))
 def test_cooperative_programs_are_those_written_row_by_row(case):
     slots = programs.slots_of(case.plain)
@@ -130,7 +126,6 @@ def test_marginal_gains_are_differences_of_gains(case):
             assert found[v, m] == pytest.approx(float(exact), abs=1e-9)
 
 
-@fewer(8)
 @given(cases(), st.booleans())
 def test_lazy_and_plain_greedy_are_the_greedy(case, per_size):
     slots = case.slots(case.rng)
@@ -158,7 +153,6 @@ def best_at_run_time(plain, x):
     return total / plain.T
 
 
-@fewer(8)
 @given(cases(nodes=3), st.sampled_from(["direct", "structured", "auto"]))
 def test_the_bound_is_that_of_a_dense_program(case, method):
     slots = programs.slots_of(case.plain)
@@ -176,7 +170,6 @@ def test_the_bound_is_that_of_a_dense_program(case, method):
             assert used <= case.instance.budget[v] + 1e-9
 
 
-@fewer(8)
 @given(cases(nodes=3))
 def test_no_static_placement_gains_more_at_run_time(case):
     slots = programs.slots_of(case.plain)

@@ -23,7 +23,7 @@ from edgeopt.online.idn import (
     theory_rates,
 )
 from edgeopt.online.idn.rates import node_constants
-from tests.draws import LEAN, fewer
+from tests.draws import LEAN
 from tests.idn.cases import (
     LEARNERS,
     SAFE,
@@ -122,7 +122,6 @@ def learners(case, *, fitting):
     return allowed, free
 
 
-@fewer(8)
 @given(
     cases(slots=3),
     st.sampled_from([0.01, 0.5, 4.0]),
@@ -171,7 +170,6 @@ def check_first_shares(plain, allowed, free, y):
         assert y[v] == pytest.approx(expected, abs=1e-12)
 
 
-@fewer(8)
 @given(cases(slots=3), st.sampled_from(["bernoulli", "drop"]))
 def test_adaptive_steps_use_the_gradients_so_far(case, residual):
     """rate = 10 sqrt(8 D / (b sum of squared ranges)), the range that of g / s over the node."""

@@ -16,7 +16,7 @@ from edgeopt.bounds.oinc import certified_ratio, competitive_factor, dual_certif
 from edgeopt.models.oinc.retraining import certify, flow_bound, flow_matrix
 from edgeopt.online.oinc.retraining import run_density
 from edgeopt.testing.strategies.oinc import retraining_problems
-from tests.draws import draws, fewer
+from tests.draws import draws
 from tests.oinc.cases import draw_jobs
 from tests.oracles.oinc import density, programs
 from tests.oracles.oinc.jobs import RULES, drawn, exact, follow, least_flow, wasting
@@ -199,7 +199,6 @@ def test_the_middle_of_slots_bounds_all_schedules_of_whole_durations(seed, rule)
     check_proof(problem, jobs, bound)
 
 
-@fewer(8)
 @given(SEEDS)
 def test_programs_bounds_and_the_best_of_all_schedules(seed):
     """Written row by row, and compiled, each program has one optimum, and it is below the best."""
@@ -253,7 +252,7 @@ def test_a_dual_point_is_judged_in_every_slot(seed, middle):
     assert seen.value == pytest.approx(theta.sum() - eta.sum() - zeta.sum(), abs=1e-12)
 
 
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 @given(SEEDS)
 def test_the_middle_adds_half_of_all_weights(seed):
     jobs = exact(draw_jobs(seed, jobs=3, sites=2))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.rescue import ReservedTasks, generate
 from edgeopt.models.rescue import p1, p1_lp, p1_lp_matrix, solve_p1_lp, unsafe_cells
 from edgeopt.solvers import solve
-from tests.draws import LEAN, fewer, some
+from tests.draws import LEAN, some
 from tests.oracles.rescue import plain, programs, reserved
 from tests.rescue.cases import cases, with_reserved
 
@@ -92,7 +92,6 @@ def test_the_matrix_form_holds_the_published_rows(instance):
         assert program.column_label(n) == f"{kind}[{inside}]"
 
 
-@fewer(8)
 @given(cases(), st.integers(0, 2**32 - 1))
 def test_a_point_is_feasible_in_one_form_iff_in_the_other_row_by_row(instance, seed):
     from pyomo.environ import Constraint, value
@@ -138,7 +137,6 @@ def test_a_point_is_feasible_in_one_form_iff_in_the_other_row_by_row(instance, s
     assert wide.objective(whole) == pytest.approx(program.objective(v), abs=1e-9)
 
 
-@fewer(8)
 @given(cases())
 def test_forms_and_backends_reach_one_optimum(instance):
     dense = programs.p1_lp(plain(instance, float))
@@ -229,7 +227,6 @@ def exact_bound(instance, plan, *, forbid=False):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@fewer(8)
 @given(instance=cases(), forbid=st.booleans())
 def test_every_method_is_feasible_optimal_and_proven(method, instance, forbid):
     plan = solve_p1_lp(instance, method=method, forbid_unsafe=forbid)
@@ -245,7 +242,6 @@ def test_every_method_is_feasible_optimal_and_proven(method, instance, forbid):
     assert proven == pytest.approx(plan.bound, rel=1e-9, abs=1e-9)
 
 
-@fewer(8)
 @given(instance=cases(), seed=st.integers(0, 2**32 - 1))
 def test_duals_are_derivatives_by_the_right_hand_side(instance, seed):
     """The optimum is concave in all right-hand sides: a dual bounds it everywhere, both ways."""
@@ -279,7 +275,6 @@ def test_duals_are_derivatives_by_the_right_hand_side(instance, seed):
         assert value <= optimum + np.dot(prices, change) + 1e-5 * max(1.0, optimum)
 
 
-@fewer(8)
 @given(instance=with_reserved(), step=st.sampled_from([-0.25, -0.01, 0.01, 0.25]))
 def test_more_reserved_work_never_pays(instance, step):
     plan = solve_p1_lp(instance)
@@ -293,7 +288,6 @@ def test_more_reserved_work_never_pays(instance, step):
         )
 
 
-@fewer(8)
 @given(instance=with_reserved())
 def test_forbidding_cells_and_reserving_work_only_lower_the_optimum(instance):
     free = solve_p1_lp(instance.replace(reserved=ReservedTasks.none()))
@@ -304,7 +298,6 @@ def test_forbidding_cells_and_reserving_work_only_lower_the_optimum(instance):
     assert plan.objective <= free.bound + slack
 
 
-@fewer(8)
 @given(instance=cases())
 def test_methods_and_backends_return_one_value(instance):
     plans = [solve_p1_lp(instance, method=method) for method in METHODS]

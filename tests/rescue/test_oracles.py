@@ -11,7 +11,7 @@ from edgeopt.bounds.rescue import exhaustive
 from edgeopt.instances.rescue import ReservedTasks
 from edgeopt.models.rescue import solve_p1_lp
 from tests.bounds.rescue.integer import integer_optimum
-from tests.draws import LEAN, draws, fewer
+from tests.draws import LEAN, draws
 from tests.oracles.rescue import (
     build,
     hindsight,
@@ -172,7 +172,6 @@ def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
-@fewer(8)
 @given(cases(reserved=False, devices=2, horizon=4))
 def test_lemma_1_the_relaxation_bounds_who_knows_the_arrivals(instance):
     optimum = hindsight.arrival_clairvoyant(plain(instance, float))
@@ -180,7 +179,6 @@ def test_lemma_1_the_relaxation_bounds_who_knows_the_arrivals(instance):
     assert exhaustive.offline_optimum(instance) == pytest.approx(optimum, **CLOSE)
 
 
-@fewer(8)
 @given(with_reserved())
 def test_relaxations_bound_who_keeps_all_promises_on_every_path(instance):
     optimum = hindsight.arrival_clairvoyant(plain(instance, float), pathwise=True)
@@ -192,7 +190,6 @@ def test_relaxations_bound_who_keeps_all_promises_on_every_path(instance):
     assert found == pytest.approx(optimum, **CLOSE)
 
 
-@fewer(8)
 @given(with_reserved())
 def test_guarded_policies_stay_below_the_safe_relaxation(instance):
     """Every policy that never fails a reserved task is covered by the safe relaxation."""

@@ -25,7 +25,7 @@ from edgeopt.online.rescue import (
     policy_value,
     value_functions,
 )
-from tests.draws import draws, every, fewer
+from tests.draws import draws, every
 from tests.oracles.rescue import Task, paths, plain, policies, programs, reserved
 from tests.oracles.rescue.scenarios import follow
 from tests.rescue.cases import (
@@ -126,7 +126,6 @@ def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(kind, guarded, i
 
 
 @pytest.mark.parametrize("guarded", [False, True])
-@fewer(8)
 @given(instance=cases())
 def test_exact_value_and_violations_of_every_policy(guarded, instance):
     plan = solve_p1_lp(instance, forbid_unsafe=guarded)
@@ -145,7 +144,6 @@ def test_exact_value_and_violations_of_every_policy(guarded, instance):
         assert violations == pytest.approx(sum(outcome.failure), abs=1e-9)
 
 
-@fewer(8)
 @given(with_reserved())
 def test_the_guard_is_safe_on_every_path_in_rational_arithmetic(instance):
     """No rounding to hide behind, and no plan that could help."""

@@ -23,7 +23,7 @@ from edgeopt.online.rescue import (
     policy_value,
     value_functions,
 )
-from tests.draws import draws, fewer
+from tests.draws import draws
 from tests.oracles.rescue import hindsight, paths, plain, policies, programs, values
 from tests.oracles.rescue.scenarios import follow
 from tests.rescue.cases import (
@@ -105,7 +105,6 @@ def test_compiled_auxiliary_values_equal_the_recursion(instance):
     assert auxiliary_values(instance, plan.y).baseline == pytest.approx(expected, **CLOSE)
 
 
-@fewer(8)
 @given(cases(reserved=False))
 def test_backward_forward_and_paths_give_one_expected_profit(instance):
     plan, oracle, y = planned(instance)
@@ -123,7 +122,6 @@ def test_backward_forward_and_paths_give_one_expected_profit(instance):
     )
 
 
-@fewer(8)
 @given(cases(reserved=False, servers=1, devices=2, horizon=3, max_duration=2))
 def test_every_single_path_adds_up_to_the_compiled_value(instance):
     plan, oracle, y = planned(instance)
@@ -179,7 +177,6 @@ def test_theorem_2_no_online_policy_earns_more_than_its_share(epsilon):
     assert float(programs.p1_brute_force(oracle)) == pytest.approx(1.0)
 
 
-@fewer(8)
 @given(cases(reserved=False))
 def test_rescue_plus_is_an_exact_improvement_and_below_the_best_policy(instance):
     plan, oracle, y = planned(instance)
@@ -272,7 +269,6 @@ def test_pricing_of_reserved_work_follows_the_reference(instance, seed):
                 check_run(instance, trajectory, n, run)
 
 
-@fewer(8)
 @given(instance=cases(), seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_no_policy_looks_ahead(instance, seed, data):
     """Scenarios that agree up to a decision agree in it and in all books before it."""

@@ -18,7 +18,6 @@ from edgeopt.rounding import depround_law, pairwise_law
 from edgeopt.rounding.exact import chain_law
 from edgeopt.testing.strategies import fractions_to_round
 from edgeopt.testing.strategies.basic import SHARES, WEIGHTS
-from tests.draws import fewer
 from tests.oracles import rounding as oracle
 
 F = Fraction
@@ -216,7 +215,6 @@ def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, dat
     assert float(kept) >= (1 - 1 / euler) * float(share * f.relaxed(y)) - 1e-12
 
 
-@fewer(8)
 @given(fractions_to_round(fits=True, n=5), st.data())
 def test_filling_follows_its_rule_and_only_helps(row, data):
     y, s = row

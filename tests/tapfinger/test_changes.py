@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import flow_bound
 from edgeopt.testing.strategies import tapfinger_instances
-from tests.draws import fewer
 from tests.tapfinger.run_policy import CHANGING, STEADY, run_once
 
 SEEDS = st.integers(0, 2**32 - 1)
 METHODS = ("trivial", "volume", "pooled", "relaxation")
 
 
-@fewer(8)
 @given(tapfinger_instances(noise=None), st.sampled_from(STEADY + CHANGING), SEEDS)
 def test_no_run_falls_below_the_bounds(instance, policy, seed):
     trajectory, _ = run_once(instance, policy, seed)

@@ -18,13 +18,11 @@ from edgeopt.models.tapfinger import (
 )
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
-from tests.draws import fewer
 from tests.oracles.tapfinger.placed import least_flow_time
 
 CLOSE = 1e-6
 
 
-@fewer(8)
 @given(scheduling_problems(combinations=30_000))
 def test_brute_force_is_the_program(drawn):
     for single_start in (False, True):
@@ -35,7 +33,6 @@ def test_brute_force_is_the_program(drawn):
             assert solution.objective == pytest.approx(least, rel=CLOSE, abs=CLOSE)
 
 
-@fewer(8)
 @given(scheduling_problems(combinations=30_000))
 def test_no_bound_exceeds_the_best_plan(problem):
     least = float(least_flow_time(problem, single_start=problem.single_start))
@@ -49,7 +46,6 @@ def test_no_bound_exceeds_the_best_plan(problem):
         assert 0.0 <= value <= least * (1.0 + 1e-9), name
 
 
-@fewer(8)
 @given(scheduling_problems(combinations=30_000))
 def test_the_search_ends_with_the_best_plan(problem):
     least = float(least_flow_time(problem, single_start=problem.single_start))

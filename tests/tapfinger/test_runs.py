@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import Schedule, scheduling_problem, verify
 from edgeopt.testing.strategies import tapfinger_instances
-from tests.draws import fewer
 from tests.tapfinger.run_policy import CHANGING, STEADY, run_once
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -41,7 +40,6 @@ def test_no_cluster_ever_holds_more_than_it_has(instance, policy, seed, refill):
         assert starts.max(initial=0) <= 1
 
 
-@fewer(8)
 @given(INSTANCES, st.sampled_from(STEADY), SEEDS, REFILL)
 def test_who_runs_is_left_alone(instance, policy, seed, refill):
     trajectory, _ = run_once(instance, policy, seed, refill=refill, preemption=False)
@@ -84,7 +82,6 @@ def test_arrivals_are_the_same_for_all(instance, one, other, seed):
             assert trajectory.accumulation[0].sum() == trajectory.flow_time[0].sum()
 
 
-@fewer(8)
 @given(INSTANCES, ANY, SEEDS, st.integers(0, 4))
 def test_what_comes_later_changes_nothing_before(instance, policy, seed, since):
     early = int((instance.arrival < since).sum())

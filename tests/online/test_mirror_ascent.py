@@ -148,7 +148,7 @@ def test_nothing_is_proven_for_rates_that_rise_change_or_forget():
         assert (method.regret_bound(state) < np.inf) is finite
 
 
-@settings(max_examples=draws(25))
+@settings(max_examples=draws(25, 4))
 @given(maps(), st.integers(1, 200))
 def test_theory_rate_gives_the_closed_form(drawn: tuple[Map, np.random.Generator], slots: int):
     mirror, _ = drawn

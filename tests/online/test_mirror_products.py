@@ -87,7 +87,7 @@ def test_regret_on_a_product_keeps_the_sum_of_its_bounds(seed: int):
         assert best - earned <= ascent.regret_bound(state) + 1e-7 < np.inf
 
 
-@settings(max_examples=draws(30))
+@settings(max_examples=draws(30, 4))
 @given(SEEDS)
 def test_blocks_ascend_as_if_alone(seed: int):
     rng = np.random.default_rng(seed)

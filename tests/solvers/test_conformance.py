@@ -34,7 +34,7 @@ def _name(route: tuple[str, dict[str, str]]) -> str:
 
 
 BY_NAME = {_name(route): route for route in ROUTES}
-FEW = {"highs", "scip", "clarabel", "cvxpy:highs"}
+FEW = {"highs", "clarabel", "cvxpy:highs"}
 """They differ in kind, and stand for all in a lean run."""
 _WHOLE = "SciPy's milp has no choice of algorithm"
 EXPECTED = {

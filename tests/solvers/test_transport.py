@@ -14,7 +14,6 @@ from edgeopt.errors import InputError
 from edgeopt.solvers import Status
 from edgeopt.solvers.transport import TransportFlow, TransportSimplex, transport
 from tests.certified import linprog
-from tests.draws import fewer
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -130,7 +129,6 @@ def check(problem: Drawn, cost: np.ndarray, flow: TransportFlow, best: float) ->
     assert float(cheapest @ problem.supply) - rent == pytest.approx(value, abs=1e-9)
 
 
-@fewer(8)
 @given(problems(), st.lists(st.integers(0, 5), min_size=5, max_size=5))
 def test_flow_is_optimal_at_first_and_at_other_costs(problem: Drawn, guess: list[int]) -> None:
     simplex = start(problem)

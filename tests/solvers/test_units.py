@@ -211,7 +211,7 @@ def intersection(normals: list[list[Fraction]], sides: list[Fraction]) -> list[F
     return [row[-1] for row in table]
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(program=linear_programs(), power=st.sampled_from([-60, -27, 0, 27, 60]))
 def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> None:
     vertices = optimal_vertices(program)

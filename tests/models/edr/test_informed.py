@@ -112,7 +112,7 @@ def test_one_small_task_stops_where_the_law_says() -> None:
     value = 2 * instance.round_cost[instance.active[:, 0], 0].mean()
     for t in range(int(instance.deadline[0]), int(instance.arrival[0]) - 1, -1):
         value = np.minimum([one[t, 0] for one in many], value).mean()
-    found = informed_bound(instance, draws=128, steps=10)
+    found = informed_bound(instance, draws=64 if LEAN else 128, steps=10)
     assert found.training == pytest.approx(value, abs=4 * found.training_error)
 
 

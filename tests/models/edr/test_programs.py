@@ -16,7 +16,7 @@ from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import edr_instances
-from tests.draws import draws, fewer
+from tests.draws import draws
 from tests.models.matrix_forms import assert_same_program
 
 AXES = {
@@ -36,13 +36,12 @@ AXES = {
 
 
 @given(edr_instances(), st.booleans())
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 def test_the_matrix_form_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
     assert_same_program(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
 
 
-@fewer(8)
 @given(edr_instances(), st.booleans())
 def test_eliminating_training_is_exact(instance, relax):
     whole = solve(colocation_matrix(instance, relax=relax, eliminate=False), gap=1e-9)
@@ -83,7 +82,7 @@ def spread_evenly(instance, values):
 
 
 @given(edr_instances())
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 def test_the_penalties_are_dearer_than_what_they_replace(instance):
     late, lost = late_price(instance), unserved_price(instance)
     assert (late >= 0).all()

@@ -210,7 +210,7 @@ def test_prices_are_derivatives_of_the_optimum():
     assert saved > 0
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(cases(), st.integers(0, 2**32))
 def test_whatever_a_solver_returns_becomes_a_plan(case, seed):
     """Flows off by a tolerance, or by much more: nothing above demand, capacity or room."""

@@ -62,7 +62,7 @@ def proven(problem, cost, prices):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=draws(80))
+@settings(max_examples=draws(80, 4))
 def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
     cost = all_columns(problem, objectives)
     optimum, mix = brute(problem, objectives=objectives).cost, least_mix(problem, cost)

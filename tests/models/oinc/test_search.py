@@ -92,7 +92,7 @@ def full_scan(
     raise AssertionError("the search goes in circles")
 
 
-@settings(max_examples=draws(200))
+@settings(max_examples=draws(200, 8))
 @given(SEEDS, st.booleans(), st.sampled_from([1e-9, 1e-4]))
 def test_bounds_change_no_step_of_the_search(seed, ties, tolerance):
     found = fitting(drawn(seed, requests=7 if LEAN else 9, sites=4, ties=ties))

@@ -32,7 +32,7 @@ from tests.oracles.tapfinger.plans import queue
 
 
 @given(scheduling_problems(tasks=5, combinations=10**5), st.integers(1, 6))
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(15, 4))
 def test_windows_improve_plans(problem, size):
     plan = list_schedule(problem, np.arange(problem.tasks)[::-1])
     best = optimal_schedule(problem)

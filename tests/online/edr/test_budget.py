@@ -96,7 +96,7 @@ def frame_cost(instance: EdrInstance, frame: int, decisions: list[Any], terms: f
     return total
 
 
-@settings(max_examples=draws(40))
+@settings(max_examples=draws(40, 4))
 @given(edr_instances(frames=1, tasks=0, capped=True, negative=False), st.integers(2, 4))
 def test_one_price_with_foresight_is_the_best_split_where_delays_stay(
     drawn: EdrInstance, demand: int

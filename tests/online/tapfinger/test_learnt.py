@@ -459,7 +459,7 @@ def test_a_book_that_was_saved_and_read_gives_the_same_run(tmp_path: Path) -> No
     assert not np.array_equal(one.completion, fresh.completion)
 
 
-@settings(max_examples=draws(20))
+@settings(max_examples=draws(20, 4))
 @given(tapfinger_instances(tasks=8, noise=None))
 def test_the_book_at_the_end_of_a_run_is_that_of_its_trajectory(
     instance: TapFingerInstance,

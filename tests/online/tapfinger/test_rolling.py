@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.models.tapfinger import OptimalSchedule, SchedulingProblem
 
 
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(15, 4))
 @given(tapfinger_instances(tasks=4))
 def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerInstance) -> None:
     """Every slot plans the rest of a best plan, next to what it has begun."""

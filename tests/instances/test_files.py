@@ -170,7 +170,7 @@ def same(loaded, instance, derived):
     np.testing.assert_array_equal(getattr(loaded, derived), getattr(instance, derived))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(2, NAMES))
 @given(data=st.data())
 @settings(max_examples=draws(25, 3))
 def test_random_small_instances_come_back_equal(tmp_path_factory, name, data):

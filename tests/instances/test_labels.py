@@ -92,7 +92,7 @@ FIELDS = [
 FIELDS = [one for one in FIELDS if one != ("rescue, by formula", "profit")]
 
 
-@pytest.mark.parametrize(("system", "name"), every(5, FIELDS, rows=True))
+@pytest.mark.parametrize(("system", "name"), every(7, FIELDS, rows=True))
 def test_permuting_a_field_never_makes_another_instance(system, name):
     draws, kind = SYSTEMS[system]
     met = []
@@ -130,7 +130,7 @@ def test_permuting_a_field_never_makes_another_instance(system, name):
     assert met
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", every(2, SYSTEMS))
 def test_permuting_all_fields_at_once_is_undone_by_reordering(system):
     draws, kind = SYSTEMS[system]
 

@@ -39,7 +39,9 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize("forbid", every(2, [False, True]))
-@pytest.mark.parametrize("unit", [{name: u} for name in ("profit", "work") for u in POWERS])
+@pytest.mark.parametrize(
+    "unit", every(2, [{name: u} for name in ("profit", "work") for u in POWERS])
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_powers_of_two_change_no_bit(method, unit, forbid):
     for seed in range(2):

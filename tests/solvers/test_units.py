@@ -111,7 +111,7 @@ def half_open_programs(draw: st.DrawFn) -> LinearProgram:
 
 
 @pytest.mark.parametrize(("solver", "arguments"), SOME)
-@settings(max_examples=draws(12, 6))
+@settings(max_examples=draws(12, 4))
 @given(program=half_open_programs())
 def test_powers_of_two_change_no_bit(
     program: LinearProgram, solver: str, arguments: dict[str, Any]
@@ -139,7 +139,7 @@ def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
 
 
 @pytest.mark.parametrize(("solver", "arguments"), SOME)
-@settings(max_examples=draws(10, 6))
+@settings(max_examples=draws(10, 4))
 @given(program=linear_programs())
 def test_other_factors_change_rounding_alone(
     program: LinearProgram, solver: str, arguments: dict[str, Any]

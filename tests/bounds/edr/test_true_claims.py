@@ -75,7 +75,7 @@ def planned(draw):
     return Planned(instance, rounds * instance.active)
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(planned())
 def test_instances_with_fixed_rounds(given):
     about = [id for id in ABOUT if id.startswith(("edr.theorem1", "edr.fit", "edr.equation8"))]

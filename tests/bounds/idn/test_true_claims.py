@@ -104,7 +104,7 @@ def test_regret_over_long_horizons(seed):
     assert sharper.verdict == "holds", sharper.reason
 
 
-@pytest.mark.parametrize("residual", ["reserve", "half"])
+@pytest.mark.parametrize("residual", every(2, ["reserve", "half"]))
 def test_regret_within_budgets(residual):
     said = Counter()
     seeds = 2 if LEAN else 6
@@ -137,6 +137,7 @@ def test_no_claim_goes_untested():
         assert said[id] >= seeds, (id, said[id])
 
 
+@pytest.mark.long
 def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
     instance = generate(popularity="sliding", horizon=3)
     verdicts = {found.claim: found for found in check(list(ABOUT), instance)}

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ def test_jobs_by_programs(problem):
     assert refuted(PROGRAMS, problem) == []
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(retraining_problems(jobs=4), st.sampled_from([0.01, 0.3, 0.9, 1.0, 1.5, 7.0]))
 def test_jobs_at_other_speeds(problem, epsilon):
     ids = [id for id in FAST if id.startswith(("oinc.theorem1", "oinc.costs"))]
@@ -84,13 +85,13 @@ def due(draw):
     return Due(problem, problem.arrival + np.array(halves) / 2)
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(due())
 def test_jobs_with_deadlines(jobs):
     assert refuted(URGENT, jobs) == []
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(slot_problems(objectives=None, weighted=None, empty=True))
 def test_requests(problem):
     assert refuted(REQUESTS, problem) == []
@@ -126,6 +127,7 @@ def test_no_claim_goes_untested():
     assert said["oinc.state"] == 1
 
 
+@pytest.mark.long
 def test_claims_speak_in_the_setting_of_the_paper():
     instance = generate(slots=40, jobs=6)
     verdicts = {found.claim: found for found in check(about(OincInstance), instance)}

@@ -135,7 +135,7 @@ def _violates(claim: Claim, space: ParameterSpace, numbers: dict[str, Any]) -> b
         return False
 
 
-@pytest.mark.parametrize(("name", "place"), every(5, (FALSE | MORE).items(), rows=True))
+@pytest.mark.parametrize(("name", "place"), every(7, (FALSE | MORE).items(), rows=True))
 def test_no_single_move_leaves_a_violation(name: str, place: str) -> None:
     claim = claims(name)[name]
     space = spaces(name.partition(".")[0])[place]

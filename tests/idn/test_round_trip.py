@@ -106,7 +106,7 @@ def two_nodes():
     )
 
 
-@pytest.mark.parametrize("coins", ["fresh", "common"])
+@pytest.mark.parametrize("coins", every(2, ["fresh", "common"]))
 @pytest.mark.parametrize("residual", every(2, ["drop", "half"]))
 def test_nodes_draw_from_the_product_of_their_laws(residual, coins):
     """Chi-square on the joint deployment of both nodes; four tests share the false alarm."""

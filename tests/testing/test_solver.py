@@ -21,7 +21,7 @@ def test_a_right_solver_passes() -> None:
     assert check_solver(SOUND).of("passed") == tuple(CHECKS)
 
 
-@pytest.mark.parametrize("check", every(7, CHECKS))
+@pytest.mark.parametrize("check", every(9, CHECKS))
 def test_a_solver_that_is_wrong_in_one_way_fails_its_check(check: str) -> None:
     if check in GIVE_UP:
         solver, implied = GIVE_UP[check], IMPLIED.get(check, ())

@@ -47,7 +47,7 @@ FALSE = {
 """Claims, and a parameter space that holds a counterexample."""
 
 
-@pytest.mark.parametrize(("name", "space"), every(4, FALSE.items(), rows=True))
+@pytest.mark.parametrize(("name", "space"), every(6, FALSE.items(), rows=True))
 def test_a_false_claim_is_refuted_by_what_the_search_saves(
     name: str, space: str, tmp_path: Path
 ) -> None:

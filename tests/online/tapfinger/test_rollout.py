@@ -148,6 +148,7 @@ def test_cost_is_that_of_the_plan_after_the_decision(single: bool) -> None:
     assert other > 6
 
 
+@pytest.mark.long
 def test_plans_of_futures_are_candidates() -> None:
     several = generate(rng=72)
     usual, without, best = (

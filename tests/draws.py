@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,16 +19,27 @@ LEAN = SHARE < 1
 """Whether long tests are left out, and others are smaller."""
 
 
-def draws(most: int) -> int:
-    """Return how many of so many examples to draw."""
-    return min(most, max(FEWEST, round(SHARE * most)))
+def draws(most: int, lean: int | None = None) -> int:
+    """Return how many examples to draw, and `lean` of those that take long in a lean run."""
+    usual = min(most, max(FEWEST, round(SHARE * most)))
+    return lean if LEAN and lean is not None else usual
 
 
-def every(step: int, values: Iterable[Any]) -> list[Any]:
-    """Return the parameters of a test: all values, of which a lean run takes every so-manieth."""
-    rows = [one if isinstance(one, tuple) else (one,) for one in values]
-    marks = [pytest.mark.long if at % step else () for at in range(len(rows))]
-    return [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks, strict=True)]
+def fewer(lean: int) -> settings:
+    """Let a lean run draw so many examples, each of which takes long, and a full one the usual."""
+    return settings(max_examples=lean) if LEAN else settings()
+
+
+def every(step: int, values: Iterable[Any], *, rows: bool = False) -> list[Any]:
+    """Return the parameters of a test: all values, of which a lean run takes every so-manieth.
+
+    Each of `rows` is a tuple of several parameters.
+    """
+    many = enumerate(values)
+    return [
+        pytest.param(*(one if rows else (one,)), marks=pytest.mark.long if at % step else ())
+        for at, one in many
+    ]
 
 
 def some(names: Iterable[Any], *lean: Any) -> list[Any]:

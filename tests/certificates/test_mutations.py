@@ -22,7 +22,7 @@ from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.tapfinger import pooled_bound, scheduling_problem
 from edgeopt.solvers import solve
 from tests.certificates.cases import OPTIMUM, drawn_program, tiny
-from tests.draws import draws
+from tests.draws import LEAN, draws
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +159,7 @@ def outcome(content: dict[str, Any], unchanged: Certificate | None, optimum: flo
 def test_mutations_prove_nothing_false(kind: str) -> None:
     rng, codes = np.random.default_rng(KINDS.index(kind)), []
     given = [(one, OPTIMUM[kind](dict(one.data))) for one in certificates(kind)]
-    for _ in range(draws(500)):
+    for _ in range(draws(500, 20)):
         certificate, optimum = given[int(rng.integers(len(given)))]
         content = document(certificate)
         mutated(content, rng)
@@ -172,7 +172,7 @@ def test_prices_of_any_size_and_sign_prove_nothing_false(kind: str) -> None:
     rng = np.random.default_rng(9)
     for certificate in certificates(kind):
         optimum = OPTIMUM[kind](dict(certificate.data))
-        for _ in range(draws(40)):
+        for _ in range(draws(40, 4)):
             content = document(certificate)
             content["claim"]["bound"] = "-1e999" if certificate.sense == "min" else "1e999"
             content["claim"]["objective"] = None
@@ -214,7 +214,7 @@ def test_negative_indices_are_refused_wherever_they_stand(kind: str) -> None:
             for at, (holder, name) in enumerate(places(original))
             if isinstance(holder, dict) and name[:1].isdigit()
         ]
-        for at, name in spots[:: 1 + len(spots) // 8]:
+        for at, name in spots[:: 1 + len(spots) // (2 if LEAN else 8)]:
             for negative in (f"-{name}", f"-1,{name}", f"{name},-1", "-1", "-154", *odd(name)):
                 content = document(certificate)
                 holder = places(content)[at][0]

@@ -16,6 +16,7 @@ from edgeopt.cli.main import run
 from edgeopt.collection import load, names
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.testing import check_policy
+from tests.draws import LEAN
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,7 +59,9 @@ def test_from_a_policy_to_a_bound_that_others_check(policy, tmp_path, capsys) ->
     assert not check_policy(getattr(importlib.import_module(module), kind)(), "rescue").failed
 
     out = tmp_path / "board"
-    given = ["bench", "--set", "s", "--online", f"{policy},random", "--runs", "20"]
+    those = ",".join(names(system="rescue", size="s")) if LEAN else "s"
+    runs = "5" if LEAN else "20"
+    given = ["bench", "--set", those, "--online", f"{policy},random", "--runs", runs]
     program = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
     done = subprocess.run(
         [*program, *given, "--out", str(out)],

@@ -1,7 +1,7 @@
 """Run hostile cases: each must end in a named error or a right answer, in time and without a word.
 
 The cases of a test are drawn with a fixed seed. ``EDGEOPT_FUZZ_CASES`` says how many all tests of
-this folder run together: 600 unless it is set, 5000 with ``make fuzz``.
+this folder run together: 600 unless it is set, 120 in a lean run, 5000 with ``make fuzz``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import EdgeOptError, EdgeOptWarning
+from tests.draws import LEAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-CASES: Final = int(os.environ.get("EDGEOPT_FUZZ_CASES", "600"))
+CASES: Final = int(os.environ.get("EDGEOPT_FUZZ_CASES", "120" if LEAN else "600"))
 """Cases of all tests together."""
 
 PARTS: Final = {

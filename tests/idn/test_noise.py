@@ -15,6 +15,7 @@ from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial
 from edgeopt.online import simulate
 from edgeopt.online.idn import Gaussian, IdnEnvironment, Infida, MessageLoss, Outcome, Slot
+from tests.draws import LEAN
 
 PSI = 1 - 1 / math.e
 RUNS = 3
@@ -103,7 +104,9 @@ def test_messages_that_arrive_make_up_for_those_that_are_lost() -> None:
     exact = quiet.gradient(state, decision, outcome)
     lossy = Infida(cells="useful", noise=MessageLoss(0.4))
     loud = dataclasses.replace(state, noise=np.random.default_rng(2))
-    drawn = np.array([lossy.gradient(loud, decision, outcome) for _ in range(10_000)])
+    drawn = np.array(
+        [lossy.gradient(loud, decision, outcome) for _ in range(2_500 if LEAN else 10_000)]
+    )
     error = drawn.std(axis=0) / np.sqrt(len(drawn))
     assert (np.abs(drawn.mean(axis=0) - exact) <= 4.5 * error + 1e-9).all()
     runs = [

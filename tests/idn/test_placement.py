@@ -23,6 +23,7 @@ from edgeopt.models.idn import (
 )
 from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.solvers import solve
+from tests.draws import LEAN
 from tests.idn.cases import array, cases, draw_allocation, draw_network
 from tests.oracles.idn import gains, programs, serving, submodular
 
@@ -182,8 +183,8 @@ def test_no_static_placement_gains_more_at_run_time(case):
 
 def test_the_bound_is_met_where_nobody_shares():
     """A network in which one type has every model to itself: cooperation gains nothing."""
-    met = 0
-    for seed in range(60):
+    met, seeds = 0, 20 if LEAN else 60
+    for seed in range(seeds):
         network = draw_network(seed, nodes=3, slots=1)
         network = replace(
             network, types=network.types[:1], requests=tuple(r[:1] for r in network.requests)
@@ -193,4 +194,4 @@ def test_the_bound_is_met_where_nobody_shares():
         whole = programs.cooperative_program(network, slots, relax=False)
         assert whole.gain == pytest.approx(float(best), abs=1e-6)
         met += best > 0
-    assert met > 20
+    assert met > seeds / 3

@@ -16,7 +16,7 @@ from scipy.stats import chi2
 
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.online.idn import Infida, Slot
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.idn.cases import cases
 from tests.oracles import rounding
 from tests.oracles.idn import plain
@@ -30,7 +30,7 @@ def same(a, b):
     return a == b
 
 
-@settings(max_examples=draws(50))
+@settings(max_examples=draws(50, 4))
 @given(cases())
 def test_what_is_saved_is_loaded(case):
     with tempfile.TemporaryDirectory() as folder:
@@ -106,8 +106,8 @@ def two_nodes():
     )
 
 
-@pytest.mark.parametrize("coins", ["fresh", "common"])
-@pytest.mark.parametrize("residual", ["drop", "half"])
+@pytest.mark.parametrize("coins", every(2, ["fresh", "common"]))
+@pytest.mark.parametrize("residual", every(2, ["drop", "half"]))
 def test_nodes_draw_from_the_product_of_their_laws(residual, coins):
     """Chi-square on the joint deployment of both nodes; four tests share the false alarm."""
     instance = two_nodes()

@@ -28,6 +28,7 @@ from edgeopt.online.idn.policies.infida_parts import RESIDUAL
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 from edgeopt.rounding import depround_law
 from edgeopt.rounding.kernels import BERNOULLI, depround_row
+from tests.draws import every
 from tests.idn.cases import cases, stepped
 from tests.oracles.idn import serving
 from tests.rounding.test_sampling import follows
@@ -275,7 +276,7 @@ def test_a_reserve_proves_more_than_half_where_models_are_small() -> None:
         assert told == (better is half)
 
 
-@pytest.mark.parametrize("residual", ["bernoulli", "drop", "fill", "half", "reserve"])
+@pytest.mark.parametrize("residual", every(2, ["bernoulli", "drop", "fill", "half", "reserve"]))
 def test_a_node_draws_by_the_exact_law_of_its_rounding(residual) -> None:
     """What is there already is filled in first, in its order, then by credit per MB."""
     size, budget = np.array([2.0, 3.0, 4.0, 2.0, 5.0]), 8.0

@@ -223,6 +223,7 @@ def test_it_says_that_it_is_drawn(default):
     assert "No frame is capped" in generate(**SMALL, capped=None).origin
 
 
+@pytest.mark.long
 def test_a_thousand_sites_have_a_million_routes():
     instance = generate(sites=1000, frames=1, slots=2, tasks=0, reuse="none")
     routes = (instance.request_seconds(0, 1) <= instance.slo[0, 1]) & instance.capable

@@ -18,6 +18,7 @@ from edgeopt.instances.edr import (
     uneven_demand,
 )
 from tests.certified import linprog
+from tests.draws import LEAN
 
 
 def serve(instance, *, slot=0, room=None, budget=np.inf, energy_price=0.0):
@@ -53,7 +54,8 @@ def serve(instance, *, slot=0, room=None, budget=np.inf, energy_price=0.0):
 
 def test_small_instances_have_a_bit_of_everything():
     seen = dict.fromkeys(("capped", "free", "idle", "pruned", "crowded", "tight"), 0)
-    for seed in range(200):
+    seeds = 60 if LEAN else 200
+    for seed in range(seeds):
         instance = small(seed)
         assert instance.frames <= 3
         assert instance.slots <= 2
@@ -73,8 +75,8 @@ def test_small_instances_have_a_bit_of_everything():
             route = (seconds <= instance.slo[t, d]) & instance.capable
             assert route.any(axis=1).all()
             seen["pruned"] += (instance.capable & (seconds > instance.slo[t, d])).any()
-    assert min(seen.values()) > 20, seen
-    assert seen["pruned"] > 150, seen
+    assert min(seen.values()) > 0.1 * seeds, seen
+    assert seen["pruned"] > 0.75 * seeds, seen
 
 
 def test_whole_rounds_cost_more_than_their_mean():

@@ -69,6 +69,7 @@ def test_log_profit_equals_its_formula(beyond):
     model, q = instance.profit, instance.duration
     T, J, K, L, D = instance.shape
     assert model.shape == (T, J, K, 1, D)
+    blocks = [instance.profit_block(slice(t, t + 1)) for t in range(T)]
     for t, j, k in itertools.product(range(T), range(J), range(K)):
         age = t - model.trained[j]
         accuracy = model.accuracy[j] * math.exp(-model.decay[j] * age)
@@ -79,8 +80,7 @@ def test_log_profit_equals_its_formula(beyond):
             gain = model.gain[j] * math.log(1 + model.curvature[j] * work)
             earns = d <= model.budget[j, k] and (beyond == "hold" or t + d <= T)
             profit = model.weight[j] * gap * gain if earns else 0.0
-            block = instance.profit_block(slice(t, t + 1))
-            assert block[0, j, k, 0, d - 1] == pytest.approx(profit, rel=1e-12, abs=0)
+            assert blocks[t][0, j, k, 0, d - 1] == pytest.approx(profit, rel=1e-12, abs=0)
             mean = [mean[m] + q[m, d - 1] * profit for m in range(L)]
         assert instance.expected_profit[t, j, k] == pytest.approx(mean, rel=1e-12, abs=0)
 

@@ -18,6 +18,7 @@ from edgeopt.instances.oinc import measurements as oinc
 from edgeopt.instances.rescue import measurements as rescue
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import measurements as tapfinger
+from tests.draws import every
 
 SYSTEMS = {"edr": edr, "idn": idn, "oinc": oinc, "rescue": rescue, "tapfinger": tapfinger}
 TEXTS = SimpleNamespace(
@@ -137,24 +138,28 @@ def test_one_command_derives_all_tables(public, tmp_path):
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
 
 
+PAIRS = [
+    ("edr", {"tasks": 0}),
+    ("edr", {"sites": 7, "tasks": 3, "frames": 40, "slots": 4, "rng": 5, "percentile": 60.0}),
+    ("idn", {}),
+    ("idn", {"tasks": 7, "replicas": 1, "horizon": 9, "rng": 5, "alpha": 2.5, "cloud_ms": 1.0}),
+    ("oinc", {}),
+    ("oinc", {"devices": 20, "slots": 100, "first": 50, "pace": 5, "rng": 3, "drift": False}),
+    ("rescue", {}),
+    ("rescue", {"servers": 6, "devices": 18, "profiles": 8, "horizon": 60, "rng": 5}),
+]
+
+
 @pytest.mark.parametrize(
     ("system", "options"),
-    [
-        ("edr", {"tasks": 0}),
-        ("edr", {"sites": 7, "tasks": 3, "frames": 40, "slots": 4, "rng": 5, "percentile": 60.0}),
-        ("idn", {}),
-        ("idn", {"tasks": 7, "replicas": 1, "horizon": 9, "rng": 5, "alpha": 2.5, "cloud_ms": 1.0}),
-        ("oinc", {}),
-        ("oinc", {"devices": 20, "slots": 100, "first": 50, "pace": 5, "rng": 3, "drift": False}),
-        ("rescue", {}),
-        ("rescue", {"servers": 6, "devices": 18, "profiles": 8, "horizon": 60, "rng": 5}),
-    ],
+    every(4, PAIRS[::-1], rows=True),
 )
 def test_public_files_and_tables_give_the_same_instance(public, system, options):
     system = SYSTEMS[system]
     assert system.from_raw(public, **options) == system.from_bundled(**options)
 
 
+@pytest.mark.long
 def test_public_files_hold_more_than_the_tables(public):
     weeks = {"price_week": "2016-03-28", "load_week": "2022-12-19"}
     other = edr.from_raw(public, sites=31, tasks=3, frames=168, slots=4, **weeks)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.rescue import ReservedTasks, generate
 from edgeopt.models.rescue import p1, p1_lp, p1_lp_matrix, solve_p1_lp, unsafe_cells
 from edgeopt.solvers import solve
+from tests.draws import LEAN, some
 from tests.oracles.rescue import plain, programs, reserved
 from tests.rescue.cases import cases, with_reserved
 
@@ -310,9 +311,11 @@ def test_methods_and_backends_return_one_value(instance):
 
 # Durations reach far into thin tails: occupations of 1e-8 are below what solvers look at.
 @pytest.mark.filterwarnings("ignore::edgeopt.errors.ScalingWarning")
-@pytest.mark.parametrize("distribution", ["normal", "bimodal", "uniform", "heavy"])
+@pytest.mark.parametrize(
+    "distribution", some(["normal", "bimodal", "uniform", "heavy"], "normal", "heavy")
+)
 def test_physical_instances_with_thin_tails(distribution):
-    for seed, full in itertools.product(range(3), (False, True)):
+    for seed, full in itertools.product((1,) if LEAN else range(3), (False, True)):
         servers, density = 1 + seed, (0.3, 0.6)[seed % 2]
         instance = generate(
             servers=servers,

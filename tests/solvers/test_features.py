@@ -11,6 +11,7 @@ import pytest
 from edgeopt.solvers import Backend, Kind, Status, backends
 from edgeopt.solvers.backend.highs import solve as highs
 from edgeopt.solvers.features import NOT_OFFERED, PASSED, features
+from tests.draws import every
 
 
 def backend(change: Any = lambda solution: solution, *kinds: Kind, **forced: Any) -> Backend:
@@ -45,21 +46,25 @@ def without_point_in_time(solution: Any) -> Any:
 @pytest.mark.filterwarnings("ignore::edgeopt.errors.QualityWarning")
 @pytest.mark.parametrize(
     ("mine", "feature", "cell"),
-    [
-        (backend(lambda one: replace(one, duals=None)), "duals", NOT_OFFERED),
-        (
-            backend(lambda one: replace(one, duals=None if one.duals is None else -one.duals)),
-            "duals",
-            "maximisation: .*has the duals",
-        ),
-        (
-            backend(lambda one: replace(one, status=Status.INFEASIBLE_OR_UNBOUNDED)),
-            "says infeasible",
-            "infeasible or unbounded",
-        ),
-        (backend(without_point_in_time), "point at a time limit", "no solution"),
-        (backend(gap=0.0), "stops at a gap", "time limit, gap"),
-    ],
+    every(
+        3,
+        [
+            (backend(lambda one: replace(one, duals=None)), "duals", NOT_OFFERED),
+            (
+                backend(lambda one: replace(one, duals=None if one.duals is None else -one.duals)),
+                "duals",
+                "maximisation: .*has the duals",
+            ),
+            (
+                backend(lambda one: replace(one, status=Status.INFEASIBLE_OR_UNBOUNDED)),
+                "says infeasible",
+                "infeasible or unbounded",
+            ),
+            (backend(without_point_in_time), "point at a time limit", "no solution"),
+            (backend(gap=0.0), "stops at a gap", "time limit, gap"),
+        ],
+        rows=True,
+    ),
 )
 def test_what_a_backend_gets_wrong_is_told(mine: Backend, feature: str, cell: str) -> None:
     assert re.search(cell, features(mine)[feature])

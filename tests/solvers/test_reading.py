@@ -15,7 +15,7 @@ from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
 from edgeopt.solvers.conformance import CASES
 from edgeopt.testing.strategies import linear_programs
-from tests.draws import draws
+from tests.draws import draws, some
 from tests.solvers.programs import glass
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def any_programs(draw: st.DrawFn) -> LinearProgram:
     )
 
 
-@pytest.mark.parametrize("suffix", [".mps", ".lp", ".mps.gz", ".lp.gz"])
-@settings(max_examples=draws(100))
+@pytest.mark.parametrize("suffix", some([".mps", ".lp", ".mps.gz", ".lp.gz"], ".mps", ".lp.gz"))
+@settings(max_examples=draws(100, 5))
 @given(program=any_programs())
 def test_what_is_written_is_read_again(program, suffix, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("files") / f"program{suffix}"

@@ -34,7 +34,7 @@ from edgeopt.solvers.residuals.linear import bound_from_duals
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.solvers.units import _Entries
 from edgeopt.testing.strategies import linear_programs
-from tests.draws import draws
+from tests.draws import draws, every
 
 INF = np.inf
 OWN = {"ipopt": {"max_iter": 100}}  # It takes thousands to give up where there is no optimum.
@@ -46,6 +46,7 @@ LINEAR = [(name, OWN.get(name, {})) for name in INSTALLED] + [
     ("scipy", {"algorithm": "ipm"}),
     ("cvxpy:highs", {}),
 ]
+SOME = every(3, LINEAR, rows=True)
 INTEGER = [one.name for one in backends(installed=True) if Kind.MIXED_INTEGER in one.routes]
 EXACT = {"highs", "scipy", "scip", "cvxpy:highs"}
 """Backends that end at a vertex, if they cross over to one.
@@ -109,8 +110,8 @@ def half_open_programs(draw: st.DrawFn) -> LinearProgram:
     )
 
 
-@pytest.mark.parametrize(("solver", "arguments"), LINEAR)
-@settings(max_examples=draws(12))
+@pytest.mark.parametrize(("solver", "arguments"), SOME)
+@settings(max_examples=draws(12, 4))
 @given(program=half_open_programs())
 def test_powers_of_two_change_no_bit(
     program: LinearProgram, solver: str, arguments: dict[str, Any]
@@ -122,7 +123,7 @@ def test_powers_of_two_change_no_bit(
 
 
 @pytest.mark.parametrize("solver", INTEGER)
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(15, 4))
 @given(program=linear_programs(), first=st.booleans())
 def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
     program: LinearProgram, solver: str, first: bool
@@ -137,8 +138,8 @@ def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
         assert_same_bits(base, solved(restated(program, part, factor), solver), part, factor)
 
 
-@pytest.mark.parametrize(("solver", "arguments"), LINEAR)
-@settings(max_examples=draws(10))
+@pytest.mark.parametrize(("solver", "arguments"), SOME)
+@settings(max_examples=draws(10, 4))
 @given(program=linear_programs())
 def test_other_factors_change_rounding_alone(
     program: LinearProgram, solver: str, arguments: dict[str, Any]
@@ -210,7 +211,7 @@ def intersection(normals: list[list[Fraction]], sides: list[Fraction]) -> list[F
     return [row[-1] for row in table]
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(program=linear_programs(), power=st.sampled_from([-60, -27, 0, 27, 60]))
 def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> None:
     vertices = optimal_vertices(program)
@@ -224,7 +225,7 @@ def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> N
     assert solution.objective * 2.0**-power == pytest.approx(float(optimum), rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=draws(40))
+@settings(max_examples=draws(40, 4))
 @given(
     program=half_open_programs(),
     duals=st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=4),
@@ -270,7 +271,7 @@ def test_a_backend_sees_no_units() -> None:
     assert np.log2(factor) % 1 == 0
 
 
-@pytest.mark.parametrize(("solver", "arguments"), LINEAR)
+@pytest.mark.parametrize(("solver", "arguments"), SOME)
 def test_an_unbounded_program_with_tiny_costs_is_not_certified(
     solver: str, arguments: dict[str, Any]
 ) -> None:

@@ -128,6 +128,7 @@ SIZES = {
             ("edr", "value", "min"),
             ("tapfinger", "value", "min"),
         ],
+        rows=True,
     ),
 )
 def test_no_title_of_a_system_names_a_best_policy_with_hindsight(

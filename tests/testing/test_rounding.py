@@ -9,6 +9,7 @@ import pytest
 from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
 from edgeopt.testing import check_rounding
 from edgeopt.testing.rounding import CHECKS
+from tests.draws import every
 from tests.testing.mutants import assert_fails
 from tests.testing.roundings import ALL, MUTANTS, sound
 
@@ -31,12 +32,12 @@ PUBLISHED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rounding", "keeps", "law", "options"), PUBLISHED)
+@pytest.mark.parametrize(("rounding", "keeps", "law", "options"), every(4, PUBLISHED, rows=True))
 def test_roundings_of_edgeopt_pass(rounding, keeps, law, options) -> None:
     check_rounding(rounding, keeps=keeps, law=law, **options)
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", every(4, CHECKS))
 def test_a_rounding_that_breaks_one_rule_fails_its_check(check: str) -> None:
     rounding, keeps, implied = MUTANTS[check]
     assert_fails(check_rounding, rounding, own=check, implied=implied, keeps=keeps)

@@ -12,7 +12,7 @@ from edgeopt.bounds.edr.evaluation import Constants, run_policy, theory_sizes
 from edgeopt.bounds.edr.instances import moving, steady
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.online.primal_dual import StepSizes
-from tests.draws import draws
+from tests.draws import LEAN, draws, fewer
 
 
 @st.composite
@@ -85,6 +85,7 @@ def plain_run(problem, sizes, index):
     return np.array(points), np.array(duals)
 
 
+@fewer(4)
 @given(problems(), st.sampled_from(["current", "stale"]), st.sampled_from([0.25, 0.5, 1.0, 2.0]))
 def test_run_is_that_of_a_plain_loop(problem, index, size):
     sizes = StepSizes(size, 1 / size)
@@ -204,7 +205,7 @@ def test_sizes_of_the_theory_have_the_units_of_the_problem():
 
 
 def test_steady_instances_fulfil_the_assumptions():
-    for seed in range(50):
+    for seed in range(12 if LEAN else 50):
         problem = Relaxed.of(steady(seed))
         assert problem.steady
         assert problem.slack > problem.drift.max() == 0

@@ -36,13 +36,13 @@ def refuted(ids, instance):
     return [found for found in check(ids, instance) if found.verdict == "violated"]
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(edr_instances())
 def test_instances(instance):
     assert refuted(FAST, instance) == []
 
 
-@settings(max_examples=draws(40))
+@settings(max_examples=draws(40, 4))
 @given(edr_instances(frames=3, slots=2, sites=3))
 def test_instances_solved(instance):
     assert refuted(SOLVED, instance) == []
@@ -59,7 +59,7 @@ def always_open(draw):
     return tiled(instance, draw(st.integers(1, 4)), keep_rate=True)
 
 
-@settings(max_examples=draws(40))
+@settings(max_examples=draws(40, 4))
 @given(always_open())
 def test_instances_with_open_windows(instance):
     assert refuted(FAST, instance) == []
@@ -75,7 +75,7 @@ def planned(draw):
     return Planned(instance, rounds * instance.active)
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 @given(planned())
 def test_instances_with_fixed_rounds(given):
     about = [id for id in ABOUT if id.startswith(("edr.theorem1", "edr.fit", "edr.equation8"))]
@@ -109,7 +109,7 @@ def test_theory_under_its_assumptions(first):
 def test_no_claim_goes_untested():
     """Count the verdicts that say something."""
     said = Counter()
-    seeds = range(5 if LEAN else 12)
+    seeds = range(3 if LEAN else 12)
     cases = [make(seed) for make in (small, steady) for seed in seeds]
     for case in cases:
         for found in check(list(ABOUT), case):

@@ -35,7 +35,7 @@ from edgeopt.instances.idn.named_instances import adversarial, small
 from edgeopt.online.idn import node_constants, theory_rates
 from edgeopt.testing.strategies import idn_instances
 from tests.bounds.idn.test_true_claims import adversaries
-from tests.draws import LEAN
+from tests.draws import LEAN, every
 from tests.oracles import rounding
 from tests.oracles.idn import gains, plain, policies, programs
 
@@ -152,7 +152,7 @@ def replay(view, rates, slots):
     return history
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", every(3, range(3)))
 def test_play_follows_algorithm_one(seed):
     view = Evaluation(long(seed, 20))
     rates = 5 * view.constants.sharper_rates(20)
@@ -161,7 +161,7 @@ def test_play_follows_algorithm_one(seed):
         assert step.point == pytest.approx(y, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", every(5, range(10)))
 def test_sums_of_a_play(seed):
     view = Evaluation(long(seed, 20))
     rates = view.constants.sharper_rates(20)
@@ -196,7 +196,7 @@ def test_regret_of_alternating_experts_slot_by_slot():
 @pytest.mark.parametrize("seed", range(1 if LEAN else 3))
 def test_regret_from_above_is_above(seed, monkeypatch):
     """What large networks are judged by is no less than the exact regret, and still proves it."""
-    given = long(seed, 400)
+    given = long(seed, 200 if LEAN else 400)
     [exact] = check("idn.theorem5_1.sharper", given)
     monkeypatch.setattr("edgeopt.bounds.idn.theorem.LARGEST", 0)
     [above] = check("idn.theorem5_1.sharper", given)

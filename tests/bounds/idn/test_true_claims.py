@@ -13,7 +13,7 @@ from edgeopt.bounds.idn.instances import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial, small
 from edgeopt.testing.strategies import idn_instances
-from tests.draws import LEAN, draws
+from tests.draws import LEAN, draws, every, fewer
 
 ABOUT = {
     id: claim
@@ -67,25 +67,26 @@ def adversaries(draw, *, whole=True, slots=None, **sizes):
     return Adversary(instance, potential)
 
 
+@fewer(5)
 @given(idn_instances(cost=None))
 def test_networks(instance):
     assert refuted(FAST, instance) == []
 
 
 @given(adversaries(cost=None))
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 def test_adversaries(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(cost=None, whole=False))
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 def test_adversaries_that_split_the_repositories(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(nodes=3, models=3, types=2, horizon=2, slots=24))
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 def test_regret(given):
     assert refuted(SIMULATED, given) == []
 
@@ -97,13 +98,13 @@ def test_cooperative_bound(instance):
 
 @pytest.mark.parametrize("seed", range(1 if LEAN else 3))
 def test_regret_over_long_horizons(seed):
-    found = check(SIMULATED, long(seed, 400))
+    found = check(SIMULATED, long(seed, 200 if LEAN else 400))
     assert {one.verdict.value for one in found} <= {"holds", "vacuous"}
     sharper = {one.claim: one for one in found}["idn.theorem5_1.sharper"]
     assert sharper.verdict == "holds", sharper.reason
 
 
-@pytest.mark.parametrize("residual", ["reserve", "half"])
+@pytest.mark.parametrize("residual", every(2, ["reserve", "half"]))
 def test_regret_within_budgets(residual):
     said = Counter()
     seeds = 2 if LEAN else 6
@@ -115,7 +116,7 @@ def test_regret_within_budgets(residual):
 
 
 @pytest.mark.parametrize("tasks", [2, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", every(4, range(4)))
 def test_regret_with_expert_advice_drawn_at_random(tasks, seed):
     instance = adversarial(horizon=200, tasks=tasks, rng=seed)
     ids = ["idn.theorem5_1", "idn.theorem5_1.sharper", "idn.useful.regret"]
@@ -126,7 +127,7 @@ def test_regret_with_expert_advice_drawn_at_random(tasks, seed):
 def test_no_claim_goes_untested():
     """Count the verdicts that say something."""
     said = Counter()
-    seeds = 3 if LEAN else 15
+    seeds = 2 if LEAN else 15
     for seed in range(seeds):
         for instance in (small(seed), small(seed, own_cost=True), fitting(seed), one_node(seed)):
             for found in check(FAST, instance):
@@ -136,6 +137,7 @@ def test_no_claim_goes_untested():
         assert said[id] >= seeds, (id, said[id])
 
 
+@pytest.mark.long
 def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
     instance = generate(popularity="sliding", horizon=3)
     verdicts = {found.claim: found for found in check(list(ABOUT), instance)}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from edgeopt.bounds import check, claims
 from edgeopt.instances.rescue import generate, small
 from edgeopt.testing.strategies import rescue_instances
-from tests.draws import draws
+from tests.draws import draws, every
 
 TRUE = [id for id, claim in claims("rescue").items() if not claim.counterexample]
 # Each applies to one named instance and is tested on it.
@@ -24,13 +24,13 @@ def refuted(ids, instance):
 
 
 @given(rescue_instances(reserved=None, arrivals="exclusive", beyond=None))
-@settings(max_examples=draws(120))
+@settings(max_examples=draws(120, 6))
 def test_exclusive_arrivals(instance):
     assert refuted(FAST, instance) == []
 
 
 @given(rescue_instances(reserved=None, arrivals="independent", beyond=None, horizon=3))
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 def test_independent_arrivals(instance):
     assert refuted(FAST, instance) == []
 
@@ -41,7 +41,7 @@ def test_offline_optimum_that_owes_reserved_tasks_on_average(instance):
 
 
 @given(rescue_instances(servers=1, horizon=3, devices=2))
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(100, 5))
 def test_every_optimal_plan_keeps_the_guarantee(instance):
     assert refuted(["rescue.plan_choice"], instance) == []
 
@@ -60,7 +60,7 @@ def test_no_claim_goes_untested():
         assert said[id] >= rare.get(id, seeds // 2), id
 
 
-@pytest.mark.parametrize("radio", ["thermal", "literal"])
+@pytest.mark.parametrize("radio", every(2, ["thermal", "literal"]))
 def test_claims_that_scale_hold_in_the_setting_of_the_paper(radio):
     instance = generate(servers=2, devices=5, profiles=3, horizon=40, reserved=6, radio=radio)
     verdicts = {found.claim: found for found in check(GENERAL, instance)}

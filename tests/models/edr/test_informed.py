@@ -13,7 +13,7 @@ from edgeopt.instances.edr import EdrInstance, EdrLaw, generate
 from edgeopt.models.edr import informed, informed_bound, late_price
 from edgeopt.models.edr.informed import ascend, frame_prices, outcome_values
 from edgeopt.models.edr.waiting import informed_value, room_prices, stopping
-from tests.draws import draws
+from tests.draws import LEAN, draws, every
 from tests.models.edr.test_waiting import drawn
 
 SMALL = {"sites": 4, "tasks": 3, "frames": 12, "slots": 2, "law": True}
@@ -86,7 +86,7 @@ def threshold_cost(instance: EdrInstance, runs: int) -> np.ndarray:
     return costs
 
 
-@pytest.mark.parametrize("reuse", ["group", "none"])
+@pytest.mark.parametrize("reuse", every(2, ["group", "none"]))
 def test_policies_without_foresight_cost_at_least_the_bound(reuse: str) -> None:
     """And knowing the future is worth something where channels vary."""
     instance = generate(rng=1, reuse=reuse, capped=None, **SMALL | {"sites": 12})
@@ -106,12 +106,13 @@ def test_one_small_task_stops_where_the_law_says() -> None:
     instance = instance.replace(rounds=np.ones(1, dtype=int))
     assert instance.law is not None
     many = [
-        instance.law.redrawn(instance, g).round_cost for g in np.random.default_rng(9).spawn(400)
+        instance.law.redrawn(instance, g).round_cost
+        for g in np.random.default_rng(9).spawn(200 if LEAN else 400)
     ]
     value = 2 * instance.round_cost[instance.active[:, 0], 0].mean()
     for t in range(int(instance.deadline[0]), int(instance.arrival[0]) - 1, -1):
         value = np.minimum([one[t, 0] for one in many], value).mean()
-    found = informed_bound(instance, draws=128, steps=10)
+    found = informed_bound(instance, draws=64 if LEAN else 128, steps=10)
     assert found.training == pytest.approx(value, abs=4 * found.training_error)
 
 
@@ -136,7 +137,9 @@ def test_the_bound_is_estimated_on_other_draws_than_its_prices(
 
 def test_the_standard_error_is_that_of_repeated_estimates() -> None:
     instance = generate(rng=3, **SMALL)
-    found = [informed_bound(instance, draws=16, steps=20, rng=seed) for seed in range(24)]
+    found = [
+        informed_bound(instance, draws=16, steps=20, rng=seed) for seed in range(12 if LEAN else 24)
+    ]
     spread = np.std([one.training for one in found], ddof=1)
     claimed = np.mean([one.training_error for one in found])
     assert 0.6 < claimed / spread < 1.6

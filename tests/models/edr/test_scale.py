@@ -17,11 +17,11 @@ from edgeopt.instances.edr import generate
 from edgeopt.models.edr import frame_comparator, solve_offline
 from edgeopt.models.edr.routing import solve_frame, solve_routing
 from edgeopt.testing.strategies import edr_instances
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.models.edr.routing_cases import Case, cases
 from tests.scales import ANY, POWERS
 
-FEW = settings(max_examples=draws(15))
+FEW = settings(max_examples=draws(15, 4))
 
 
 def dearer(instance, factor):
@@ -58,14 +58,14 @@ def harder(instance, factor):
 
 CHANGES = pytest.mark.parametrize(
     ("change", "costs"),
-    [(dearer, True), (hungrier, False), (harder, False)],
+    every(2, [(dearer, True), (hungrier, False), (harder, False)], rows=True),
     ids=["cost", "energy", "computation"],
 )
 
 
 @CHANGES
 @pytest.mark.parametrize("method", ["benders", "highs"])
-@pytest.mark.parametrize("relax", [True, False])
+@pytest.mark.parametrize("relax", every(2, [True, False]))
 @given(instance=edr_instances(), factor=st.sampled_from(POWERS))
 @FEW
 def test_offline_plan_keeps_every_bit(change, costs, method, relax, instance, factor):

@@ -14,7 +14,7 @@ from edgeopt.models.oinc.programs import allocation_program, slot_misocp
 from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
 from edgeopt.testing.strategies.oinc import slot_problems
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.oracles.oinc.slots import brute
 
 
@@ -66,7 +66,7 @@ def test_wrong_numbers_of_a_site_are_named(changed, named):
         allocation_program(**given)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", every(2, range(2)))
 def test_the_optimum_of_a_slot_is_that_of_brute_force(seed):
     problem = drawn(np.random.default_rng(seed), 3)
     found = solve(slot_misocp(problem), "scip", gap=1e-5)
@@ -99,7 +99,7 @@ def test_splitting_requests_bounds_the_optimum(seed):
 
 
 @given(slot_problems(requests=5, sites=1, weighted=None, objectives=None), st.integers(0, 10**6))
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(60, 4))
 def test_the_compiled_allocation_finds_what_the_program_has(problem, seed):
     given_to = problem.transmission[:, 0], problem.computation[:, 0], problem.slo
     keywords = {"room": float(problem.room[0]), "weight": problem.weight}

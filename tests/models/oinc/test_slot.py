@@ -24,7 +24,7 @@ from edgeopt.models.oinc.slot import (
 from edgeopt.models.oinc.slot.polish import site_cost
 from edgeopt.models.oinc.slot.search import measure
 from edgeopt.testing.strategies.oinc import slot_problems
-from tests.draws import draws
+from tests.draws import LEAN, draws
 
 
 def fit_of(problem, mine, j, slo=None):
@@ -105,7 +105,7 @@ def test_tiny_slots_are_solved_to_the_optimum_as_a_rule():
     """A local search has no guarantee; on drawn slots it is known how often it ends higher."""
     rng = np.random.default_rng(0)
     missed = 0
-    for _ in range(100):
+    for _ in range(25 if LEAN else 100):
         n, J = 6, 3
         problem = SlotProblem(
             rng.uniform(0.02, 0.3, (n, J)), rng.uniform(0.01, 0.1, (n, J)),

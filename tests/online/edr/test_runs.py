@@ -16,7 +16,7 @@ from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, ClosedFrame, Decision, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate
 from edgeopt.testing.strategies import edr_instances
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.edr.cases import POLICIES
 from tests.online.edr.scenarios import (
     other_future,
@@ -50,7 +50,7 @@ def same(one: Decision, two: Decision) -> bool:
 
 
 @pytest.mark.parametrize("policy", FORESEEING, ids=lambda policy: policy.name)
-@settings(max_examples=draws(20))
+@settings(max_examples=draws(20, 4))
 @given(edr_instances(capped=True), st.data())
 def test_foresight_ends_with_the_frame(
     policy: EdrPolicy[Any], instance: EdrInstance, data: st.DataObject
@@ -117,8 +117,8 @@ def by_hand(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[Decision]:
     return decisions
 
 
-@pytest.mark.parametrize("policy", DETERMINISTIC, ids=lambda policy: policy.name)
-@settings(max_examples=draws(12))
+@pytest.mark.parametrize("policy", every(4, DETERMINISTIC), ids=lambda policy: policy.name)
+@settings(max_examples=draws(12, 6))
 @given(edr_instances())
 def test_stepped_by_hand_it_decides_as_in_the_simulator(
     policy: EdrPolicy[Any], instance: EdrInstance
@@ -140,7 +140,7 @@ class Locked:
         raise AssertionError(f"a deterministic policy asked for coins: {name}")
 
 
-@pytest.mark.parametrize("policy", DETERMINISTIC, ids=lambda policy: policy.name)
+@pytest.mark.parametrize("policy", every(2, DETERMINISTIC), ids=lambda policy: policy.name)
 def test_policies_without_coins_are_run_once_for_all_scenarios(policy: EdrPolicy[Any]) -> None:
     environment = EdrEnvironment(two_sites())
     state = policy.start(environment.instance)

@@ -24,7 +24,7 @@ from edgeopt.online.mirror_ascent import (
     TheoryStep,
 )
 from edgeopt.testing.strategies import idn_instances
-from tests.draws import draws
+from tests.draws import draws, fewer
 
 SAFE = ("drop", "fill", "half")
 
@@ -45,6 +45,7 @@ def ran(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[Any,
     return steps
 
 
+@fewer(4)
 @given(
     idn_instances(),
     st.sampled_from(["adaptive", 0.01, 10.0]),

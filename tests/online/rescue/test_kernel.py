@@ -24,6 +24,7 @@ from edgeopt.online.rescue import (
 )
 from edgeopt.online.rescue.rules import Rule
 from edgeopt.testing.strategies import rescue_instances
+from tests.draws import every
 from tests.online.rescue.plans import all_policies, plan_of
 
 BOOKED = [
@@ -59,7 +60,7 @@ def test_equals_the_plain_loop(instance, seed, guarded):
 
 
 @pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
-@pytest.mark.parametrize("beyond", ["hold", "drop"])
+@pytest.mark.parametrize("beyond", every(2, ["hold", "drop"]))
 @pytest.mark.parametrize("guarded", [False, True])
 def test_equals_the_plain_loop_on_a_generated_instance(arrivals, beyond, guarded):
     """Long runs, many reserved tasks, an unexpanded profit model."""

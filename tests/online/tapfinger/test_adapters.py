@@ -30,7 +30,7 @@ from edgeopt.online.tapfinger.adapters import (
 )
 from edgeopt.online.tapfinger.adapters.encoding import most_running
 from edgeopt.testing.strategies import tapfinger_instances
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.online.tapfinger.plain import PlainEnvironment
 from tests.online.tapfinger.scenarios import Wild, named, plainly, two_clusters
 
@@ -417,7 +417,7 @@ def varied(rng: np.random.Generator) -> TapFingerInstance:
     )
 
 
-@pytest.mark.parametrize("reward", ["shared", "local"])
+@pytest.mark.parametrize("reward", every(2, ["shared", "local"]))
 def test_scenarios_side_by_side_are_those_of_separate_environments(reward: Any) -> None:
     options: dict[str, Any] = {"reward": reward, "refill": "round", "patience": 1, "scored": True}
     ours = TapFingerVectorEnv(varied, 4, **options)

@@ -17,7 +17,7 @@ from edgeopt.online.tapfinger.policies.optimus import Expectations, Optimus, fit
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from edgeopt.testing.strategies import tapfinger_instances
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.online.tapfinger import plain_policies as plain
 from tests.online.tapfinger.plain_policies import seen, written
 from tests.online.tapfinger.scenarios import gpus
@@ -92,7 +92,7 @@ def test_like_the_reference(instance: TapFingerInstance, policy: Any, times: int
 
 
 @pytest.mark.parametrize("capacity", [(16, 16), (40, 40)])
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+@pytest.mark.parametrize("policy", every(2, POLICIES), ids=lambda policy: policy.name)
 def test_like_the_reference_in_a_crowd(policy: Any, capacity: tuple[int, int]) -> None:
     crowd = generate(rng=1, tasks=24, rate=8.0, pending=4, capacity=capacity)
     followed(policy, crowd, with_reference=True)

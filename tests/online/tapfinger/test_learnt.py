@@ -24,7 +24,7 @@ from edgeopt.online.tapfinger import (
 )
 from edgeopt.online.tapfinger.policies.services import fill_durations, level
 from edgeopt.testing.strategies import tapfinger_instances
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.online.tapfinger.plain_policies import reserved, seen, whole, written
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class PlainLearner:
         return written(reserved(instance, view, lists=lists, remaining=remaining, early=0.3))
 
 
-@settings(max_examples=draws(40))
+@settings(max_examples=draws(40, 4))
 @given(tapfinger_instances(tasks=8, noise=None), st.booleans())
 def test_like_the_reference(instance: TapFingerInstance, own_classes: bool) -> None:
     alike = list(range(instance.clusters)) if own_classes else [0] * instance.clusters
@@ -459,7 +459,7 @@ def test_a_book_that_was_saved_and_read_gives_the_same_run(tmp_path: Path) -> No
     assert not np.array_equal(one.completion, fresh.completion)
 
 
-@settings(max_examples=draws(20))
+@settings(max_examples=draws(20, 4))
 @given(tapfinger_instances(tasks=8, noise=None))
 def test_the_book_at_the_end_of_a_run_is_that_of_its_trajectory(
     instance: TapFingerInstance,
@@ -505,7 +505,9 @@ def test_clusters_of_other_classes_have_pages_of_their_own() -> None:
     assert both.book.services.tolist() == [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 10, 1]]
 
 
-@pytest.mark.parametrize(("single_start", "kept_at_most"), [(False, 0.03), (True, 0.05)])
+@pytest.mark.parametrize(
+    ("single_start", "kept_at_most"), every(2, [(False, 0.03), (True, 0.05)], rows=True)
+)
 def test_what_it_costs_not_to_be_told(single_start: bool, kept_at_most: float) -> None:
     fresh = LearntReservation()
     before = TapFingerEnvironment(generate(rng=299, single_start=single_start))

@@ -36,7 +36,7 @@ FEW = {"samples": 2, "reach": 4, "moves": 5}
 
 
 @given(tapfinger_instances(tasks=5, noise=None, weighted=None), st.integers(0, 9))
-@settings(max_examples=draws(25))
+@settings(max_examples=draws(25, 4))
 def test_all_tasks_are_complete(instance: TapFingerInstance, seed: int) -> None:
     run = ran(instance, FutureRollout(seed=seed, **FEW))
     assert run.complete.all()
@@ -148,6 +148,7 @@ def test_cost_is_that_of_the_plan_after_the_decision(single: bool) -> None:
     assert other > 6
 
 
+@pytest.mark.long
 def test_plans_of_futures_are_candidates() -> None:
     several = generate(rng=72)
     usual, without, best = (

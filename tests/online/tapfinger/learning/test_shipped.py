@@ -22,6 +22,7 @@ from edgeopt.online.tapfinger.learning.runs import mean_flows
 from edgeopt.online.tapfinger.learning.training import BOOK, TRAINING, VALIDATION
 from edgeopt.studies import find_system
 from edgeopt.studies.tapfinger import fresh
+from tests.draws import every
 
 FOLDER = Path(scheduler.__file__).parent
 FRESH = range(7000, 7006)
@@ -41,7 +42,8 @@ APART = {
 
 
 @pytest.mark.parametrize(
-    ("name", "within"), [("several", 1.05), ("single", 1.10), ("untold", 1.05)]
+    ("name", "within"),
+    every(3, [("several", 1.05), ("single", 1.10), ("untold", 1.05)], rows=True),
 )
 def test_sampled_actions_are_nearly_as_good_as_the_teacher(name, within):
     instances = [DRAWN[name](rng=seed) for seed in FRESH]

@@ -19,7 +19,7 @@ SHOWN = (
     "online/edr/test_saddle_rounding.py",
     "online/rescue/test_causality.py",
 )  # fmt: skip
-"""Tests of what users rely on, with 200 draws each, and 8 in a lean run.
+"""Tests of what users rely on, with 200 draws each.
 
 The others compare parts with their reference implementations, mostly on the same draws.
 """
@@ -27,13 +27,13 @@ The others compare parts with their reference implementations, mostly on the sam
 # Nothing here depends on how fast a machine is.
 slow = [HealthCheck.too_slow]
 settings.register_profile(
-    "shown", derandomize=True, deadline=None, max_examples=draws(200, 8), suppress_health_check=slow
+    "shown", derandomize=True, deadline=None, max_examples=draws(200), suppress_health_check=slow
 )
 settings.register_profile(
     "edgeopt",
     derandomize=True,
     deadline=None,
-    max_examples=draws(40, 5),
+    max_examples=draws(40),
     suppress_health_check=slow,
 )
 if "EDGEOPT_MUTANTS" in os.environ:

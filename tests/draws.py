@@ -6,28 +6,21 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SHARE = float(os.environ.get("EDGEOPT_DRAWS", "1"))
-FEWEST = 8
+FEWEST = 4
 """Fewer show nothing."""
 
 LEAN = SHARE < 1
 """Whether long tests are left out, and others are smaller."""
 
 
-def draws(most: int, lean: int | None = None) -> int:
-    """Return how many examples to draw, and `lean` of those that take long in a lean run."""
-    usual = min(most, max(FEWEST, round(SHARE * most)))
-    return lean if LEAN and lean is not None else usual
-
-
-def fewer(lean: int) -> settings:
-    """Let a lean run draw so many examples, each of which takes long, and a full one the usual."""
-    return settings(max_examples=lean) if LEAN else settings()
+def draws(most: int) -> int:
+    """Return how many of so many examples to draw."""
+    return min(most, max(FEWEST, round(SHARE * most)))
 
 
 def every(step: int, values: Iterable[Any], *, rows: bool = False) -> list[Any]:

@@ -28,7 +28,7 @@ from tests.draws import draws
 if TYPE_CHECKING:
     from edgeopt.solvers import Certificate
 
-many = settings(max_examples=draws(200, 6), deadline=None)
+many = settings(max_examples=draws(200), deadline=None)
 
 
 def holds(certificate: Certificate, bound: float, gap: float | None = None) -> None:

@@ -98,7 +98,7 @@ def test_prices_of_what_is_not_done(case):
     assert unserved_price(case.instance) == pytest.approx(unserved, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(cases())
 def test_a_cap_yields_to_serving(case):
     plain = case.plain
@@ -109,7 +109,7 @@ def test_a_cap_yields_to_serving(case):
     )
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(cases(**TINY))
 def test_fractions_of_rounds(case):
     """Eliminating the training of every slot is exact, and every way leads to one optimum."""

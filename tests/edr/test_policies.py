@@ -37,7 +37,7 @@ LINEAR = [policy for policy in CAPPED if not isinstance(policy, Greedy)]
 SMALL = {"frames": 4, "slots": 2, "sites": 3, "tasks": 3, "types": 2}
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(cases(**SMALL), ANY, st.booleans())
 def test_every_frame_is_logged(case, policy, foresight):
     """Rounds and flows, charged from the data alone, are what the trajectory says."""
@@ -192,7 +192,7 @@ def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
     assert not run.excess.any()
 
 
-@settings(max_examples=draws(150, 6))
+@settings(max_examples=draws(150))
 @given(cases(**SMALL), st.sampled_from(LINEAR))
 def test_requests_or_the_budget_of_a_slot_come_first(case, policy):
     """Of the requests no more stay unserved, and no more energy is used, than the order asks."""
@@ -207,7 +207,7 @@ def test_requests_or_the_budget_of_a_slot_come_first(case, policy):
             assert plan.excess == pytest.approx(expected.excess, abs=1e-6)
 
 
-@settings(max_examples=draws(150, 6))
+@settings(max_examples=draws(150))
 @given(cases(**SMALL), ANY, st.integers(0, 2**32 - 1))
 def test_changing_the_future_never_changes_a_past_decision(case, policy, seed):
     """Change what comes after a slot, and the price of its frame: decisions up to it stay."""

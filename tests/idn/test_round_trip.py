@@ -30,7 +30,7 @@ def same(a, b):
     return a == b
 
 
-@settings(max_examples=draws(50, 4))
+@settings(max_examples=draws(50))
 @given(cases())
 def test_what_is_saved_is_loaded(case):
     with tempfile.TemporaryDirectory() as folder:

@@ -201,7 +201,7 @@ def test_an_objective_that_no_site_meets_is_named():
 
 
 @given(edr_instances())
-@settings(max_examples=draws(80, 4))
+@settings(max_examples=draws(80))
 def test_objectives_are_met_exactly_where_a_route_is(instance):
     tight = instance.slo.copy()
     for t, d, n in np.ndindex(tight.shape):

@@ -172,7 +172,7 @@ def same(loaded, instance, derived):
 
 @pytest.mark.parametrize("name", every(2, NAMES))
 @given(data=st.data())
-@settings(max_examples=draws(25, 3))
+@settings(max_examples=draws(25))
 def test_random_small_instances_come_back_equal(tmp_path_factory, name, data):
     case, path = SYSTEMS[name], tmp_path_factory.mktemp("saved") / "instance.nc"
     instance = data.draw(case.drawn)

@@ -97,12 +97,12 @@ def check(instance, digits=6):
 @pytest.mark.parametrize("digits", [3, 6])
 def test_generated_instances_stay_valid_and_are_rounded_once(system, digits):
     generate, settings_ = SMALL[system]
-    for seed in range(draws(20, 3)):
+    for seed in range(draws(20)):
         check(generate(**settings_, rng=seed), digits)
 
 
 @systems
-@settings(max_examples=draws(60, 4), deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(data=st.data())
 def test_instances_of_many_ties_stay_valid(system, data):
     check(data.draw(uneven(system)))
@@ -208,7 +208,7 @@ def test_durations_that_speeds_stand_for_stay():
 
 
 def test_the_optimum_of_rescue_moves_little():
-    for seed in range(draws(15, 3)):
+    for seed in range(draws(15)):
         instance = rescue.generate(servers=2, devices=4, horizon=40, reserved=6, rng=seed)
         before, after = (solve_p1_lp(one).objective for one in (instance, instance.rounded()))
         assert after == pytest.approx(before, rel=3e-5)

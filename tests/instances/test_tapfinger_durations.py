@@ -110,7 +110,7 @@ def test_without_noise_nothing_changes():
 
 
 @given(tapfinger_instances(noise=True))
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 def test_means_lie_above_the_least(instance):
     slots, least = expected_durations(instance), shortest_durations(instance)
     assert slots.dtype == np.float64

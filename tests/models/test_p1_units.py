@@ -84,7 +84,7 @@ def test_other_factors_change_what_they_round_and_no_more(method, unit):
     unit=st.sampled_from([1.0, *POWERS, *OTHERS]),
     forbid=st.booleans(),
 )
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_every_tiny_optimum_is_proven_in_every_unit(method, instance, unit, forbid):
     """Optima of 0 among them, which are proven to the last digit."""
     changed = scaled(instance, profit=unit, work=unit)
@@ -126,7 +126,7 @@ def best_cells(instance, *, forbid):
     unit=st.sampled_from([1.0, 1e-10, 1e6]),
     forbid=st.booleans(),
 )
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_without_time_the_answer_is_what_is_known_beforehand(method, instance, unit, forbid):
     instance = scaled(instance, profit=unit, work=unit)
     plan = solve_p1_lp(instance, method=method, forbid_unsafe=forbid, time_limit=0.0)

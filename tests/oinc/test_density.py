@@ -252,7 +252,7 @@ def test_a_dual_point_is_judged_in_every_slot(seed, middle):
     assert seen.value == pytest.approx(theta.sum() - eta.sum() - zeta.sum(), abs=1e-12)
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(SEEDS)
 def test_the_middle_adds_half_of_all_weights(seed):
     jobs = exact(draw_jobs(seed, jobs=3, sites=2))

@@ -38,7 +38,7 @@ def plain(ran):
     ]
 
 
-@settings(max_examples=draws(150, 6))
+@settings(max_examples=draws(150))
 @given(SEEDS, ANY | st.builds(Wild), st.sampled_from([True, True, False]))
 def test_every_slot_is_logged(seed, policy, drain):
     """Shares and runs, charged from the data alone, break no rule and are what is told."""
@@ -134,7 +134,7 @@ def check_shares(instance, run, found, flat, end):
         assert run.success()[0] == pytest.approx(1 - (late + missed) / (K + N))
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(SEEDS, ANY)
 def test_jobs_are_complete_in_the_end(seed, policy):
     """With slots after the horizon all work is done, no more and no less.
@@ -188,7 +188,7 @@ def test_changing_the_future_never_changes_a_past_decision(seed, policy):
         assert both[0].chosen(past) == both[1].chosen(past)
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(SEEDS, ANY)
 def test_policies_are_shown_nothing_of_the_future(seed, policy):
     """What they hold before the first slot is the same for every future, and each slot is new."""

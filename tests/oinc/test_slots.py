@@ -269,7 +269,7 @@ def test_a_plan_that_keeps_all_objectives_is_near_the_best(seed):
     assert best.cost * (1 - 1e-7) <= plan.objective <= best.cost * 1.05
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(SEEDS)
 def test_the_program_of_the_package_is_the_relaxation(seed):
     problem = draw_slot(seed, requests=3, sites=2)

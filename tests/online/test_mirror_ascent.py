@@ -72,7 +72,7 @@ def run_policy(
     return best_fixed(total, mirror) - earned, ascent.regret_bound(state)
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(maps(), st.sampled_from([0.01, 0.3, 3.0]), st.sampled_from(["mirror", "leader"]))
 def test_regret_at_a_fixed_rate_keeps_its_bound(
     drawn: tuple[Map, np.random.Generator], rate: float, kind: str
@@ -85,7 +85,7 @@ def test_regret_at_a_fixed_rate_keeps_its_bound(
         assert regret <= bound + 1e-9
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(maps(), st.sampled_from([0.5, 1.0, 10.0]))
 def test_regret_of_the_leader_keeps_its_bound_at_adaptive_rates(
     drawn: tuple[Map, np.random.Generator], scale: float
@@ -97,7 +97,7 @@ def test_regret_of_the_leader_keeps_its_bound_at_adaptive_rates(
         assert regret <= bound + 1e-9
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(maps())
 def test_regret_of_the_default_keeps_its_bound_from_any_start(
     drawn: tuple[Map, np.random.Generator],
@@ -148,7 +148,7 @@ def test_nothing_is_proven_for_rates_that_rise_change_or_forget():
         assert (method.regret_bound(state) < np.inf) is finite
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(maps(), st.integers(1, 200))
 def test_theory_rate_gives_the_closed_form(drawn: tuple[Map, np.random.Generator], slots: int):
     mirror, _ = drawn

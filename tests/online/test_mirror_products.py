@@ -62,7 +62,7 @@ def best_of(product: Product, total: Floats) -> float:
     return -float(found.fun)
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(SEEDS)
 def test_regret_on_a_product_keeps_the_sum_of_its_bounds(seed: int):
     """Against gradients of chance, of one side, and of an adversary who sees the point."""
@@ -87,7 +87,7 @@ def test_regret_on_a_product_keeps_the_sum_of_its_bounds(seed: int):
         assert best - earned <= ascent.regret_bound(state) + 1e-7 < np.inf
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(SEEDS)
 def test_blocks_ascend_as_if_alone(seed: int):
     rng = np.random.default_rng(seed)

@@ -104,7 +104,7 @@ def all_scenarios(oracle, y, kind):
 
 @pytest.mark.parametrize("guarded", [False, True])
 @pytest.mark.parametrize("kind", every(3, CLASSES))
-@settings(max_examples=draws(50, 6))
+@settings(max_examples=draws(50))
 @given(instance=with_reserved(servers=2, devices=2, horizon=3, max_duration=2))
 def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(kind, guarded, instance):
     plan = solve_p1_lp(instance, forbid_unsafe=guarded)
@@ -335,7 +335,7 @@ def check_same_results(instance, again):
 
 
 # writing and reading a file takes most of the time: fewer examples than elsewhere
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(cases())
 def test_a_saved_instance_gives_the_same_results(instance):
     with tempfile.TemporaryDirectory() as folder:

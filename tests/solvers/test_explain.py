@@ -56,7 +56,7 @@ def test_conflict_is_printed_in_labels_and_values() -> None:
     assert explanation.cost == pytest.approx(0.2)
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(program=linear_programs())
 def test_conflicts_are_irreducible_and_repairs_suffice(program: LinearProgram) -> None:
     explanation = explain(program)

@@ -75,7 +75,7 @@ def any_programs(draw: st.DrawFn) -> LinearProgram:
 
 
 @pytest.mark.parametrize("suffix", some([".mps", ".lp", ".mps.gz", ".lp.gz"], ".mps", ".lp.gz"))
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(program=any_programs())
 def test_what_is_written_is_read_again(program, suffix, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("files") / f"program{suffix}"

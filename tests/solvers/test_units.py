@@ -111,7 +111,7 @@ def half_open_programs(draw: st.DrawFn) -> LinearProgram:
 
 
 @pytest.mark.parametrize(("solver", "arguments"), SOME)
-@settings(max_examples=draws(12, 4))
+@settings(max_examples=draws(12))
 @given(program=half_open_programs())
 def test_powers_of_two_change_no_bit(
     program: LinearProgram, solver: str, arguments: dict[str, Any]
@@ -123,7 +123,7 @@ def test_powers_of_two_change_no_bit(
 
 
 @pytest.mark.parametrize("solver", INTEGER)
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 @given(program=linear_programs(), first=st.booleans())
 def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
     program: LinearProgram, solver: str, first: bool
@@ -139,7 +139,7 @@ def test_powers_of_two_change_no_bit_of_mixed_integer_programs(
 
 
 @pytest.mark.parametrize(("solver", "arguments"), SOME)
-@settings(max_examples=draws(10, 4))
+@settings(max_examples=draws(10))
 @given(program=linear_programs())
 def test_other_factors_change_rounding_alone(
     program: LinearProgram, solver: str, arguments: dict[str, Any]
@@ -211,7 +211,7 @@ def intersection(normals: list[list[Fraction]], sides: list[Fraction]) -> list[F
     return [row[-1] for row in table]
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(program=linear_programs(), power=st.sampled_from([-60, -27, 0, 27, 60]))
 def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> None:
     vertices = optimal_vertices(program)
@@ -225,7 +225,7 @@ def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> N
     assert solution.objective * 2.0**-power == pytest.approx(float(optimum), rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(
     program=half_open_programs(),
     duals=st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=4),

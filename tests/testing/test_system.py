@@ -18,7 +18,7 @@ ELSEWHERE = {"page", "claims"}
 @pytest.mark.parametrize("system", some(systems(), "oinc"))
 def test_systems_of_edgeopt_pass(system: str) -> None:
     check_system(
-        system, seeds=draws(100, 4), checks=[name for name in CHECKS if name not in ELSEWHERE]
+        system, seeds=draws(100), checks=[name for name in CHECKS if name not in ELSEWHERE]
     )
 
 

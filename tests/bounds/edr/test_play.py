@@ -12,7 +12,7 @@ from edgeopt.bounds.edr.evaluation import Constants, run_policy, theory_sizes
 from edgeopt.bounds.edr.instances import moving, steady
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.online.primal_dual import StepSizes
-from tests.draws import LEAN, draws, fewer
+from tests.draws import LEAN, draws
 
 
 @st.composite
@@ -85,7 +85,6 @@ def plain_run(problem, sizes, index):
     return np.array(points), np.array(duals)
 
 
-@fewer(4)
 @given(problems(), st.sampled_from(["current", "stale"]), st.sampled_from([0.25, 0.5, 1.0, 2.0]))
 def test_run_is_that_of_a_plain_loop(problem, index, size):
     sizes = StepSizes(size, 1 / size)

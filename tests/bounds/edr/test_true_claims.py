@@ -36,13 +36,13 @@ def refuted(ids, instance):
     return [found for found in check(ids, instance) if found.verdict == "violated"]
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(edr_instances())
 def test_instances(instance):
     assert refuted(FAST, instance) == []
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(edr_instances(frames=3, slots=2, sites=3))
 def test_instances_solved(instance):
     assert refuted(SOLVED, instance) == []
@@ -59,7 +59,7 @@ def always_open(draw):
     return tiled(instance, draw(st.integers(1, 4)), keep_rate=True)
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(always_open())
 def test_instances_with_open_windows(instance):
     assert refuted(FAST, instance) == []
@@ -75,7 +75,7 @@ def planned(draw):
     return Planned(instance, rounds * instance.active)
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(planned())
 def test_instances_with_fixed_rounds(given):
     about = [id for id in ABOUT if id.startswith(("edr.theorem1", "edr.fit", "edr.equation8"))]

@@ -13,7 +13,7 @@ from edgeopt.bounds.idn.instances import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial, small
 from edgeopt.testing.strategies import idn_instances
-from tests.draws import LEAN, draws, every, fewer
+from tests.draws import LEAN, draws, every
 
 ABOUT = {
     id: claim
@@ -67,26 +67,25 @@ def adversaries(draw, *, whole=True, slots=None, **sizes):
     return Adversary(instance, potential)
 
 
-@fewer(5)
 @given(idn_instances(cost=None))
 def test_networks(instance):
     assert refuted(FAST, instance) == []
 
 
 @given(adversaries(cost=None))
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 def test_adversaries(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(cost=None, whole=False))
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 def test_adversaries_that_split_the_repositories(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(nodes=3, models=3, types=2, horizon=2, slots=24))
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 def test_regret(given):
     assert refuted(SIMULATED, given) == []
 

@@ -43,26 +43,26 @@ def refuted(ids, instance, **options):
     return [found for found in check(ids, instance, **options) if found.verdict == "violated"]
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=5, empty=True))
 def test_jobs(problem):
     assert refuted(FAST, problem) == []
 
 
-@settings(max_examples=draws(25, 5))
+@settings(max_examples=draws(25))
 @given(retraining_problems(jobs=3, sites=2))
 def test_jobs_by_programs(problem):
     assert refuted(PROGRAMS, problem) == []
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=4), st.sampled_from([0.01, 0.3, 0.9, 1.0, 1.5, 7.0]))
 def test_jobs_at_other_speeds(problem, epsilon):
     ids = [id for id in FAST if id.startswith(("oinc.theorem1", "oinc.costs"))]
     assert refuted(ids, problem, epsilon=epsilon) == []
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(retraining_problems(jobs=4), st.integers(0, 10**6), st.booleans())
 def test_schedules(problem, seed, whole_slots):
     schedule = drawn_schedule(problem, seed, whole_slots=whole_slots)
@@ -85,19 +85,19 @@ def due(draw):
     return Due(problem, problem.arrival + np.array(halves) / 2)
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(due())
 def test_jobs_with_deadlines(jobs):
     assert refuted(URGENT, jobs) == []
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(slot_problems(objectives=None, weighted=None, empty=True))
 def test_requests(problem):
     assert refuted(REQUESTS, problem) == []
 
 
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 @given(oinc_instances())
 def test_instances(instance):
     """Nothing true is refuted, and what is false can be asked of anything."""

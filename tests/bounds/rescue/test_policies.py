@@ -26,7 +26,6 @@ from edgeopt.online.rescue import (
     policy_value,
 )
 from edgeopt.testing.strategies import rescue_instances
-from tests.draws import fewer
 
 
 @given(rescue_instances(reserved=None, arrivals=None, beyond=None, horizon=3))
@@ -63,7 +62,6 @@ def test_policies_by_state_are_the_published_ones_where_nothing_is_reserved(inst
         assert found.profit == pytest.approx(policy_value(instance, other(plan=plan)), abs=1e-9)
 
 
-@fewer(4)
 @given(rescue_instances(reserved=True, arrivals=None, horizon=3))
 def test_no_safe_policy_beats_the_best_or_fails_a_task(instance):
     best = online_optimum(instance, reserved="pathwise")

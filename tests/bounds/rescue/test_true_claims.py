@@ -24,13 +24,13 @@ def refuted(ids, instance):
 
 
 @given(rescue_instances(reserved=None, arrivals="exclusive", beyond=None))
-@settings(max_examples=draws(120, 6))
+@settings(max_examples=draws(120))
 def test_exclusive_arrivals(instance):
     assert refuted(FAST, instance) == []
 
 
 @given(rescue_instances(reserved=None, arrivals="independent", beyond=None, horizon=3))
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 def test_independent_arrivals(instance):
     assert refuted(FAST, instance) == []
 
@@ -41,7 +41,7 @@ def test_offline_optimum_that_owes_reserved_tasks_on_average(instance):
 
 
 @given(rescue_instances(servers=1, horizon=3, devices=2))
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 def test_every_optimal_plan_keeps_the_guarantee(instance):
     assert refuted(["rescue.plan_choice"], instance) == []
 

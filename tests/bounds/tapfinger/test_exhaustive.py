@@ -77,7 +77,7 @@ def test_no_run_of_a_single_task_is_better(instance):
     assert found == min(flows) if flows else found == 6
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(tapfinger_instances(tasks=3, clusters=2, capacity=3), st.integers(0, 99))
 def test_changes_never_hurt_and_no_drawn_run_is_better(instance, seed):
     try:

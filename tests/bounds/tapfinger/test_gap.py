@@ -182,7 +182,7 @@ def test_gap_of_plans():
         flow_gap(plan, method="magic")
 
 
-@settings(max_examples=draws(20, 5))
+@settings(max_examples=draws(20))
 @given(scheduling_problems(tasks=3), st.integers(0, 10**6))
 def test_no_plan_has_a_negative_gap(problem, seed):
     for plan in (best_plan(problem), drawn_plan(problem, seed)):
@@ -191,7 +191,7 @@ def test_no_plan_has_a_negative_gap(problem, seed):
         assert found.value == plan.schedule.flow_time(problem)
 
 
-@settings(max_examples=draws(20, 5))
+@settings(max_examples=draws(20))
 @given(tapfinger_instances(tasks=4, noise=None), st.sampled_from([0.0, 0.5]), st.integers(0, 99))
 def test_no_run_has_a_negative_gap(instance: TapFingerInstance, change, seed):
     run = simulate(TapFingerEnvironment(instance, patience=60), Restless(change), rng=seed, runs=2)

@@ -62,13 +62,13 @@ def refuted(ids, instance):
     return [found for found in verdicts(ids, instance) if found.verdict == "violated"]
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(scheduling_problems(tasks=3, empty=True))
 def test_tasks(problem):
     assert refuted(about(SchedulingProblem), problem) == []
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(tasks=3, clusters=2, noise=None, empty=True))
 def test_instances(instance):
     assert refuted(about(TapFingerInstance), instance) == []

@@ -19,7 +19,7 @@ from tests.oracles.edr.programs import InfeasibleError
 
 
 @given(edr_instances(frames=2), st.data())
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_the_frame_comparator_is_the_optimum_of_its_frame(instance, data):
     frame = data.draw(st.integers(0, instance.frames - 1))
     least = data.draw(st.sampled_from([1.0, 0.5, 0.0])) * instance.even_rate

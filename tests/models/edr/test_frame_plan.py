@@ -66,7 +66,7 @@ def expected(coming: Coming, cost: np.ndarray, rounds: np.ndarray) -> float:
 
 def test_no_plan_that_then_learns_the_future_is_better() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(draws(60, 4)):
+    for _ in range(draws(60)):
         tasks, frames, samples = rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 4)
         coming = Coming(
             cost=rng.uniform(0.0, 1.0, (tasks, frames, samples)),

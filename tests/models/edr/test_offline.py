@@ -27,7 +27,7 @@ def optimum(program):
 
 
 @given(edr_instances(), st.booleans(), st.booleans())
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_decomposed_and_whole_are_the_optimum(instance, relax, raised):
     cap = None if raised else instance.cap
     program = colocation_matrix(
@@ -66,7 +66,7 @@ def holds(instance, plan, *, relax):
 
 
 @given(edr_instances(frames=2), st.data())
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 def test_cuts_meet_the_cost_of_requests_and_stay_below_it(instance, data):
     frame = data.draw(st.integers(0, instance.frames - 1))
     cap = float(instance.cap[frame])

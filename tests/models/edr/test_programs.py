@@ -36,7 +36,7 @@ AXES = {
 
 
 @given(edr_instances(), st.booleans())
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_the_matrix_form_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
     assert_same_program(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
@@ -82,7 +82,7 @@ def spread_evenly(instance, values):
 
 
 @given(edr_instances())
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_the_penalties_are_dearer_than_what_they_replace(instance):
     late, lost = late_price(instance), unserved_price(instance)
     assert (late >= 0).all()
@@ -100,7 +100,7 @@ def test_the_penalties_are_dearer_than_what_they_replace(instance):
 
 
 @given(edr_instances())
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 def test_a_raised_cap_leaves_just_enough_to_serve_all_that_can_be(instance):
     # From the linear program: as many requests as can be, then with the least energy.
     program = colocation_matrix(instance, cap=np.full(instance.frames, np.inf), relax=True)

@@ -24,7 +24,7 @@ from tests.models.edr.routing_cases import cases, check_plan
 ELASTIC = st.sampled_from(["soft", "shed"])
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(cases(), ELASTIC)
 def test_whole_and_by_columns_reach_the_optimum_and_prove_it(case, elastic):
     problem = case.problem
@@ -36,7 +36,7 @@ def test_whole_and_by_columns_reach_the_optimum_and_prove_it(case, elastic):
         assert plan.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(edr_instances(slots=2, tasks=0), ELASTIC, st.data())
 def test_a_loaded_program_follows_demand_costs_capacities_and_routes(instance, elastic, data):
     solver, ways, splits = RoutingColumns(first=1), [], []
@@ -64,7 +64,7 @@ def test_a_loaded_program_follows_demand_costs_capacities_and_routes(instance, e
     assert ways == ["columns, cold", *expected]
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(cases(capped=True), ELASTIC)
 def test_priorities_are_kept_one_after_the_other(case, elastic):
     plan = solve_routing(case.problem, elastic=elastic, method="highs", order="lexicographic")
@@ -210,7 +210,7 @@ def test_prices_are_derivatives_of_the_optimum():
     assert saved > 0
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(cases(), st.integers(0, 2**32))
 def test_whatever_a_solver_returns_becomes_a_plan(case, seed):
     """Flows off by a tolerance, or by much more: nothing above demand, capacity or room."""

@@ -32,7 +32,7 @@ AXES = {
 ORDERS = st.sampled_from(["soft", "shed", Penalties(7.0, 3.0)])
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(cases(), ORDERS)
 def test_the_matrix_form_holds_the_declared_rows(case, elastic):
     problem = case.problem
@@ -40,7 +40,7 @@ def test_the_matrix_form_holds_the_declared_rows(case, elastic):
     assert_same_program(model, program, AXES)
 
 
-@settings(max_examples=draws(80, 4))
+@settings(max_examples=draws(80))
 @given(cases(), ORDERS)
 def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
     problem = case.problem
@@ -55,7 +55,7 @@ def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
         assert solve(model).objective == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(cases(), st.randoms(use_true_random=False))
 def test_columns_of_some_routes_are_those_of_the_whole(case, random):
     problem = case.problem
@@ -71,7 +71,7 @@ def test_columns_of_some_routes_are_those_of_the_whole(case, random):
     )
 
 
-@settings(max_examples=draws(50, 4))
+@settings(max_examples=draws(50))
 @given(cases(), st.sampled_from(["soft", "shed"]))
 def test_duals_become_prices_that_prove_the_optimum(case, elastic):
     problem = case.problem

@@ -21,7 +21,7 @@ from tests.draws import draws, every
 from tests.models.edr.routing_cases import Case, cases
 from tests.scales import ANY, POWERS
 
-FEW = settings(max_examples=draws(15, 4))
+FEW = settings(max_examples=draws(15))
 
 
 def dearer(instance, factor):

@@ -13,7 +13,6 @@ from edgeopt.models.idn.cooperative.form import CooperativeForm
 from edgeopt.models.idn.cooperative.program import cooperative_program
 from edgeopt.models.idn.matrix import offers
 from edgeopt.testing.strategies import idn_instances
-from tests.draws import fewer
 
 
 def form_of(instance, demand=None):
@@ -27,7 +26,6 @@ def dense(form: CooperativeForm) -> np.ndarray:
     return np.array([form.rows(unit) for unit in np.eye(form.cost.size)]).T
 
 
-@fewer(4)
 @given(instance=idn_instances(nodes=3, models=4, horizon=2, cost=None), seed=st.integers(0, 10_000))
 def test_normal_equations_equal_dense_ones(instance, seed):
     form = form_of(instance)

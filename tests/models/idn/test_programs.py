@@ -56,7 +56,7 @@ def test_counting_replicas_changes_no_optimum(instance, data, forms, relax):
     assert counted == pytest.approx(single, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=draws(80, 4))
+@settings(max_examples=draws(80))
 @given(idn_instances(), st.data(), st.booleans())
 def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
     demand = data.draw(demands(instance))

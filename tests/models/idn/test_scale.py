@@ -18,7 +18,7 @@ from tests.draws import draws
 from tests.models.idn.cases import within_budgets
 from tests.scales import ANY, POWERS
 
-FEW = settings(max_examples=draws(15, 4))
+FEW = settings(max_examples=draws(15))
 
 
 def dearer(instance, factor):

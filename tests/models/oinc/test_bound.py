@@ -83,7 +83,7 @@ def test_no_plan_has_a_weighted_scaled_sum_below_the_bound(seed, jobs):
 
 
 @given(oinc_instances())
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_the_parts_are_those_of_slots_and_jobs(instance):
     bound = weighted_sum_bound(instance)
     flow = flow_bound(retraining_problem(instance)).value

@@ -62,7 +62,7 @@ def proven(problem, cost, prices):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=draws(80, 4))
+@settings(max_examples=draws(80))
 def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
     cost = all_columns(problem, objectives)
     optimum, mix = brute(problem, objectives=objectives).cost, least_mix(problem, cost)
@@ -82,7 +82,7 @@ def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_the_plan_is_the_best_of_all(problem, objectives):
     optimum = brute(problem, objectives=objectives).cost
     found = solve_by_columns(problem, objectives=objectives)

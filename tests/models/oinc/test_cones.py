@@ -99,7 +99,7 @@ def test_splitting_requests_bounds_the_optimum(seed):
 
 
 @given(slot_problems(requests=5, sites=1, weighted=None, objectives=None), st.integers(0, 10**6))
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_the_compiled_allocation_finds_what_the_program_has(problem, seed):
     given_to = problem.transmission[:, 0], problem.computation[:, 0], problem.slo
     keywords = {"room": float(problem.room[0]), "weight": problem.weight}

@@ -32,7 +32,7 @@ def best_flow(problem, *, slotted=False):
 
 
 @given(retraining_problems(empty=True), *[st.booleans()] * 3)
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 def test_a_bound_is_the_optimum_over_all_slots(problem, strong, slotted, patterns):
     service = "slot" if slotted else "fluid"
     method = "patterns" if patterns else "highs"

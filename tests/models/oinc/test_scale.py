@@ -42,7 +42,7 @@ def heavier(problem: SlotProblem, factor: float) -> SlotProblem:
 
 @pytest.mark.parametrize("change", [slower, heavier])
 @given(problem=slot_problems(objectives=None, weighted=None), factor=st.sampled_from(POWERS))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_bound_and_best_plan_of_a_slot_keep_every_bit(change, problem, factor):
     other = change(problem, factor)
     for objectives in (False, True):
@@ -67,7 +67,7 @@ def test_bound_and_best_plan_of_a_slot_keep_every_bit(change, problem, factor):
 
 @pytest.mark.parametrize("change", [slower, heavier])
 @given(problem=slot_problems(objectives=None, weighted=None), factor=st.sampled_from(ANY))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_best_plan_of_a_slot_is_proven_in_any_unit(change, problem, factor):
     for objectives in (False, True):
         best = solve_by_columns(problem, objectives=objectives)
@@ -107,7 +107,7 @@ def weighing(problem: RetrainingProblem, factor: float) -> RetrainingProblem:
 
 @pytest.mark.parametrize("method", ["patterns", "highs"])
 @given(problem=retraining_problems(), factor=st.sampled_from(POWERS))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_bound_of_retraining_keeps_every_bit(method, problem, factor):
     known = flow_bound(problem, method=method)
     found = flow_bound(weighing(problem, factor), method=method)
@@ -119,7 +119,7 @@ def test_bound_of_retraining_keeps_every_bit(method, problem, factor):
 
 @pytest.mark.parametrize("method", ["patterns", "highs"])
 @given(problem=retraining_problems(), factor=st.sampled_from(ANY))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_bound_of_retraining_is_proven_in_any_unit(method, problem, factor):
     known = flow_bound(problem, method=method)
     found = flow_bound(weighing(problem, factor), method=method)

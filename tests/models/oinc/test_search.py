@@ -92,7 +92,7 @@ def full_scan(
     raise AssertionError("the search goes in circles")
 
 
-@settings(max_examples=draws(200, 8))
+@settings(max_examples=draws(200))
 @given(SEEDS, st.booleans(), st.sampled_from([1e-9, 1e-4]))
 def test_bounds_change_no_step_of_the_search(seed, ties, tolerance):
     found = fitting(drawn(seed, requests=7 if LEAN else 9, sites=4, ties=ties))
@@ -175,7 +175,7 @@ def most(problem: SlotProblem) -> int:
     return max(found.bit_count() for found in reached)
 
 
-@settings(max_examples=draws(300, 10))
+@settings(max_examples=draws(300))
 @given(SEEDS, st.booleans())
 def test_as_many_objectives_are_met_as_can_be(seed, ties):
     problem = drawn(seed, ties=ties)
@@ -198,7 +198,7 @@ def most_in_time(problem: SlotProblem, late: float) -> int:
     return max(int(plan.met.sum()) for plan in plans)
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(SEEDS, st.booleans(), st.sampled_from([1.1, 3.0]))
 def test_late_plans_meet_at_most_what_the_best_assignment_does(seed, ties, late):
     problem = drawn(seed, requests=4, ties=ties)

@@ -38,7 +38,7 @@ CROWDED = st.one_of(
 
 
 @given(CROWDED)
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_no_run_with_changing_bundles_is_below(instance):
     instance = instance.replace(
         arrival=instance.arrival // 2, weight=np.maximum(instance.weight, 0.25)
@@ -55,7 +55,7 @@ def test_no_run_with_changing_bundles_is_below(instance):
 
 
 @given(tapfinger_instances(noise=True), st.integers(0, 99))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_no_policy_is_below_whatever_the_noise(instance, seed):
     fixed, changing = (flow_bound(instance, preemptive=which) for which in (False, True))
     assert fixed.noisy

@@ -29,7 +29,7 @@ SMALL = {"combinations": 30_000}
 
 
 @given(scheduling_problems(**SMALL))
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 def test_the_best_plan_is_that_of_all_plans(problem):
     least, plans = best_plans(problem)
     found = optimal_schedule(problem)
@@ -53,7 +53,7 @@ def test_the_best_plan_is_that_of_all_plans(problem):
 
 
 @given(scheduling_problems(tasks=4, **SMALL))
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_the_search_starts_from_any_plan(problem):
     # One task after the other is as bad as a plan can be, and excludes little.
     order = np.lexsort((problem.arrival, -problem.kind))

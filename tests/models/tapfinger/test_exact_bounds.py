@@ -62,7 +62,7 @@ def plain_bound(problem, resource, single):
 
 
 @given(scheduling_problems(combinations=30_000), st.integers(0, 10**6))
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 def test_any_prices_prove_a_bound(problem, seed):
     rng = np.random.default_rng(seed)
     slots = int(rng.integers(0, 12))

@@ -32,7 +32,7 @@ from tests.oracles.tapfinger.plans import queue
 
 
 @given(scheduling_problems(tasks=5, combinations=10**5), st.integers(1, 6))
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 def test_windows_improve_plans(problem, size):
     plan = list_schedule(problem, np.arange(problem.tasks)[::-1])
     best = optimal_schedule(problem)
@@ -48,7 +48,7 @@ def test_windows_improve_plans(problem, size):
 
 
 @given(scheduling_problems(combinations=10**5), st.integers(0, 4))
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_starts_left_out_of_the_search_are_in_no_plan_as_good(problem, worse):
     value = optimal_schedule(problem).objective + worse
     groups, relaxed = interchangeable(problem), relaxation(problem)

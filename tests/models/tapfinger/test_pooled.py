@@ -51,7 +51,7 @@ def proven(problem, bound):
 
 
 @given(scheduling_problems(empty=True), st.data())
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 def test_bounds_come_in_order_below_the_optimum(problem, data):
     drawn = data.draw(
         st.lists(st.integers(0, 2), min_size=problem.clusters, max_size=problem.clusters)
@@ -95,7 +95,7 @@ def test_whole_bundles_prove_more_than_parts_of_them():
 
 
 @given(tapfinger_instances(capacity=3))
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 def test_changing_bundles_can_only_help(instance):
     problem = scheduling_problem(instance)
     pools = np.arange(instance.clusters)

@@ -67,7 +67,7 @@ def test_a_cluster_that_has_started_a_task_needs_a_slot_more():
 
 
 @given(scheduling_problems(combinations=2000), st.integers(1, 6))
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_a_longer_horizon_is_of_no_use(problem, longer):
     slots = horizon(problem)
     enough = solve(start_matrix(problem))
@@ -77,7 +77,7 @@ def test_a_longer_horizon_is_of_no_use(problem, longer):
 
 
 @given(scheduling_problems(combinations=5000), st.booleans())
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_large_slow_bundles_and_names_of_tasks_are_of_no_use(problem, relax):
     values = [
         solve(start_matrix(problem, bundles=bundles, grouped=grouped, relax=relax)).objective

@@ -25,7 +25,7 @@ from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.scales import ANY, POWERS
 
-FEW = settings(max_examples=draws(15, 4))
+FEW = settings(max_examples=draws(15))
 
 
 def heavier(problem, factor):

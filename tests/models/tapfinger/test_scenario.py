@@ -55,7 +55,7 @@ SCENARIOS = st.integers(0, 2**63 - 1)
 @pytest.mark.parametrize("refill", ["slot", "round"])
 @pytest.mark.parametrize("policy", every(3, STEADY), ids=lambda policy: policy.name)
 @given(instance=tapfinger_instances(noise=True), seed=st.integers(0, 10**6))
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 def test_runs_take_the_durations_of_their_scenario(refill, policy, instance, seed):
     environment = TapFingerEnvironment(instance, refill=refill)
     run = simulate(environment, policy, rng=seed, runs=1, record=True)
@@ -133,7 +133,7 @@ def test_best_plan_of_a_scenario_is_a_run_of_it(seed):
 
 
 @given(instance=tapfinger_instances(noise=False), scenario=SCENARIOS)
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_without_noise_all_is_as_before(instance, scenario):
     assert (scenario_durations(instance, scenario) == instance.duration[:, instance.kind]).all()
     same, problem = scenario_problem(instance, scenario), scheduling_problem(instance)
@@ -142,7 +142,7 @@ def test_without_noise_all_is_as_before(instance, scenario):
 
 
 @given(instance=tapfinger_instances(noise=True), scenario=SCENARIOS)
-@settings(max_examples=draws(200, 8))
+@settings(max_examples=draws(200))
 def test_a_scenario_is_never_easier_than_any_noise(instance, scenario):
     problem = scenario_problem(instance, scenario)
     least = scheduling_problem(instance, duration=shortest_durations(instance))
@@ -155,7 +155,7 @@ def test_a_scenario_is_never_easier_than_any_noise(instance, scenario):
 
 
 @given(instance=tapfinger_instances(noise=True), scenario=SCENARIOS)
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 def test_menus_without_a_table_are_those_of_the_table(instance, scenario):
     problem = scenario_problem(instance, scenario)
     for pool in (np.arange(problem.clusters), np.zeros(problem.clusters, dtype=np.int64)):

@@ -44,7 +44,7 @@ def every_way(speeds, slowing, noise, switching, longest):
     switching=st.sampled_from([0.0, 0.5, 1.0]), noise=st.floats(0.01, 0.2),
     scenario=st.integers(0, 10**6),
 )  # fmt: skip
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 def test_no_sequence_of_bundles_takes_less(
     slowing, first, second, third, switching, noise, scenario
 ):
@@ -66,7 +66,7 @@ def test_no_sequence_of_bundles_takes_less(
 
 @pytest.mark.parametrize("policy", [Restless(), Optimus(), Tiresias()], ids=lambda one: one.name)
 @given(instance=tapfinger_instances(noise=True), seed=st.integers(0, 10**6))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_no_run_that_changes_bundles_is_below(policy, instance, seed):
     run = simulate(TapFingerEnvironment(instance, patience=60), policy, rng=seed, runs=2)
     bound = scenario_bound(instance, run.scenarios, preemptive=True)

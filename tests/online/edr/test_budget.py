@@ -96,7 +96,7 @@ def frame_cost(instance: EdrInstance, frame: int, decisions: list[Any], terms: f
     return total
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(edr_instances(frames=1, tasks=0, capped=True, negative=False), st.integers(2, 4))
 def test_one_price_with_foresight_is_the_best_split_where_delays_stay(
     drawn: EdrInstance, demand: int
@@ -206,7 +206,7 @@ def slots(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[tuple[Slot, np.
     ],
     ids=lambda policy: policy.name,
 )
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 @given(edr_instances(capped=True))
 def test_training_leaves_what_inference_used_last_and_deadlines_yield_to_the_cap(
     policy: EdrPolicy[Any], instance: EdrInstance

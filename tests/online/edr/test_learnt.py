@@ -206,7 +206,7 @@ def same(one, two):
 
 
 @pytest.mark.parametrize("name", MADE)
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(edr_instances(capped=True), st.data())
 def test_no_policy_looks_ahead(name, instance, data):
     policy = MADE[name]()

@@ -100,7 +100,7 @@ def test_all_is_trained_when_cost_has_no_weight():
     assert steps[0].requested_rounds.tolist() == [0.0]
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(edr_instances())
 def test_the_queue_follows_the_energy_cost(instance: EdrInstance):
     """By default the budget is the mean cost of an average plan over the frames so far."""
@@ -208,7 +208,7 @@ def test_it_waits_for_cheap_frames():
     assert requested_by(priced(*costs), multiple=4.0) == [1, 1, 0, 0, 2, 0, 0, 0, 0, 0]
 
 
-@settings(max_examples=draws(100, 5))
+@settings(max_examples=draws(100))
 @given(edr_instances(frames=6, tasks=4))
 def test_the_dearest_tasks_give_way_to_the_cap(instance: EdrInstance):
     policy = QuantileThreshold(multiple=2.0, bias=1.2)

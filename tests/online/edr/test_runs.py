@@ -50,7 +50,7 @@ def same(one: Decision, two: Decision) -> bool:
 
 
 @pytest.mark.parametrize("policy", FORESEEING, ids=lambda policy: policy.name)
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 @given(edr_instances(capped=True), st.data())
 def test_foresight_ends_with_the_frame(
     policy: EdrPolicy[Any], instance: EdrInstance, data: st.DataObject
@@ -118,7 +118,7 @@ def by_hand(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[Decision]:
 
 
 @pytest.mark.parametrize("policy", every(4, DETERMINISTIC), ids=lambda policy: policy.name)
-@settings(max_examples=draws(12, 6))
+@settings(max_examples=draws(12))
 @given(edr_instances())
 def test_stepped_by_hand_it_decides_as_in_the_simulator(
     policy: EdrPolicy[Any], instance: EdrInstance

@@ -267,7 +267,7 @@ def test_caps_and_sites_are_kept_before_any_repair_by_others(
         left = left - rounds
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(cases(frames=3, slots=2, sites=3, tasks=3, types=1))
 def test_nothing_known_of_the_day_before_is_no_day_before(case: Case) -> None:
     runs = [

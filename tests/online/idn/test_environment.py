@@ -158,7 +158,7 @@ def test_decisions_are_checked() -> None:
         episode.act(BOTH)
 
 
-@settings(max_examples=draws(50, 4))
+@settings(max_examples=draws(50))
 @given(idn_instances(), st.sampled_from(ORDERS))
 def test_more_runs_begin_with_the_same_scenarios(instance: IdnInstance, order: Order) -> None:
     environment = IdnEnvironment(instance, order)

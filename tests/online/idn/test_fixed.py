@@ -264,7 +264,7 @@ def best_fraction(instance: IdnInstance) -> float:
     return float(demand.sum(axis=0) @ ranking.repository_cost / T - found.fun)
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(st.integers(0, 2**32 - 1))
 def test_mean_allocation_keeps_the_bound_of_the_proposition(seed: int) -> None:
     """Types that share no model: potential capacities do not depend on what is deployed."""

@@ -24,7 +24,7 @@ from edgeopt.online.mirror_ascent import (
     TheoryStep,
 )
 from edgeopt.testing.strategies import idn_instances
-from tests.draws import draws, fewer
+from tests.draws import draws
 
 SAFE = ("drop", "fill", "half")
 
@@ -45,7 +45,6 @@ def ran(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[Any,
     return steps
 
 
-@fewer(4)
 @given(
     idn_instances(),
     st.sampled_from(["adaptive", 0.01, 10.0]),

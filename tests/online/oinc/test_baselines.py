@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("part", [Dedas(), Zhang()], ids=lambda part: part.name)
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(oinc_instances(slots=6, jobs=5))
 def test_jobs_run_in_the_loop_as_they_do_alone(part: Any, instance: OincInstance) -> None:
     """Nobody is interrupted either: a job that has begun runs on until it is complete."""

@@ -64,7 +64,7 @@ def random_jobs(seed: int, jobs: int, sites: int, rest: int) -> RetrainingProble
     )  # fmt: skip
 
 
-@settings(max_examples=draws(200, 8))
+@settings(max_examples=draws(200))
 @given(retraining_problems(jobs=9, empty=True), OPTIONS, st.sampled_from([None, None, 3]))
 def test_compiled_and_plain_are_the_same_to_the_last_digit(
     problem: RetrainingProblem, options: dict[str, Any], horizon: int | None

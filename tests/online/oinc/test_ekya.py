@@ -257,7 +257,7 @@ def test_several_new_jobs_need_room_for_a_step_each() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"step": 0.12, "largest": 0.5}], ids=str)
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(devices=4, jobs=5))
 def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> None:
     policy = Ekya(**options)

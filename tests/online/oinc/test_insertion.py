@@ -91,7 +91,7 @@ def test_numbers_of_sites_and_requests_do_not_matter(seed: int, n: int, sites: i
     assert listed.tolist() == whole[by].tolist()
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(slot_problems(requests=6, weighted=None))
 def test_any_slot_is_answered_and_more_plans_are_no_worse(problem: SlotProblem) -> None:
     one, many = (answered(problem, checkpoint=checkpoint(3), samples=m) for m in (1, 9))

@@ -207,7 +207,7 @@ def serve_by_deadline(step: Step, site: int) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"spare": 0.5, "smallest": 0.3}], ids=str)
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(devices=4, jobs=5))
 def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> None:
     policy = Kalmia(**options)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ class Asked(ResidualDensity):
     steady: ClassVar[bool] = False
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(
     oinc_instances(empty=False), st.booleans(), st.sampled_from(["fluid", "slot"]), st.booleans()
 )
@@ -158,7 +158,7 @@ def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> No
         assert step.decision.plan.latency.tolist() == plan.latency.tolist()
 
 
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 @given(oinc_instances())
 def test_one_run_that_counts_for_all_is_the_plain_loop(instance: OincInstance) -> None:
     environment = OincEnvironment(instance)

@@ -139,7 +139,7 @@ def plain(
 
 
 @pytest.mark.parametrize("service", ["fluid", "slot"])
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(jobs=6))
 def test_every_place_was_tried(service: Service, instance: OincInstance) -> None:
     """Shares of a half keep all times binary fractions, and ties exact."""
@@ -285,7 +285,7 @@ def batches(instance: OincInstance, ran: Record) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("service", ["fluid", "slot"])
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(slots=9, jobs=6))
 def test_a_plain_reading(service: Service, instance: OincInstance) -> None:
     ran = serve_alone(Zhang(service=service), instance)
@@ -307,7 +307,7 @@ def test_a_plain_reading(service: Service, instance: OincInstance) -> None:
 
 
 @pytest.mark.parametrize("part", [Dedas(), Zhang()], ids=lambda part: part.name)
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(slots=9, jobs=6), st.integers(0, 8))
 def test_later_jobs_change_nothing_before_they_come(
     part: Dedas | Zhang, instance: OincInstance, slot: int

@@ -204,7 +204,7 @@ def test_a_forecast_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
     assert prospect.score == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(slot_problems(requests=4, sites=1), st.booleans(), st.sampled_from([0.5, 3.0, 40.0]))
 def test_optimised_shares_are_best_on_a_single_site(
     problem: SlotProblem, busy: bool, work: float

@@ -85,7 +85,7 @@ PARTS = st.builds(
 )
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(jobs=6, empty=False), PARTS, st.data())
 def test_slot_by_slot_is_the_compiled_run_while_shares_stay(
     instance: OincInstance, part: ResidualDensity, data: st.DataObject
@@ -119,7 +119,7 @@ def test_slot_by_slot_is_the_compiled_run_where_nothing_is_round(seed: int) -> N
         np.testing.assert_allclose(ran.completion[0], run.completion, rtol=1e-9)
 
 
-@settings(max_examples=draws(60, 4))
+@settings(max_examples=draws(60))
 @given(oinc_instances(jobs=6, empty=False), PARTS, st.data())
 def test_shares_that_change_are_never_overdrawn_and_all_jobs_end(
     instance: OincInstance, part: ResidualDensity, data: st.DataObject

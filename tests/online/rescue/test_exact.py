@@ -71,7 +71,7 @@ def test_simulation_agrees_with_exact_values(seed, guarded, arrivals):
         assert abs(failed - expected) <= width * len(instance.reserved), policy.name
 
 
-@settings(max_examples=draws(50, 4))
+@settings(max_examples=draws(50))
 @given(rescue_instances(arrivals=None), st.booleans(), st.data())
 def test_choices_follow_the_law(instance, guarded, data):
     """Coins on a fine grid: every placement takes its share of them."""

@@ -206,7 +206,7 @@ def test_names_tell_policies_apart():
     assert "RESCUE+, guarded, priced" in names
 
 
-@settings(max_examples=draws(50, 4))
+@settings(max_examples=draws(50))
 @given(rescue_instances(arrivals=None), st.integers(0, 2**32 - 1))
 def test_durations_show_only_when_runs_end(instance, seed):
     """With other durations nothing differs until a run that was going on may have ended."""

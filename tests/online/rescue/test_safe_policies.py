@@ -215,7 +215,7 @@ def test_blocks_of_slots_change_nothing(monkeypatch):
             assert_equal(trajectory, expected)
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(rescue_instances(arrivals=None, horizon=6), st.integers(0, 2**32 - 1), st.data())
 def test_no_decision_depends_on_what_is_to_come(instance, seed, data):
     """Other arrivals, coins and durations from a slot on change nothing that happened before."""

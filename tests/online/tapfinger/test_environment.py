@@ -375,7 +375,7 @@ def test_nothing_shows_before_it_arrives(instance: TapFingerInstance, slot: int,
             assert np.array_equal(left, right)
 
 
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(noise=None), st.integers(0, 99))
 def test_tasks_in_the_system_sum_to_the_flow_times(instance: TapFingerInstance, seed: int) -> None:
     trajectory = simulate(TapFingerEnvironment(instance), Wild(), rng=seed, runs=2)

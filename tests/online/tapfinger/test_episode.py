@@ -206,7 +206,7 @@ def same_runs(one: TapFingerEpisode, two: TapFingerEpisode) -> None:
         assert np.array_equal(left, right)
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(
     st.lists(tapfinger_instances(tasks=8, noise=None, empty=True), min_size=2, max_size=4),
     OPTIONS,

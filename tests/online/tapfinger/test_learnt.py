@@ -244,7 +244,7 @@ class PlainLearner:
         return written(reserved(instance, view, lists=lists, remaining=remaining, early=0.3))
 
 
-@settings(max_examples=draws(40, 4))
+@settings(max_examples=draws(40))
 @given(tapfinger_instances(tasks=8, noise=None), st.booleans())
 def test_like_the_reference(instance: TapFingerInstance, own_classes: bool) -> None:
     alike = list(range(instance.clusters)) if own_classes else [0] * instance.clusters
@@ -459,7 +459,7 @@ def test_a_book_that_was_saved_and_read_gives_the_same_run(tmp_path: Path) -> No
     assert not np.array_equal(one.completion, fresh.completion)
 
 
-@settings(max_examples=draws(20, 4))
+@settings(max_examples=draws(20))
 @given(tapfinger_instances(tasks=8, noise=None))
 def test_the_book_at_the_end_of_a_run_is_that_of_its_trajectory(
     instance: TapFingerInstance,

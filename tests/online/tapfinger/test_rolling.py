@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.models.tapfinger import OptimalSchedule, SchedulingProblem
 
 
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 @given(tapfinger_instances(tasks=4))
 def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerInstance) -> None:
     """Every slot plans the rest of a best plan, next to what it has begun."""
@@ -35,7 +35,7 @@ def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerI
     assert trajectory.weighted_flow_time()[0] == pytest.approx(best, abs=1e-9)
 
 
-@settings(max_examples=draws(15, 4))
+@settings(max_examples=draws(15))
 @given(tapfinger_instances(tasks=5, noise=None), st.integers(1, 3), st.integers(0, 2))
 def test_all_tasks_are_complete_whatever_it_overlooks(
     instance: TapFingerInstance, tasks: int, echo: int

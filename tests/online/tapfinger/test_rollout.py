@@ -36,7 +36,7 @@ FEW = {"samples": 2, "reach": 4, "moves": 5}
 
 
 @given(tapfinger_instances(tasks=5, noise=None, weighted=None), st.integers(0, 9))
-@settings(max_examples=draws(25, 4))
+@settings(max_examples=draws(25))
 def test_all_tasks_are_complete(instance: TapFingerInstance, seed: int) -> None:
     run = ran(instance, FutureRollout(seed=seed, **FEW))
     assert run.complete.all()

@@ -101,7 +101,7 @@ def test_speeds_that_follow_the_formula_are_met(theta: list[float], slowing: boo
     assert np.isinf(fitted[:, 0]).all()
 
 
-@settings(max_examples=draws(30, 4))
+@settings(max_examples=draws(30))
 @given(tapfinger_instances())
 def test_least_squares_without_negative_coefficients(instance: TapFingerInstance) -> None:
     fitted = fitted_slots(instance)

@@ -233,9 +233,9 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.names) - set(ALL):
         parser.error(f"no variation {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
-    parallel = ["-n", "2", "--dist", "worksteal"]
     if given.quick:
-        return not run("quick", QUICKLY, [*parallel, *(given.files.split() or QUICK)], here=True)
+        return not run("quick", QUICKLY, given.files.split() or [*QUICK], here=True)
+    parallel = ["-n", "2", "--dist", "worksteal"]
     chosen = {name: ALL[name] for name in given.names or ALL}
     print(*(f"{name}: {one.says()}" for name, one in chosen.items()), sep="\n", flush=True)
     files = given.files.split() or ["--doctest-modules", "tests", "edgeopt"]

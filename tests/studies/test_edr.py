@@ -371,7 +371,7 @@ def drawn() -> dict[str, EdrInstance]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(drawn(), "negative prices", "one site"))
+@pytest.mark.parametrize("name", some(drawn(), "negative prices"))
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["saddle_point", "quantile+shed", "greedy"]
     case = study({name: drawn()[name]}, policies, system=FEW_CLAIMS, runs=2).cases[0]

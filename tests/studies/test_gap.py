@@ -206,7 +206,7 @@ def test_headings_say_which_way_is_better(sense: str, heading: str) -> None:
     assert objective.over("OPT") == f"{heading[:1].lower()}{heading[1:]} to OPT"
 
 
-@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "oinc"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "oinc"))
 def test_every_table_of_every_system_has_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     from edgeopt.cli.study import _print, _print_comparisons
 

@@ -52,7 +52,7 @@ class Reader(HTMLParser):
         self.script = False
 
 
-@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "tapfinger"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "tapfinger"))
 def test_every_medium_of_a_study(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -217,12 +217,13 @@ def drawn() -> dict[str, IdnInstance]:
     return cases | {"silent": silent.replace(requests=np.zeros_like(silent.requests))}
 
 
-@pytest.mark.parametrize("name", some(drawn(), "sliding", "one node"))
+@pytest.mark.parametrize("name", some(drawn(), "sliding"))
 def test_pictures_can_be_read(name: str) -> None:
     case = study({name: drawn()[name]}, ["infida", "infida+fill", "sg"], runs=3).cases[0]
     assert_readable(case)
 
 
+@pytest.mark.long
 def test_real_network_can_be_read() -> None:
     instance = SYSTEM.instances.sources["tables"].make(rng=0)
     short = instance.replace(requests=instance.requests[:4])

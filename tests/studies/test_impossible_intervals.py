@@ -123,7 +123,7 @@ def test_tables_of_a_default_study(name: str) -> None:
             assert low != high, one
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", some(SYSTEMS, "idn", "oinc", "tapfinger"))
 @pytest.mark.parametrize("draws", some([1, 2, 5], 5))
 def test_tables_over_instances(name: str, draws: int) -> None:
     result = studied(name, draws)

@@ -49,7 +49,7 @@ def drawn(name: str, rng: np.random.Generator) -> page.Moved:
 
 
 @needs_marimo
-@pytest.mark.parametrize("name", some(SYSTEMS, "idn", "oinc"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "oinc"))
 def test_the_notebook_shows_the_view_at_ten_settings(name: str) -> None:
     from edgeopt.explore.page import app
 

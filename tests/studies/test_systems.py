@@ -75,7 +75,7 @@ def document(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
-@pytest.mark.parametrize("name", some(GIVEN, "oinc", "tapfinger"))
+@pytest.mark.parametrize("name", some(GIVEN, "tapfinger"))
 def test_command_line_from_file_to_study(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ from edgeopt.studies.pictures.vector import TEXT, WIDTH, _ticks
 from edgeopt.studies.registry import choose
 from edgeopt.studies.view import View, ViewSettings, view, view_of, written
 from edgeopt.studies.wording import gap_said
+from tests.draws import every
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 PHONE = 390
@@ -32,7 +33,7 @@ def texts(svg: str) -> list[ElementTree.Element]:
     return [one for one in ElementTree.fromstring(svg).iter() if one.tag.endswith("text")]
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_a_view_is_pure(name: str, views: dict[str, View]) -> None:
     instance = instance_of(find_system(name))
     before = instance.fingerprint()
@@ -43,7 +44,7 @@ def test_a_view_is_pure(name: str, views: dict[str, View]) -> None:
     pd.testing.assert_frame_equal(again.table, views[name].table)
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_numbers_of_the_picture_are_those_of_the_table(name: str, views: dict[str, View]) -> None:
     found = views[name]
     root = ElementTree.fromstring(found.svg)
@@ -78,7 +79,7 @@ def shown_bound(name: str) -> str:
     return (record.live.bound if record.live else "") or record.offline.reference
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_labels_stand_in_the_picture(name: str) -> None:
     instance = instance_of(find_system(name), rng=1)
     axis = {"rescue": "server", "idn": "node", "oinc": "site", "edr": "task"}.get(name, "cluster")
@@ -90,7 +91,7 @@ def test_labels_stand_in_the_picture(name: str) -> None:
     assert f">{axis} 0<" not in shown
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_a_gap_is_written_in_one_way(name: str, views: dict[str, View]) -> None:
     found = views[name]
     drawn = {
@@ -121,7 +122,7 @@ def test_the_run_that_is_drawn_is_of_the_policy_that_is_named() -> None:
     assert f"in one run of {title}<" in found.svg
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_pictures_are_self_contained_and_readable_on_a_phone(
     name: str, views: dict[str, View]
 ) -> None:
@@ -139,7 +140,7 @@ def test_pictures_are_self_contained_and_readable_on_a_phone(
     assert len(views[name]._repr_html_().encode()) <= 100_000
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_the_text_has_two_sentences(name: str, views: dict[str, View]) -> None:
     assert len(re.findall(r"\.(?= [A-Z]|$)", views[name].text)) == 2
 
@@ -232,7 +233,7 @@ def test_errors_are_told_in_the_text() -> None:
     assert "no system has instances" in view(object()).text
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_sliders_move_the_instance(name: str) -> None:
     record = find_system(name)
     live = live_of(record)
@@ -247,7 +248,7 @@ def test_sliders_move_the_instance(name: str) -> None:
     assert instance_of(record, rng=1) != first
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_a_file_has_the_sliders_that_change_an_instance(name: str, tmp_path: Any) -> None:
     record = find_system(name)
     path = str(tmp_path / "given.nc")
@@ -263,7 +264,7 @@ def test_a_file_has_the_sliders_that_change_an_instance(name: str, tmp_path: Any
         instance_of(record, "nowhere")
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_three_lines_give_the_same_table(name: str) -> None:
     record = find_system(name)
     moved = {one.name: one.start for one in offered(record, live_of(record).source)}
@@ -279,7 +280,7 @@ def test_three_lines_give_the_same_table(name: str) -> None:
     pd.testing.assert_frame_equal(space["shown"].table, expected.table)
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", every(2, SYSTEMS))
 def test_a_published_claim_is_hunted(name: str) -> None:
     record = find_system(name)
     known = hunt(record, seconds=0.0)

@@ -34,7 +34,7 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.parametrize(("system", "name"), every(4, PUBLISHED, rows=True))
+@pytest.mark.parametrize(("system", "name"), every(8, PUBLISHED, rows=True))
 def test_published_policies_pass(system: str, name: str) -> None:
     case = system, name
     check_policy(name, system, instances=INSTANCES.get(case), seeds=2)

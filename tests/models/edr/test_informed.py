@@ -11,7 +11,13 @@ import pytest
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.edr import EdrInstance, EdrLaw, generate
 from edgeopt.models.edr import informed, informed_bound, late_price
-from edgeopt.models.edr.informed import ascend, frame_prices, outcome_values
+from edgeopt.models.edr.informed import (
+    _coming,
+    _costs,
+    ascend,
+    frame_prices,
+    outcome_values,
+)
 from edgeopt.models.edr.waiting import informed_value, room_prices, stopping
 from tests.draws import LEAN, draws, every
 from tests.models.edr.test_waiting import drawn
@@ -28,19 +34,18 @@ def test_parts_by_outcome_have_the_bound_as_their_mean() -> None:
         assert parts.mean() == pytest.approx(informed_value(coming, price), abs=1e-12)
 
 
-def test_ascent_raises_the_bound_above_the_fluid_answer() -> None:
-    """On average; a few steps may well lead to worse prices."""
-    rng, before, after, first = np.random.default_rng(4), [], [], []
-    for _ in range(draws(100)):
-        coming = drawn(rng)
+def test_ascent_raises_the_bound_of_most_instances() -> None:
+    """Above the fluid answer and one step; not of all, as what outcomes cost is a rule of thumb."""
+    above = []
+    for seed in range(12):
+        instance = generate(**SMALL, rng=seed)
+        coming = _coming(instance, _costs(instance, 8, np.random.default_rng(seed)))
         fluid = room_prices(coming)
-        before.append(informed_value(coming, fluid.price))
-        first.append(informed_value(coming, frame_prices(coming, ascend(coming, fluid.price, 1))))
-        plans = ascend(coming, fluid.price, 100)
-        assert len(plans) == 10
-        after.append(informed_value(coming, frame_prices(coming, plans)))
-    assert np.mean(after) > np.mean(before)
-    assert np.mean(after) > np.mean(first)
+        first, plans = (ascend(coming, fluid.price, steps) for steps in (1, 100))
+        assert (len(first), len(plans)) == (1, 10)
+        after, once = (informed_value(coming, frame_prices(coming, it)) for it in (plans, first))
+        above.append((after > informed_value(coming, fluid.price), after > once))
+    assert (np.mean(above, axis=0) > 0.5).all()
 
 
 def test_room_is_worth_what_the_last_round_that_fits_would_gain() -> None:

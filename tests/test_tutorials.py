@@ -196,6 +196,7 @@ def test_the_command_lists_copies_and_refuses(
         assert text in line
 
 
+@pytest.mark.long
 def test_a_copy_is_a_script(tmp_path: Path) -> None:
     assert run(["tutorial", "5", "--copy", str(tmp_path)]) == 0
     here = tmp_path / "here"

@@ -73,7 +73,7 @@ def test_safe_bounds(instance: rescue.RescueInstance) -> None:
 def test_bounds_with_rounded_states_are_certified() -> None:
     """Rounding blocked capacity down permits more, so the bound is larger, and still one."""
     larger = 0
-    for seed in range(draws(30)):
+    for seed in range(max(8, draws(30))):
         instance = tiny(seed)
         exact, rounded = (safe_bound(instance, steps=10, grid=grid) for grid in (0.0, 2.0))
         holds(rounded.certificate(), rounded.value)

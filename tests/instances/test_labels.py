@@ -73,8 +73,8 @@ SYSTEMS = {
 }
 
 
-def examples(most, lean):
-    return settings(max_examples=share(most, lean))
+def examples(most):
+    return settings(max_examples=share(most))
 
 
 def arrays_of(kind, prefix=""):
@@ -98,7 +98,7 @@ def test_permuting_a_field_never_makes_another_instance(system, name):
     met = []
 
     @given(draws, st.integers(0, 2**32 - 1), st.booleans())
-    @examples(8, 4)
+    @examples(8)
     def check(instance, seed, reverse):
         tables, texts, _ = labelled(instance)
         if name not in tables:
@@ -135,7 +135,7 @@ def test_permuting_all_fields_at_once_is_undone_by_reordering(system):
     draws, kind = SYSTEMS[system]
 
     @given(draws, st.integers(0, 2**32 - 1))
-    @examples(15, 6)
+    @examples(15)
     def check(instance, seed):
         tables, texts, _ = labelled(instance)
         generator = np.random.default_rng(seed)
@@ -164,7 +164,7 @@ def test_labels_survive_files_copies_and_changes(system, tmp_path):
     draws, kind = SYSTEMS[system]
 
     @given(draws)
-    @examples(5, 2)
+    @examples(5)
     def check(instance):
         tables, texts, _ = labelled(instance)
         made = kind.from_labelled({**tables, **texts})

@@ -232,7 +232,7 @@ def test_draws_reach_the_corners():
             seen[name] = seen.get(name, 0) + bool(fact)
 
     @given(tapfinger_instances(noise=None), scheduling_problems())
-    @settings(max_examples=max(50, draws(100)), database=None)
+    @settings(max_examples=100, database=None)
     def draw(instance, problem):
         slots = instance.duration[instance.duration > 0]
         used = instance.duration

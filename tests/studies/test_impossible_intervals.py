@@ -102,7 +102,7 @@ def studied(name: str, draws: int) -> Study:
     return study(instances, FEW[name], system=record, runs=2, progress=False)
 
 
-@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "edr"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue"))
 def test_tables_of_a_default_study(name: str) -> None:
     result = studied(name, 1)
     table = result.table

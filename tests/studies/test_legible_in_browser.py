@@ -55,7 +55,7 @@ def check(page: Page) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "edr"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue"))
 def test_text_in_pictures_of_a_study(
     browser: Browser, name: str, written: Callable[[str], Path]
 ) -> None:
@@ -70,7 +70,7 @@ def test_text_in_pictures_of_a_study(
     ) == [True, 1]
 
 
-@pytest.mark.parametrize("name", some(SYSTEMS, "rescue", "edr"))
+@pytest.mark.parametrize("name", some(SYSTEMS, "rescue"))
 def test_the_first_picture_needs_no_bar_of_its_own(
     browser: Browser, name: str, written: Callable[[str], Path]
 ) -> None:

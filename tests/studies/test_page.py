@@ -134,6 +134,7 @@ def test_comparison_of_one_instance_has_no_interval() -> None:
     assert not re.search(r"\b(nan|None|inf)\b", text)
 
 
+@pytest.mark.long
 def test_logs_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
     page = stopped.page(tmp_path).read_text(encoding="utf-8")
     written = pd.read_csv(tmp_path / "slots.csv")
@@ -161,6 +162,7 @@ def test_the_bound_of_each_policy_is_named_where_it_is_its_own() -> None:
     assert "those without one by their reward" in page
 
 
+@pytest.mark.long
 def test_same_study_same_page(stopped: Study) -> None:
     assert render(stopped) == render(stopped)
 

@@ -46,6 +46,7 @@ def case(busy: Study) -> Case:
     return busy.cases[0]
 
 
+@pytest.mark.long
 def test_policies_by_state_and_seven_with_and_without_the_guard(case: Case) -> None:
     table = case.table
     for variant, bound, more in (("unguarded", FREE, []), ("guarded", ONLINE, BY_STATE)):
@@ -236,6 +237,7 @@ def test_default_source_names_its_data() -> None:
     assert isinstance(source.make(rng=0), RescueInstance)
 
 
+@pytest.mark.long
 def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
     worthless = instance().replace(profit=np.zeros((1, 1, 1, 1, 1)))
     case = study({"worthless": worthless}, ["rescue", "random", "srs+guard"], runs=5).cases[0]

@@ -80,6 +80,7 @@ def case(both: Study) -> Case:
     return both.case("several")
 
 
+@pytest.mark.long
 def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Study) -> None:
     kinds = set()
     for one in both.cases:
@@ -418,6 +419,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     assert f"on cluster {shown.cluster} " in titles["gantt"]
 
 
+@pytest.mark.long
 def test_page_shows_flow_times_over_all_instances(both: Study, tmp_path: Path) -> None:
     plain = tuple(replace(one, system=NO_PICTURES) for one in both.cases)
     shown = replace(both, system=NO_PICTURES, cases=plain)

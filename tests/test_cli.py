@@ -106,6 +106,7 @@ def test_ranges_and_switches_may_be_set(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_study_draws_with_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     small = {"slots": 8, "jobs": 2, "sites": 3, "devices": 4}
     settings = [part for one in small.items() for part in ("--set", "{}={}".format(*one))]

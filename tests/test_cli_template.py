@@ -42,6 +42,7 @@ def test_tables_are_read_back_as_they_were_written(name, tmp_path, capsys):
         assert file.name in said
 
 
+@pytest.mark.long
 def test_a_study_reads_tables_and_shows_their_labels(tmp_path, capsys):
     folder = tmp_path / "mine"
     assert run(["template", "tapfinger", "--out", str(folder)]) == 0

@@ -223,6 +223,7 @@ def test_cache_online_keeps_its_proven_regret(printed: Callable[..., str]) -> No
         assert float(regret) <= float(bound) < 0.1 * float(best)
 
 
+@in_the_documentation
 def test_long_term_budget_is_kept_in_sum(printed: Callable[..., str]) -> None:
     text = printed("long_term_budget")
     assert re.findall(r"^\w+", text, re.M) == ["ScaledStep", "VariationStep"]
@@ -238,6 +239,7 @@ def test_long_term_budget_is_kept_in_sum(printed: Callable[..., str]) -> None:
         assert float(after) <= float(before)
 
 
+@in_the_documentation
 def test_leads_are_counted_and_no_budget_is_exceeded(printed: Callable[..., str]) -> None:
     text = printed("leads", "6", "1", "5")
     parts = re.split(r"^(?:fixed|sliding): ", text, flags=re.M)[1:]

@@ -245,6 +245,7 @@ print(len(done.stderr))
 """
 
 
+@pytest.mark.long
 def test_without_a_folder_to_write_a_temporary_one_serves(copy: Path, tmp_path: Path) -> None:
     # A file in the way stops the superuser too.
     kernels_folder = copy / "edgeopt/__pycache__"
@@ -262,6 +263,7 @@ def test_without_a_folder_to_write_a_temporary_one_serves(copy: Path, tmp_path: 
     assert said == "0"
 
 
+@pytest.mark.long
 def test_kernels_that_numba_kept_by_itself_are_removed(copy: Path) -> None:
     old = copy / "edgeopt/rounding/__pycache__/kernels.finish-31.py311.nbi"
     old.parent.mkdir(exist_ok=True)

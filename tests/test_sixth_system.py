@@ -89,6 +89,7 @@ def least_cost(requests: Sequence[int], launch: float) -> float:
     return min(cost(chosen) for chosen in itertools.product([False, True], repeat=len(requests)))
 
 
+@pytest.mark.long
 def test_the_optimum_is_that_of_every_set_of_slots() -> None:
     from sixth_system.instance import BatchInstance
     from sixth_system.offline import optimum

@@ -75,6 +75,7 @@ def test_it_runs_alone_in_an_empty_folder(tmp_path: Path) -> None:
     assert checked(tmp_path).returncode == 2
 
 
+@pytest.mark.long
 def test_large_data_are_in_a_file_of_their_own_with_a_hash(tmp_path: Path) -> None:
     instance = rescue.generate(servers=3, devices=6, horizon=32, reserved=6, rng=7)
     certificate = solve(p1_lp_matrix(instance)).certificate(point=False)

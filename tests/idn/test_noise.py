@@ -80,6 +80,7 @@ def test_unbiased_noise_keeps_the_bound_on_the_regret(build, noise) -> None:
     assert mean <= bound + 4 * error
 
 
+@pytest.mark.long
 def test_noise_that_loses_far_messages_more_often_makes_the_regret_linear() -> None:
     """Of 2 ms only 0.8 are seen, less than the 1 ms nearby: the wrong model is hosted for ever."""
     biased, unbiased = FarLoss(0.6), MessageLoss(0.6)

@@ -104,6 +104,7 @@ def test_instances_are_built_from_raw_files(raw):
     np.testing.assert_array_equal(instance.price, measure(raw).price)
 
 
+@pytest.mark.long
 def test_settings_of_the_composite_week(raw):
     options = {"sites": 3, "tasks": 2}
     instance = from_raw(raw, **options)

@@ -129,6 +129,7 @@ def public():
     return folder
 
 
+@pytest.mark.long
 def test_one_command_derives_all_tables(public, tmp_path):
     command = [sys.executable, "-m", "edgeopt.instances.tables.derive", public, tmp_path]
     subprocess.run(command, check=True)

@@ -264,6 +264,7 @@ def test_without_infida_the_best_policy_is_shown() -> None:
     assert "alpha 3" not in allocation.title(case)
 
 
+@pytest.mark.long
 def test_page_says_which_policies_the_bound_is_valid_for(steady: Study, tmp_path: Path) -> None:
     page = steady.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())

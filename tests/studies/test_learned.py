@@ -99,6 +99,7 @@ def test_a_study_compares_learned_policies_and_says_what_they_run(system: str) -
     assert "weights, seed" in case.trained["learned"][0]
 
 
+@pytest.mark.long
 def test_a_file_runs_in_worker_processes_and_is_named_on_the_page(
     small: Path, tmp_path: Path
 ) -> None:

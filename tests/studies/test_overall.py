@@ -80,6 +80,7 @@ def test_the_first_sentence_names_the_best_its_share_and_what_it_violates(six: S
     assert headlines.title(six.standings).startswith(f"{title} is best: ")
 
 
+@pytest.mark.long
 def test_a_soft_constraint_does_not_decide_who_is_best() -> None:
     # The first offer costs least, but one below the floor is a violation.
     hard, soft = over(COST, floor=0.6), over(replace(COST, constraint=SOFT), floor=0.6)

@@ -112,6 +112,7 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
     assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
 
 
+@pytest.mark.long
 def test_comparison_is_on_the_page_and_in_its_folder(stopped: Study, tmp_path: Path) -> None:
     reader = assert_self_contained(stopped.page(tmp_path).read_text(encoding="utf-8"))
     assert "compared-over_all" in reader.identifiers

@@ -170,6 +170,7 @@ def test_pictures_can_be_read(servers: int) -> None:
             assert any("8 of 12 servers" in label for label in labels)
 
 
+@pytest.mark.long
 def test_claims_may_be_left_out(busy: Study, tmp_path: Path) -> None:
     some = ["random", "random+guard"]
     quick = study({"busy": instance()}, some, runs=60, rng=5, claims=False)

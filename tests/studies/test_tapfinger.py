@@ -399,6 +399,7 @@ def test_pictures_can_be_read(name: str) -> None:
     assert_readable(case)
 
 
+@pytest.mark.long
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
@@ -436,6 +437,7 @@ def test_page_shows_flow_times_over_all_instances(both: Study, tmp_path: Path) -
     assert len(pd.read_csv(tmp_path / "clusters.csv")) == 2 * policies * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("single_start", [False, True])
 def test_means_over_drawn_instances(single_start: bool) -> None:
     instances = {str(n): generate(rng=n, single_start=single_start, **SIZES) for n in (4, 5)}

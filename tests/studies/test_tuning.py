@@ -89,6 +89,7 @@ def test_the_tuner_keeps_to_its_seeds_and_its_budget(few):
     assert any(one.options for one in found)
 
 
+@pytest.mark.long
 def test_a_choice_is_tested_when_it_is_made(few):
     [one] = tune("edr", ["lyapunov"], modes=["none"], budget=4, test=True)
     tests = find_system("edr").tuning.test_seeds
@@ -174,6 +175,7 @@ def test_what_is_written_is_what_is_read(tmp_path):
     assert stored._read(path) == {}
 
 
+@pytest.mark.long
 def test_nothing_is_tuned_that_is_up_to_date(few, monkeypatch, tmp_path, capsys):
     """After a first table only the policy whose code has changed is tuned again."""
     record = run.find_system("edr")

@@ -82,6 +82,7 @@ def test_content_is_all_that_an_object_holds() -> None:
     assert content(loop)
 
 
+@pytest.mark.long
 def test_without_hypothesis_checks_work_and_strategies_say_what_to_install() -> None:
     code = (
         "import sys, importlib.util as u\n"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from edgeopt.bounds.search import Found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1 if LEAN else 3))
 def test_the_tight_half_of_rescue_is_found(seed: int) -> None:
     found = search("rescue.theorem1", "few_slots_2", 300 if LEAN else 600, seed)

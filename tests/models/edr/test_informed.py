@@ -140,6 +140,7 @@ def test_the_bound_is_estimated_on_other_draws_than_its_prices(
     assert found.hindsight == pytest.approx(np.mean(paths))
 
 
+@pytest.mark.long
 def test_the_standard_error_is_that_of_repeated_estimates() -> None:
     instance = generate(rng=3, **SMALL)
     found = [

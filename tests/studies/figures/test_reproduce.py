@@ -240,6 +240,7 @@ def _series(tmp_path: Path, trained: list[Path]) -> PaperFigure:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("torch_stub")
 def test_series_are_trained_anew_and_kept(tmp_path: Path) -> None:
     trained: list[Path] = []

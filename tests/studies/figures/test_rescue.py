@@ -52,6 +52,7 @@ def shares_of_the_program(instances: dict[str, Any], policies: list[str]) -> pd.
     return found.table.assign(share=found.table["value"] / found.table["instance"].map(program))
 
 
+@pytest.mark.long
 def test_profits_of_a_sweep_are_those_of_a_study(servers: Outcome) -> None:
     policies = ["rescue+guard", *(f"{name}+guard" for name in BASELINES)]
     instances = {str(n): generate(**(QUICK | {"servers": 6}), rng=n) for n in range(3)}

@@ -273,6 +273,7 @@ def test_the_table_is_made_by_training(tmp_path: Path, monkeypatch: pytest.Monke
     assert (own["setting"], own["weights"]) == ("containers", read.fingerprint()[:16])
 
 
+@pytest.mark.long
 def test_runs_of_the_table_stand_before_the_bound(containers: Outcome) -> None:
     table = taught.SHOWN.read().table
     cells = NAMED["15"].listed(True)

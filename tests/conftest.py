@@ -30,11 +30,7 @@ settings.register_profile(
     "shown", derandomize=True, deadline=None, max_examples=draws(200), suppress_health_check=slow
 )
 settings.register_profile(
-    "edgeopt",
-    derandomize=True,
-    deadline=None,
-    max_examples=draws(40),
-    suppress_health_check=slow,
+    "edgeopt", derandomize=True, deadline=None, max_examples=draws(40), suppress_health_check=slow
 )
 if "EDGEOPT_MUTANTS" in os.environ:
     # Nobody reads the smallest example that a mutant fails on.

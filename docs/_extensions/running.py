@@ -59,7 +59,7 @@ class Block(SphinxDirective):
             held["edgeopt-blocks"] = Blocks()
         blocks = held["edgeopt-blocks"]
         blocks.steps.append((self.kind, text, self.options.get("code", 0)))
-        *_, printed = kept(["run", blocks.steps], lambda: blocks.carry_out())
+        *_, printed = kept(["run", blocks.steps], blocks.carry_out)
         shown = self.show(text, printed)
         return shown if "quiet" not in self.options else shown[:1]
 

@@ -53,7 +53,7 @@ def compute(system: str, kind: str, numbers: list[str]) -> list[dict[str, Any]]:
 
 def content(system: str, kind: str, number: str, outcome: Outcome) -> dict[str, Any]:
     from edgeopt.studies.figures.report import figure, in_words
-    from edgeopt.studies.pictures.canvas import inline_svg
+    from edgeopt.studies.pictures.canvas import inline_svg, svg
 
     paper_figure, takeaway = outcome.paper_figure, outcome.paper_figure.takeaway(outcome.rows)
     lines = outcome.lines
@@ -66,7 +66,9 @@ def content(system: str, kind: str, number: str, outcome: Outcome) -> dict[str, 
         ],
         "caveats": list(outcome.caveats),
         "takeaway": takeaway,
-        "svg": inline_svg(figure(outcome), prefix=f"{system}-{paper_figure.name}-", label=takeaway),
+        "svg": inline_svg(
+            svg(figure(outcome)), prefix=f"{system}-{paper_figure.name}-", label=takeaway
+        ),
         "caption": (
             f"{outcome.caption} Computed from {outcome.cells} small cells when this page was "
             f"built; edgeopt reproduce {system} --{kind} {number} uses the paper's sizes."

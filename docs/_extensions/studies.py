@@ -68,7 +68,7 @@ def compute(
 ) -> dict[str, Any]:
     from edgeopt.studies import find_system, study
     from edgeopt.studies.pages import overall, summary
-    from edgeopt.studies.pictures.canvas import draw, inline_svg
+    from edgeopt.studies.pictures.canvas import draw, inline_svg, svg
 
     record = find_system(system)
     given = dict(pair.split("=") for pair in settings.split())
@@ -88,8 +88,8 @@ def compute(
     drawn = []
     for place, one in enumerate(one for one in case.pictures if one.name in wanted):
         prefix = f"{system}{source or ''}{place}-"
-        svg = inline_svg(draw(one, case), prefix=prefix, label=one.title(case))
-        drawn.append({"svg": svg, "title": one.title(case), "caption": one.caption})
+        shown = inline_svg(svg(draw(one, case)), prefix=prefix, label=one.title(case))
+        drawn.append({"svg": shown, "title": one.title(case), "caption": one.caption})
     headings, rows = compared(ran, comparison) if comparison else single(ran)
     sizes = ", ".join(f"{name} = {text}" for name, text in given.items())
     where = f"the source {source}" if source else "the generator"

@@ -104,6 +104,12 @@ class Measurement:
         floor = rounding_floor(size, size)
         return tolerance * size + (floor if tolerance > 0.0 else 0.0)
 
+    @property
+    def nothing(self) -> bool:
+        """Whether both numbers are only what rounding leaves of the terms they were added from."""
+        floor = rounding_floor(self.size, self.size)
+        return max(abs(self.measured), abs(self.guaranteed)) <= floor
+
 
 Measured = Measurement | Iterable[Measurement]
 """What the measure of a claim returns."""
@@ -250,7 +256,7 @@ class Claim:
                 reason = f"assumption fails: {assumption.name}"
                 return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
         try:
-            found = worst(self.relation, self._several(self.measure(view())))
+            found = worst(self.relation, self._several(self.measure(view())), self.tolerance)
         except NotApplicableError as why:
             return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
         except Exception as error:
@@ -262,6 +268,8 @@ class Claim:
             raise EdgeOptError(f"claim {self.id}: compares {measured} with {guaranteed}")
         holds = slack >= -found.allowed(self.tolerance)
         finding = Finding.HOLDS if holds else Finding.VIOLATED
+        if holds and found.nothing:
+            measured = guaranteed = slack = 0.0
         return Verdict(
             self.id,
             self.source,
@@ -284,12 +292,22 @@ class Claim:
         return several
 
 
-def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
-    """Return the measurement that leaves a relation the least slack."""
+def worst(relation: Relation, found: Iterable[Measurement], tolerance: float = 0.0) -> Measurement:
+    """Return the measurement that leaves a relation the least slack.
+
+    It is the first of those that a thousandth of the tolerance does not tell apart: their order is
+    rounding, in which processors differ.
+    """
     several = list(found)
     if not several:
         raise NotApplicableError("there is nothing to compare, or all of it is too large")
-    return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))
+    slacks = [relation.slack(one.measured, one.guaranteed) for one in several]
+    least = min(range(len(several)), key=slacks.__getitem__)
+    return next(
+        one
+        for at, one in enumerate(several)
+        if at == least or slacks[at] - slacks[least] <= one.allowed(tolerance / 1000)
+    )
 
 
 def instance_label(instance: Any) -> str:

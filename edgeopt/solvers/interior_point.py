@@ -72,6 +72,7 @@ FormT = TypeVar("FormT", bound=Rows)
 
 
 # Sums in any order; numbers are finite where kernels run, and a division by zero gives infinity.
+# A loop that sums stores nothing: with stores, its order would depend on where the arrays lie.
 FAST: Final[Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "nnan"},
     "error_model": "numpy",
@@ -155,9 +156,10 @@ def finish_direction(
     by_slack = by_primal = by_both = 0.0
     for i in range(primal.size):
         dz = residual[i] - price[i]
-        dx = (target[i] - primal[i] * dz) / slack[i]
-        primal_step[i] = dx
+        primal_step[i] = (target[i] - primal[i] * dz) / slack[i]
         slack_step[i] = dz
+    for i in range(primal.size):
+        dx, dz = primal_step[i], slack_step[i]
         most_primal = max(most_primal, -dx / primal[i])
         most_slack = max(most_slack, -dz / slack[i])
         by_slack += primal[i] * dz

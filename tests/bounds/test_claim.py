@@ -7,6 +7,7 @@ import re
 import pytest
 
 from edgeopt.bounds import Assumption, Claim, Finding, Measurement, NotApplicableError, Relation
+from edgeopt.bounds.claim import worst
 from edgeopt.bounds.verdict import Source, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 
@@ -201,9 +202,23 @@ def test_comparing_nothing_with_nothing_is_not_tight():
     rounding = claim_about(3.0 - 1e-12, guaranteed=3.0).check(3.0 - 1e-12)
     assert worst_verdict([nothing, rounding]) is rounding
     assert (nothing.relative_slack, rounding.relative_slack) == (math.inf, 0.0)
+    # What rounding leaves of large terms is nothing, too.
+    left = claim_about(1.0, measure=lambda _: Measurement(0.0, 1e-14, size=100.0)).check(1.0)
+    assert (left.guaranteed, left.slack, left.relative_slack) == (0.0, 0.0, math.inf)
     # Where no instance guarantees more than nothing, nothing is tight.
     loose = claim_about(2.0, guaranteed=0.0).check(2.0)
     assert worst_verdict([loose, nothing]) is nothing
+
+
+def test_rounding_does_not_choose_between_measurements():
+    def least(tolerance, *measured):
+        several = [Measurement(one, one + left) for one, left in measured]
+        return worst(Relation.AT_MOST, several, tolerance).measured
+
+    assert least(1e-9, (3.0, 0.0), (5.0, -1e-15)) == 3.0
+    assert least(1e-9, (3.0, 0.0), (5.0, -1e-8)) == 5.0
+    assert least(0.0, (3.0, 0.0), (5.0, -1e-15)) == 5.0
+    assert least(1e-9, (3.0, math.inf), (5.0, math.inf)) == 3.0
 
 
 def test_violated_comes_before_tight_and_vacuous_last():

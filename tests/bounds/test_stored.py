@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import chain
 
 import pytest
 
-from edgeopt.bounds import check, claims, stored, stored_verdicts
+from edgeopt.bounds import Finding, Relation, check, claims, stored, stored_verdicts
 from edgeopt.bounds.claim import instance_label
 from tests.draws import LEAN
+from tests.test_fingerprints import KEPT
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 
@@ -19,17 +21,24 @@ def test_kept_verdicts_are_those_of_this_code(system):
     """Of all claims by the digest of the code; proven anew, in a lean run of every twentieth."""
     kept, known = stored_verdicts(system), claims(system)
     assert kept is not None, "the code has changed: run `make verdicts`"
+    written = json.loads(KEPT.read_text(encoding="utf-8"))[system].values()
     assert list(kept.verdicts) == list(known) == list(kept.fingerprints)
     for found in check(list(known)[:: 20 if LEAN else 1]):
         old = kept.verdicts[found.claim]
         assert (old.verdict, old.source) == (found.verdict, found.source)
         # Processors round differently, and a residual is nothing but rounding.
-        for number in ("measured", "guaranteed", "slack"):
+        # An identity is compared at several points, of which any may be the worst.
+        same = known[found.claim].relation is Relation.EQUAL and found.verdict is Finding.HOLDS
+        for number in ("slack",) if same else ("measured", "guaranteed", "slack"):
             pair = getattr(old, number), getattr(found, number)
             close = math.isclose(*pair, rel_tol=1e-6, abs_tol=1e-9)
             assert close or all(map(math.isnan, pair)), (found.claim, number, *pair)
         build = known[found.claim].test_instances[old.instance]
-        assert kept.fingerprints[found.claim] == instance_label(build())
+        here = instance_label(build())
+        # Drawn data are the same on one kind of processor only.
+        elsewhere = [prints.get(f"named {old.instance}", []) for prints in written]
+        assert kept.fingerprints[found.claim] in {here, *chain(*elsewhere)}
+        assert bool(here) == bool(kept.fingerprints[found.claim])
 
 
 def test_verdicts_of_other_code_are_none(monkeypatch, tmp_path):

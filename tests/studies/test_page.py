@@ -104,12 +104,33 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
         "value_over_time-1.svg",
         "value_over_time-2.svg",
     ]
+    titles = {"overall": title(stopped.standings)}
+    for number, case in enumerate(stopped.detailed):
+        titles |= {f"{one.name}-{number + 1}": one.title(case) for one in case.pictures}
     for name in pictures:
-        assert ElementTree.parse(tmp_path / "pictures" / name).getroot().tag.endswith("svg")
+        assert_titled(tmp_path / "pictures" / name, titles[name.removesuffix(".svg")])
     read = pd.read_csv(tmp_path / "table.csv", keep_default_na=True)
     assert list(read.columns) == list(stopped.table.columns)
     assert len(read) == len(stopped.table)
     assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
+
+
+def assert_titled(path: Path, said: str) -> None:
+    """Check that a picture has its title above what is drawn, on white paper that holds both."""
+    root = ElementTree.parse(path).getroot()
+    namespace = "{http://www.w3.org/2000/svg}"
+    assert root.tag == f"{namespace}svg"
+    left, top, width, height = map(float, root.attrib["viewBox"].split())
+    assert (root.attrib["width"], root.attrib["height"]) == (f"{width:g}pt", f"{height:g}pt")
+    lines = root.findall(f"{namespace}text")
+    assert " ".join(str(line.text) for line in lines) == said
+    heights = [float(line.attrib["y"]) for line in lines]
+    assert left == 0
+    assert [top + 9, *heights, 0] == sorted([top + 9, *heights, 0])
+    [paper] = root.findall(f"{namespace}rect")
+    assert paper.attrib == {
+        "y": f"{top:g}", "width": "100%", "height": "100%", "style": "fill: white"
+    }  # fmt: skip
 
 
 @pytest.mark.long

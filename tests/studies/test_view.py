@@ -13,7 +13,7 @@ import pytest
 from edgeopt.instances.rescue import generate
 from edgeopt.studies import find_system, study, systems
 from edgeopt.studies.live import hunt, instance_of, lines, live_of, offered
-from edgeopt.studies.pictures.vector import TEXT, WIDTH, _ticks
+from edgeopt.studies.pictures.vector import TEXT, WIDTH, Lanes, Span, _ticks, lanes
 from edgeopt.studies.registry import choose
 from edgeopt.studies.view import View, ViewSettings, view, view_of, written
 from edgeopt.studies.wording import gap_said
@@ -31,6 +31,16 @@ def views() -> dict[str, View]:
 
 def texts(svg: str) -> list[ElementTree.Element]:
     return [one for one in ElementTree.fromstring(svg).iter() if one.tag.endswith("text")]
+
+
+def test_what_rounding_leaves_is_no_bar() -> None:
+    looks = {"used": "#009e73", "above the limit": "#d55e00"}
+
+    def bars(high: float) -> int:
+        spans = [Span(0, 1, "used", 0.0, 0.5), Span(0, 1, "above the limit", 0.5, high)]
+        return lanes(Lanes("energy", "slot", 1.0, {"site": spans}, looks))[1].count("<rect")
+
+    assert bars(0.5 + 1e-15) + 1 == bars(0.51)
 
 
 @pytest.mark.parametrize("name", every(2, SYSTEMS))

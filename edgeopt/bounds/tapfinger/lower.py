@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_
 from edgeopt.models.tapfinger.volume import fastest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
@@ -68,9 +68,12 @@ class _Search:
         self.instance, self.kind = instance, instance.kind.tolist()
         self.weight, self.arrival = instance.weight.tolist(), instance.arrival.tolist()
         self.slowing = instance.slowing.tolist()
+        self.clusters = [np.flatnonzero(eligible).tolist() for eligible in instance.eligible]
         self.capacity = [(int(c), int(g)) for c, g in instance.capacity]
         clusters, kinds = instance.clusters, instance.task_kinds
         self.speeds = [[self._efficient(n, k) for k in range(kinds)] for n in range(clusters)]
+        # Asked for in every state, of which many have tasks that come from the same past.
+        self.slots: Callable[[int, int, float], int] = cache(self._fastest)
         # No run is needed that is worse than the best one without changes.
         self.known = least_flow(scheduling_problem(instance))
 
@@ -118,9 +121,8 @@ class _Search:
     def _alone(self, j: int, task: Task) -> int:
         """Return the slots that a task takes at least from now on."""
         if task is None:
-            clusters = np.flatnonzero(self.instance.eligible[j]).tolist()
-            return min(self._fastest(n, self.kind[j], 0.0) for n in clusters)
-        return self._fastest(task.cluster, self.kind[j], task.progress)
+            return min(self.slots(n, self.kind[j], 0.0) for n in self.clusters[j])
+        return self.slots(task.cluster, self.kind[j], task.progress)
 
     def _fastest(self, n: int, k: int, progress: float) -> int:
         speed, slots = max(self.speeds[n][k].values()), 0
@@ -148,8 +150,7 @@ class _Search:
         j, task = state[place]
         if task is None:
             yield from self._choose(state, place + 1, free, started, (*after, (j, None)))
-        clusters = np.flatnonzero(self.instance.eligible[j]).tolist()
-        for n in clusters if task is None else [task.cluster]:
+        for n in self.clusters[j] if task is None else [task.cluster]:
             if task is None and self.instance.single_start and n in started:
                 continue
             begun = started | {n} if task is None else started

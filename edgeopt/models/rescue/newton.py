@@ -60,6 +60,7 @@ def _prepare(
         for i in range(last - first):
             w[i] = x[i] / z[i]
             g[i] = -x[i] * z[i]
+        for i in range(last - first):
             weights += w[i]
             values += x[i]
         for i in range(last - first):
@@ -104,6 +105,7 @@ def _gather(
             g[i] = goal
             weight[i] = x[i] * inverse
             shift[i] = weight[i] * d[i] - goal * inverse
+        for i in range(last - first):
             total += shift[i]
         right[row] = (right[row] + total) / row_weight[row]
         for i in range(last - first):
@@ -141,21 +143,21 @@ def _complete(
         total = 0.0
         for i in range(last - first):
             priced[i] = price[place[i]]
-        for i in range(last - first):
             inverse[i] = 1.0 / z[i]
+        for i in range(last - first):
             total += x[i] * inverse[i] * priced[i]
         own = row_price[row] - total / row_weight[row]
         row_price[row] = own
         for i in range(last - first):
             b = d[i] - (own + priced[i])
-            a = (g[i] - x[i] * b) * inverse[i]
-            dx[i] = a
+            dx[i] = (g[i] - x[i] * b) * inverse[i]
             dz[i] = b
-            most_primal = max(most_primal, -a / x[i])
-            most_slack = max(most_slack, -b * inverse[i])
-            by_slack += x[i] * b
-            by_primal += a * z[i]
-            by_both += a * b
+        for i in range(last - first):
+            most_primal = max(most_primal, -dx[i] / x[i])
+            most_slack = max(most_slack, -dz[i] * inverse[i])
+            by_slack += x[i] * dz[i]
+            by_primal += dx[i] * z[i]
+            by_both += dx[i] * dz[i]
     return most_primal, most_slack, by_slack, by_primal, by_both
 
 

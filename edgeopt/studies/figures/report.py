@@ -10,7 +10,7 @@ from edgeopt.studies.figures.verdicts import reasons, settings_of, statements
 from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pairs import UNRESOLVED
-from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
+from edgeopt.studies.pictures.canvas import in_style, inline_svg, standalone_svg, svg
 from edgeopt.studies.wording import beside, number, percent
 from edgeopt.writing import Folder
 
@@ -32,10 +32,9 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
     folder = Folder(out, "reproduce", force=force)
     shown = []
     for outcome in found.outcomes:
-        name, drawing = outcome.paper_figure.name, figure(outcome)
+        name, drawing = outcome.paper_figure.name, svg(figure(outcome))
         shown.append((outcome, inline_svg(drawing, prefix=f"{name}-", label=outcome.takeaway)))
-        entitle(drawing, outcome.takeaway)
-        folder.write(f"{name}.svg", standalone_svg(drawing))
+        folder.write(f"{name}.svg", standalone_svg(drawing, outcome.takeaway))
         folder.write(f"{name}.csv", csv_text(outcome.rows))
     folder.write("published.csv", csv_text(found.lines))
     folder.write("caveats.csv", csv_text(found.caveats))

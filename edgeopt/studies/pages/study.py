@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from edgeopt.studies.claims.checked import with_claims
 from edgeopt.studies.files import csv_text
@@ -10,18 +10,16 @@ from edgeopt.studies.pages import overall, rendering
 from edgeopt.studies.pages.headlines import title
 from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
 from edgeopt.studies.pictures import first
-from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
+from edgeopt.studies.pictures.canvas import draw, inline_svg, standalone_svg, svg
 from edgeopt.studies.view import view_of
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
-    from matplotlib.figure import Figure
 
-    from edgeopt.studies.entries import Log, Picture
+    from edgeopt.studies.entries import Log
     from edgeopt.studies.pages.standings import Standings
     from edgeopt.studies.result import Case, Study
 
@@ -33,16 +31,11 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     every comparison one with a row per policy.
     """
     folder = Folder(out, "study", force=force)
-    figures = _figures(study)
-    page = folder.write("index.html", _render(study, figures))
-    if len(study.cases) > 1:
-        figure = first.drawn(study.standings)
-        entitle(figure, title(study.standings))
-        folder.write(f"pictures/{overall.NAME}.svg", standalone_svg(figure))
-    for (number, picture), figure in figures.items():
-        suffix = f"-{number + 1}" if len(study.detailed) > 1 else ""
-        entitle(figure, picture.title(study.cases[number]))
-        folder.write(f"pictures/{picture.name}{suffix}.svg", standalone_svg(figure))
+    drawings = _drawings(study)
+    page = folder.write("index.html", _render(study, drawings))
+    for (number, name), one in drawings.items():
+        suffix = "" if number is None or len(study.detailed) == 1 else f"-{number + 1}"
+        folder.write(f"pictures/{name}{suffix}.svg", standalone_svg(one.svg, one.title))
     folder.write("table.csv", csv_text(study.table))
     for log in study.system.reporting.logs:
         folder.write(f"{log.name}.csv", csv_text(whole(study, log)))
@@ -69,26 +62,41 @@ def whole(study: Study, log: Log) -> pd.DataFrame:
 
 def render(study: Study) -> str:
     """Return the page as text."""
-    return _render(study, _figures(study))
+    return _render(study, _drawings(study))
 
 
-def _figures(study: Study) -> dict[tuple[int, Picture], Figure]:
-    """Draw every picture once, for the page and for its own file."""
-    return {
-        (number, picture): draw(picture, case)
+class _Drawing(NamedTuple):
+    """A picture, drawn once for the page and for its own file."""
+
+    title: str
+    svg: str
+
+
+_Drawings: TypeAlias = "dict[tuple[int | None, str], _Drawing]"
+"""By the number of a case, or none for all of them together, and the name of a picture."""
+
+
+def _drawings(study: Study) -> _Drawings:
+    """Draw every picture."""
+    drawn: _Drawings = {
+        (number, picture.name): _Drawing(picture.title(case), svg(draw(picture, case)))
         for number, case in enumerate(study.detailed)
         for picture in case.pictures
     }
+    if len(study.cases) > 1:
+        found = study.standings
+        drawn[None, overall.NAME] = _Drawing(title(found), svg(first.drawn(found)))
+    return drawn
 
 
-def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
+def _render(study: Study, drawings: _Drawings) -> str:
     return rendering.render(
         "page.html.j2",
         study=study,
         system=study.system,
         settings=study.settings,
-        overall=_overall(study) if len(study.cases) > 1 else None,
-        cases=[_shown(case, number, figures) for number, case in enumerate(study.detailed)],
+        overall=_overall(study, drawings) if len(study.cases) > 1 else None,
+        cases=[_shown(case, number, drawings) for number, case in enumerate(study.detailed)],
         comparisons=[
             (comparison, study.comparison(comparison.name).to_dict("records"))
             for comparison in study.comparisons
@@ -98,7 +106,7 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
     )
 
 
-def _overall(study: Study) -> dict[str, Any]:
+def _overall(study: Study, drawings: _Drawings) -> dict[str, Any]:
     """Gather what the template shows of several instances together."""
     best = study.standings.first
     return {
@@ -107,26 +115,23 @@ def _overall(study: Study) -> dict[str, Any]:
         "headlines": overall.headlines(study),
         "findings": overall.findings(study),
         "best": None if best is None else best.policy,
-        "picture": _first(study.standings, overall.NAME),
+        "picture": _first(study.standings, overall.NAME, drawings[None, overall.NAME]),
     }
 
 
-def _first(found: Standings, key: str, figure: Figure | None = None) -> dict[str, str]:
-    """Draw the first picture, for wide and for narrow windows."""
-    said = title(found)
-    wide, narrow = figure or first.drawn(found), first.drawn(found, narrow=True)
+def _first(found: Standings, key: str, wide: _Drawing) -> dict[str, str]:
+    """Show the first picture, for wide and for narrow windows."""
+    prefix, narrow = f"{key}-{first.FIRST.name}", svg(first.drawn(found, narrow=True))
     return {
-        "id": f"{key}-{first.FIRST.name}",
-        "title": said,
+        "id": prefix,
+        "title": wide.title,
         "caption": first.CAPTION,
-        "svg": inline_svg(wide, prefix=f"{key}-{first.FIRST.name}-", label=said),
-        "narrow": inline_svg(narrow, prefix=f"{key}-{first.FIRST.name}-narrow-", label=said),
+        "svg": inline_svg(wide.svg, prefix=f"{prefix}-", label=wide.title),
+        "narrow": inline_svg(narrow, prefix=f"{prefix}-narrow-", label=wide.title),
     }
 
 
-def _shown(
-    case: Case, number: int, figures: Mapping[tuple[int, Picture], Figure]
-) -> dict[str, Any]:
+def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
     """Gather what the template shows of one case."""
     key = f"case{number}"
     best = case.winner
@@ -137,7 +142,7 @@ def _shown(
         "headlines": headlines(case),
         "lead": lead(case),
         "findings": findings(case),
-        "picture": _first(case.standings, key, figures[number, first.FIRST]),
+        "picture": _first(case.standings, key, drawings[number, first.FIRST.name]),
         "exact": bool(case.exact),
         "told": any(case.told.values()),
         "ends": ends_heading(case),
@@ -159,15 +164,12 @@ def _shown(
             *(
                 {
                     "name": picture.name,
-                    "title": picture.title(case),
+                    "title": one.title,
                     "caption": picture.caption,
-                    "svg": inline_svg(
-                        figures[number, picture],
-                        prefix=f"{key}-{picture.name}-",
-                        label=picture.title(case),
-                    ),
+                    "svg": inline_svg(one.svg, prefix=f"{key}-{picture.name}-", label=one.title),
                 }
                 for picture in case.system.reporting.pictures
+                for one in [drawings[number, picture.name]]
             ),
             {
                 "name": "view",

@@ -18,6 +18,7 @@ from edgeopt.studies.pictures.canvas import (
     in_style,
     inline_svg,
     standalone_svg,
+    svg,
 )
 from edgeopt.studies.wording import beside, duration, listed, number, plural, uncapitalised
 
@@ -96,10 +97,10 @@ class Trainings:
 def write(result: Trainings, folder: Folder) -> None:
     """Write the page, the curve and its picture."""
     curve = result.curve()
-    drawing = in_style(lambda: _drawn(result, curve))
+    drawing = svg(in_style(lambda: _drawn(result, curve)))
     sentence = result.sentence()
-    svg = inline_svg(drawing, prefix="curve-", label=sentence)
-    folder.write("curve.svg", standalone_svg(drawing))
+    shown = inline_svg(drawing, prefix="curve-", label=sentence)
+    folder.write("curve.svg", standalone_svg(drawing, sentence))
     folder.write("curve.csv", csv_text(curve.drop(columns=["figure_each"], errors="ignore")))
     record = {
         "system": result.system.name, "learner": result.entry.name, "sentence": sentence,
@@ -113,7 +114,9 @@ def write(result: Trainings, folder: Folder) -> None:
         },
     }  # fmt: skip
     folder.write("training.json", json.dumps(plain(record), indent=2, allow_nan=False) + "\n")
-    folder.write("index.html", render("training.html.j2", found=result, sentence=sentence, svg=svg))
+    folder.write(
+        "index.html", render("training.html.j2", found=result, sentence=sentence, svg=shown)
+    )
 
 
 def _drawn(result: Trainings, curve: pd.DataFrame) -> Figure:

@@ -258,9 +258,8 @@ def in_margin(
 
 def entitle(figure: Figure, title: str) -> None:
     """Write a title above everything in a figure, on as many lines as it takes."""
-    lines = textwrap.fill(title, int(figure.get_figwidth() * 10))
     figure.suptitle(
-        lines,
+        "\n".join(_title_lines(title, figure.get_figwidth())),
         x=0.01,
         ha="left",
         fontweight="bold",
@@ -270,18 +269,21 @@ def entitle(figure: Figure, title: str) -> None:
     )
 
 
+def _title_lines(title: str, inches: float) -> list[str]:
+    return textwrap.wrap(title, int(inches * 10))
+
+
 _LEGIBLE = 9.1
 """Pixels that the smallest text of a picture has on every page."""
 
 
-def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
-    """Write a figure as an SVG element for a page, in the page's own font and ink.
+def inline_svg(drawing: str, *, prefix: str, label: str) -> str:
+    """Make a drawing an SVG element for a page, in the page's own font and ink.
 
     Its property ``--least`` is the width at which its smallest text can still be read; where a
     window has less, the picture scrolls in its own box.
     """
-    svg = _svg(figure)
-    svg = svg[svg.index("<svg") :]
+    svg = drawing[drawing.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: found[1] + prefix, svg)
     svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
@@ -291,7 +293,7 @@ def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
     # A unit is a point; texts have their sizes in units.
     sizes = re.findall(r"font(?:-size)?: [\w ]*?([\d.]+)px", svg)
     smallest = min((float(size) for size in sizes), default=_LEGIBLE)
-    least = _LEGIBLE * 72 * figure.get_figwidth() / smallest
+    least = _LEGIBLE * _size(drawing)[0] / smallest
     head = (
         f'<svg role="img" aria-label="{html.escape(printable(label))}" '
         f'style="--least: {least:.0f}px"'
@@ -299,10 +301,29 @@ def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
     return svg.replace("<svg", head, 1)
 
 
-def standalone_svg(figure: Figure) -> str:
-    """Write a figure as a file of its own, on white paper."""
-    figure.set_facecolor("white")
-    return _svg(figure)
+def standalone_svg(drawing: str, title: str) -> str:
+    """Make a drawing a file of its own, on white paper and below its title."""
+    width, height = _size(drawing)
+    lines = _title_lines(printable(title), width / 72)
+    above = 14.0 * len(lines) + 4.0
+    texts = "".join(
+        f'<text x="5" y="{14 * place - above:g}" style="font: bold 10.5px \'DejaVu Sans\', '
+        f'sans-serif; fill: {INK}">{html.escape(line, quote=False)}</text>\n'
+        for place, line in enumerate(lines, 1)
+    )
+    paper = f'<rect y="{-above:g}" width="100%" height="100%" style="fill: white"/>\n'
+    start, end = drawing.index("<svg"), drawing.index(">", drawing.index("<svg")) + 1
+    head = re.sub(r'height="[^"]*"', f'height="{height + above:g}pt"', drawing[start:end])
+    frame = f'viewBox="0 {-above:g} {width:g} {height + above:g}"'
+    head = re.sub(r'viewBox="[^"]*"', frame, head)
+    return f"{drawing[:start]}{head}\n{paper}{texts}{drawing[end:]}"
+
+
+def _size(drawing: str) -> tuple[float, float]:
+    """Return width and height of a drawing in points."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
+    assert found is not None
+    return float(found[1]), float(found[2])
 
 
 def _shortened(text: str) -> str:
@@ -311,7 +332,8 @@ def _shortened(text: str) -> str:
     return "\n".join(line if len(line) <= 120 else f"{line[:119]}…" for line in lines)
 
 
-def _svg(figure: Figure) -> str:
+def svg(figure: Figure) -> str:
+    """Write a figure as SVG: the drawing of `inline_svg` and `standalone_svg`."""
     import matplotlib as mpl
     import matplotlib.text
 

@@ -196,7 +196,9 @@ def lanes(found: Lanes) -> tuple[float, str]:
             'stroke-width="0.6"/>'
         )
         parts += [
-            _span(one, found.looks[one.look], kinds[one.look], scale, top) for one in spans[:left]
+            _span(one, found.looks[one.look], kinds[one.look], scale, top)
+            for one in spans[:left]
+            if (_LANE - 1) * (one.high - one.low) >= _UNSEEN
         ]
         left -= min(left, len(spans))
         top += _LANE + 2.0
@@ -242,6 +244,9 @@ def _legend(looks: Mapping[str, str], top: float) -> tuple[float, str]:
         x += wide
     return top + _LINE, "".join(parts)
 
+
+_UNSEEN: Final = 0.005
+"""Heights below are written as 0: what rounding leaves above a limit is no bar."""
 
 _STEP: Final = 4.0
 """Distance of the lines of a pattern."""

@@ -1,0 +1,69 @@
+"""Kernels that may sum in any order sum in the same one wherever their arrays lie in memory."""
+
+from __future__ import annotations
+
+import inspect
+from functools import wraps
+
+import numpy as np
+import pytest
+
+from edgeopt.instances.rescue import generate
+from edgeopt.models.rescue import kernels, newton, solve_p1_lp
+
+APART, CLOSE = 512, 0
+"""Numbers between two arrays: compilers guard loops against arrays that nearly overlap."""
+
+
+def laid_out(arguments, gap):
+    """Copy arguments; those of floats into one buffer, with a gap behind each."""
+    floats = [a for a in arguments if isinstance(a, np.ndarray) and a.dtype == np.float64]
+    memory = np.zeros(sum(a.size + gap for a in floats))
+    copied, at = [], 0
+    for argument in arguments:
+        if not isinstance(argument, np.ndarray):
+            copied.append(argument)
+        elif argument.dtype != np.float64:
+            copied.append(argument.copy())
+        else:
+            part = memory[at : at + argument.size].reshape(argument.shape)
+            part[:] = argument
+            copied.append(part)
+            at += argument.size + gap
+    return copied
+
+
+def outcome(kernel, arguments, gap):
+    """Return the bits of what a kernel returns and writes."""
+    given = laid_out(arguments, gap)
+    returned = kernel(*given)
+    arrays = [a.tobytes() for a in given if isinstance(a, np.ndarray)]
+    return np.asarray([] if returned is None else returned).tobytes(), arrays
+
+
+@pytest.mark.parametrize("method", ["structured", "columns"])
+def test_p1_lp_has_the_same_bits(monkeypatch, method):
+    called = set()
+
+    def held(kernel):
+        parameters = inspect.signature(kernel.py_func).parameters
+
+        @wraps(kernel.py_func)
+        def call(*arguments):
+            assert len(arguments) == len(parameters)
+            called.add(kernel.py_func.__name__)
+            close, apart = (outcome(kernel, arguments, gap) for gap in (CLOSE, APART))
+            assert close == apart, kernel.py_func.__name__
+            return kernel(*arguments)
+
+        return call
+
+    passes = ("begin_direction", "finish_direction", "_prepare", "_gather", "_complete")
+    products = ("price_runs", "occupancy", "assemble_band", "eliminate", "load_by_cell")
+    for module, names in ((newton, passes), (kernels, products)):
+        for name in names:
+            monkeypatch.setattr(module, name, held(getattr(module, name)))
+    for seed in range(2):
+        instance = generate(servers=2, devices=3, profiles=3, horizon=24, reserved=6, rng=seed)
+        solve_p1_lp(instance, method=method)
+    assert called == {*passes, *products}

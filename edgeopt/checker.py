@@ -61,7 +61,7 @@ def arrays(place, value, fields, sizes):
                 spot = [axis.get(n) for axis, n in zip(written, key.split(","))]
                 need(None not in spot and key.count(",") + 1 == len(inner), f"has {key[:9]!a}", *at)
                 found[*at, *spot] = one
-        given, known = {at: one for at, one in found.items() if one != kind or kind == "+"}, {}
+        given, known = {at: x for at, x in found.items() if x != kind or "inf" not in kind}, {}
         yield {at[1:]: known[one] if type(one) is str and one in known else
                known.setdefault(one, number(one, kind, sizes, *at)) for at, one in given.items()}
 

@@ -227,6 +227,23 @@ def test_negative_indices_are_refused_wherever_they_stand(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_text_that_is_no_number_cannot_be_read_wherever_it_stands(kind: str) -> None:
+    certificate = certificates(kind)[0]
+
+    def numbers(content: dict[str, Any]) -> list[tuple[Any, Any]]:
+        found = places([content["data"], content["dual"]])
+        return [(holder, name) for holder, name in found if isinstance(holder[name], str)]
+
+    count = len(numbers(document(certificate)))
+    for at in range(0, count, 1 + count // (20 if LEAN else 200)):
+        for text in ("", "+", "<K", "<T"):
+            content = document(certificate)
+            holder, name = numbers(content)[at]
+            holder[name] = text
+            assert outcome(content, certificate, None) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_files_with_a_changed_character_prove_nothing_false(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     certificate = certificates(kind)[0]

@@ -40,6 +40,13 @@ def test_sound_data_are_accepted():
     assert IdnInstance(**{**sound(), "requests": np.zeros((1, 2), dtype=int)}).horizon == 1
 
 
+def test_permanent_models_may_fill_a_budget_up_to_rounding():
+    size = np.full((3, 3), [0.1, 0.2, 0.1])
+    full = {**sound(), "size": size, "budget": [1.0, 1.0, 0.3]}
+    assert size[2, :2].sum() > full["budget"][2]  # 0.30000000000000004
+    assert IdnInstance(**full).pinned[2]
+
+
 @pytest.mark.parametrize(
     ("field", "value", "index", "found", "rule"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import isclose
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -147,10 +148,10 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
 
     @rule
     def _check_pinned(self) -> None:
-        """Check that permanent models fit into the budget of their node."""
+        """Check that permanent models fit into the budget of their node, up to rounding."""
         for v in np.flatnonzero(self.repository.any(axis=1)).tolist():
             used = float(self.size[v, self.repository[v]].sum())
-            if self.budget[v] < used:
+            if self.budget[v] < used and not isclose(self.budget[v], used, rel_tol=1e-12):
                 says = f"is below the {used:g} MB that the permanent models of the node need"
                 raise InstanceError("budget", says, index=(v,), value=float(self.budget[v]))
 

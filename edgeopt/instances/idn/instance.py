@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import isclose
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -151,7 +150,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         """Check that permanent models fit into the budget of their node, up to rounding."""
         for v in np.flatnonzero(self.repository.any(axis=1)).tolist():
             used = float(self.size[v, self.repository[v]].sum())
-            if self.budget[v] < used and not isclose(self.budget[v], used, rel_tol=1e-12):
+            if self.budget[v] < used and not np.isclose(self.budget[v], used, 1e-12, 0.0):
                 says = f"is below the {used:g} MB that the permanent models of the node need"
                 raise InstanceError("budget", says, index=(v,), value=float(self.budget[v]))
 

@@ -308,17 +308,18 @@ def wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
 
 
 def forecast(plan: Plan) -> list[dict[str, Any]]:
-    """Measure a cell of each part and size, and say how long all of them would take."""
+    """Measure a cell of each part, system and size; say how long all of them would take."""
     made = []
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
     for part, cell in plan.cells:
-        groups.setdefault((part, row_of(cell.identity["instance"])["size"]), []).append(cell)
-    for (part, size), several in groups.items():
+        row = row_of(cell.identity["instance"])
+        groups.setdefault((part, row["system"], row["size"]), []).append(cell)
+    for (part, system, size), several in groups.items():
         one = several[len(several) // 2]
         spent = timed(one.compute, warm=True).median  # the first one compiles
         many = 1000 / plan.runs if part == ONLINE else 1.0
         made.append({
-            "part": part, "size": size, "cells": len(several), "seconds": spent,
+            "part": part, "system": system, "size": size, "cells": len(several), "seconds": spent,
             "sum": spent * len(several), "of_1000": spent * len(several) * many,
         })  # fmt: skip
     return made

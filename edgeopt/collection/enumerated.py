@@ -1,4 +1,4 @@
-"""The optimum of few retraining jobs by enumeration: every set of jobs at every site.
+"""OINC's optima by enumeration: every site of each request, every set of jobs at every site.
 
 At one site, with free preemption and equal weights, serving the job of least remaining time is
 optimal (Schrage, "A proof of the optimality of the shortest remaining processing time discipline",
@@ -14,9 +14,31 @@ import numpy as np
 
 if TYPE_CHECKING:
     from edgeopt.models.oinc.retraining import RetrainingProblem
+    from edgeopt.models.oinc.slot import SlotProblem
+
+ASSIGNMENTS: Final = 20_000
+"""Most assignments of the requests of a slot."""
 
 MOST: Final = 12
 """Most jobs: the time grows as three to their number."""
+
+
+def least_latency(problem: SlotProblem) -> float | None:
+    """Return the least weighted sum of latencies, s, without objectives; None if they are too many.
+
+    What an assignment costs is a closed form: Zeng et al., problem (3) without (1a).
+    """
+    requests, sites = problem.requests, problem.sites
+    if sites**requests > ASSIGNMENTS:
+        return None
+    chosen = np.indices((sites,) * requests).reshape(requests, sites**requests)  # a column each
+    sending = np.sqrt(problem.weight[:, None] * problem.transmission)
+    computing = np.sqrt(problem.weight[:, None] * problem.computation)
+    total = np.zeros(chosen.shape[1])
+    for site, room in enumerate(problem.room.tolist()):
+        here = chosen == site
+        total += (sending[:, site] @ here) ** 2 + (computing[:, site] @ here) ** 2 / room
+    return float(total.min())
 
 
 def least_completion(problem: RetrainingProblem) -> float | None:

@@ -19,7 +19,7 @@ import edgeopt
 from edgeopt.collection import cells
 from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, gap_of, read
 from edgeopt.collection.loading import CERTIFICATES, COPIES, LARGEST, certificate_of, copy_of
-from edgeopt.collection.optima import PROBLEMS
+from edgeopt.collection.optima import ENUMERATED, PROBLEMS
 from edgeopt.errors import CollectionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies import find_system
@@ -88,7 +88,7 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
         agreed = second is not None and abs(second - best) <= OPTIMAL * size
         if "sha256" in certificate:
             status = "optimal"
-        elif agreed or "enumerated" in method:
+        elif agreed or ENUMERATED in method:
             status = "optimal-solver"
         else:
             status = "closed"

@@ -186,10 +186,27 @@ def test_options_are_refused() -> None:
     assert comparing.chosen(["s", "l", names(size="s")[0]]) == [*names(size="s"), *names(size="l")]
 
 
+def test_a_forecast_measures_a_cell_of_each_system_and_size() -> None:
+    names_of = [*SMALL[:2], "rescue-odd-k1-t50"]
+    plan = comparing.planned(names_of, ["highs"], ["min", "rescueplus"], 60.0, [1e-2], 4)
+    rows = comparing.forecast(plan)
+    groups = [(row["part"], row["system"], row["size"]) for row in rows]
+    assert len(set(groups)) == len(groups) == len(rows)
+    assert {system for _, system, _ in groups} == {"rescue", "tapfinger"}
+    assert sum(row["cells"] for row in rows) == len(plan.cells)
+    for row in rows:
+        assert row["sum"] == row["cells"] * row["seconds"] > 0.0
+        # Offline problems are solved once; policies run on 4 scenarios each.
+        times = 250.0 if row["part"] == comparing.ONLINE else 1.0
+        assert row["of_1000"] == pytest.approx(times * row["sum"])
+
+
 def test_command(tmp_path, capsys) -> None:
     words = ["bench", "--set", SMALL[0], "--online", "min,random", "--runs", "4"]
     assert run([*words, "--dry-run"]) == 0
-    assert "2 cells" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2 cells" in said
+    assert re.search(r"About .+ of one core, and .+ on 1,000 scenarios, if cells", said)
     assert run(words) == 2
     assert "--out" in capsys.readouterr().err
     assert run([*words, "--out", str(tmp_path / "b")]) == 0

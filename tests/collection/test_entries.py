@@ -13,7 +13,7 @@ from edgeopt.collection.cells import published, scenarios_of
 from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, Entry, Offline, Online, read
 from edgeopt.collection.loading import LARGEST, certificate_of, copy_of, made, stored
 from edgeopt.collection.make import SCOREBOARD, policies_of
-from edgeopt.collection.optima import solved
+from edgeopt.collection.optima import ENUMERATED, solved
 from edgeopt.errors import CollectionError, OptionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies import find_system
@@ -120,7 +120,7 @@ def test_values_are_on_their_side_of_the_bound_and_status_follows(row) -> None:
     assert sign * (offline["bound"] - offline["best"]) >= -1e-12 * size
     gap = relative_gap(offline["best"], offline["bound"])
     proven = "sha256" in offline["certificate"]
-    confirmed = ";" in offline["method"] or "enumerated" in offline["method"]
+    confirmed = ";" in offline["method"] or ENUMERATED in offline["method"]
     wanted = {
         "optimal": gap <= OPTIMAL and proven,
         "optimal-solver": gap <= OPTIMAL and confirmed,

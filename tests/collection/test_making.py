@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from edgeopt.collection.enumerated import MOST, least_completion
+from edgeopt.collection.enumerated import ASSIGNMENTS, MOST, least_completion, least_latency
 from edgeopt.collection.make import offline_of, online_of, scores_of
-from edgeopt.collection.optima import PROBLEMS
+from edgeopt.collection.optima import ENUMERATED, PROBLEMS
 from edgeopt.errors import CollectionError
 from edgeopt.instances import oinc
 from edgeopt.models.oinc.retraining import RetrainingProblem
-from edgeopt.testing.strategies.oinc import retraining_problems
+from edgeopt.models.oinc.slot import SlotProblem, assignment_cost
+from edgeopt.testing.strategies.oinc import retraining_problems, slot_problems
 from tests.draws import draws
 
 ROW = {"name": "x", "system": "rescue", "size": "s", "goal": "max", "offline": None, "online": None}
@@ -65,6 +66,21 @@ def test_enumeration_finds_the_optimum(problem) -> None:
     assert least_completion(even) == pytest.approx(brute(even))
 
 
+@settings(max_examples=draws(60), deadline=None)
+@given(slot_problems(requests=4, sites=3, objectives=None, weighted=None))
+def test_enumeration_finds_the_shortest_latencies(problem) -> None:
+    every = product(range(problem.sites), repeat=problem.requests)
+    best = min(assignment_cost(problem, np.array(one, dtype=np.int64)) for one in every)
+    assert least_latency(problem) == pytest.approx(best)
+    many = int(np.ceil(np.log(ASSIGNMENTS) / np.log(2))) + 1
+    assert (
+        least_latency(
+            SlotProblem(np.ones((many, 2)), np.ones((many, 2)), np.ones(many), np.ones(2))
+        )
+        is None
+    )
+
+
 def test_what_is_not_enumerated() -> None:
     one = RetrainingProblem([0, 0], [[1.0], [2.0]], [1.0, 2.0])
     assert least_completion(one) is None
@@ -77,6 +93,7 @@ def test_enumerated_optimum_lies_between_bound_and_heuristic() -> None:
 
     instance = oinc.generate(sites=2, devices=2, slots=12, jobs=4, rng=3).replace(weight=[2.0] * 4)
     loose, exact = solve(instance, gap=1e-6), PROBLEMS["oinc"].solve(instance, 1e-6, 60.0)
+    assert exact.solver.endswith(ENUMERATED)
     assert loose.bound <= exact.bound * (1 + 1e-9)
     assert exact.value <= loose.value * (1 + 1e-9)
     assert exact.gap <= 1e-5 < loose.gap
@@ -88,7 +105,8 @@ def test_enumerated_optimum_lies_between_bound_and_heuristic() -> None:
         ({}, "closed", "own"),
         ({"second": 9.0, "second_solver": "other"}, "optimal-solver", "own; other"),
         ({"second": 8.9, "second_solver": "other"}, "closed", "own"),
-        ({"solver": "own, jobs enumerated"}, "optimal-solver", "own, jobs enumerated"),
+        ({"solver": f"own, {ENUMERATED}"}, "optimal-solver", f"own, {ENUMERATED}"),
+        ({"solver": "own, jobs enumerated"}, "closed", "own, jobs enumerated"),
         ({"bound": 9.001}, "closed", "own"),
         ({"bound": 9.1, "second": 9.0, "second_solver": "other"}, "open", "own"),
         ({"certificate_kind": "k", "certificate_sha256": "h"}, "optimal", "own"),

@@ -28,6 +28,7 @@ QUICK = (
     "tests/solvers/test_residuals.py", "tests/instances/test_physical.py",
     "tests/instances/test_oinc_generate.py", "tests/instances/test_tapfinger_generate.py",
     "tests/online/idn/test_olag.py", "tests/bounds/test_growth.py", "tests/test_cli_check.py",
+    "tests/collection/test_entries.py::test_instance_is_drawn_as_it_is_named",
 )  # fmt: skip
 """Golden numbers, fingerprints, iterative references and messages, in the fastest files."""
 

@@ -9,9 +9,10 @@ a second, ``m``, less than a minute, and ``l``, longer or open.
 
 from __future__ import annotations
 
+from edgeopt.collection.certified import certificate
 from edgeopt.collection.compared import Bench
 from edgeopt.collection.comparing import bench
 from edgeopt.collection.entries import Entry, best, entry, names, table
 from edgeopt.collection.loading import load
 
-__all__ = ["Bench", "Entry", "bench", "best", "entry", "load", "names", "table"]
+__all__ = ["Bench", "Entry", "bench", "best", "certificate", "entry", "load", "names", "table"]

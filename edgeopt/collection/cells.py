@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.collection.certified import certificate_of
+from edgeopt.collection.certified import certificate_of, without_program
 from edgeopt.collection.entries import OPTIMAL, edition, improvements, names, row_of
-from edgeopt.collection.loading import load
+from edgeopt.collection.loading import LARGEST, load
 from edgeopt.collection.optima import AUTO, PROBLEMS, solved
 from edgeopt.collection.timed import timed
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.sweeps import Cell
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,6 +146,8 @@ def _solve_and_prove(
         row["certificate_none"] = str(error).removeprefix("no certificate: ")
     else:
         path = made.save(Path(folder) / f"{name}.json.gz")
+        if path.stat().st_size > LARGEST:
+            write_file(path, without_program(made))
         better = max if made.sense == "min" else min
         row["bound"] = better(row["bound"], made.bound)
         row["certificate_kind"] = made.kind

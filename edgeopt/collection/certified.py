@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.collection.entries import OPTIMAL
+from edgeopt.collection import loading
+from edgeopt.collection.entries import OPTIMAL, row_of
 from edgeopt.errors import CertificateError
+from edgeopt.solvers.certificates import (
+    ROUNDED,
+    completed,
+    outward,
+    read_certificate,
+    same_program,
+)
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.studies.entries import Benchmark
@@ -38,16 +51,80 @@ def certificate_of(system: str, instance: Any, found: Benchmark, name: str) -> C
     return made
 
 
+def certificate(name: str) -> Certificate:
+    """Return the certificate of the bound of a named instance, proven anew.
+
+    Large ones are kept without their program, which is made of the instance, and without a point.
+
+    Parameters
+    ----------
+    name
+        One of `edgeopt.collection.names`.
+
+    Returns
+    -------
+    Certificate
+        To be saved, with the checker, for others.
+
+    Raises
+    ------
+    OptionError
+        If there is no instance of that name.
+    CertificateError
+        If the package has none, or what it has proves nothing.
+
+    Examples
+    --------
+    >>> from edgeopt.collection import certificate
+    >>> certificate("tapfinger-tight-c2-n8").kind
+    'tapfinger.pooled'
+    """
+    row = row_of(name)
+    file = loading.certificate_of(row)
+    if not file.exists():
+        why = row["offline"]["certificate"].get("none", "it is too large to be kept")
+        raise CertificateError(f"{name}: the package has no certificate: {why}")
+    content = json.loads(gzip.decompress(file.read_bytes()))
+    if "data" in content:
+        return read_certificate(file)
+    for program in programs_of(content["kind"], row["system"], loading.load(name)):
+        try:
+            return completed(content, program)
+        except CertificateError:
+            continue
+    raise CertificateError(f"{name}: the prices of the package prove nothing of the instance")
+
+
+def without_program(made: Certificate) -> bytes:
+    """Return what is kept of a large certificate: prices, and the bound that they prove.
+
+    The claim leaves room for a program that another processor has rounded differently.
+    """
+    away = ROUNDED if made.sense == "max" else -ROUNDED
+    bound = Fraction(made.content["claim"]["bound"])
+    claim = made.content["claim"] | {
+        "objective": None,
+        "bound": outward(bound + Fraction(away) * abs(bound), made.sense == "max"),
+    }
+    kept = dict(made.content) | {"primal": None, "claim": claim}
+    return gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
+
+
 def is_program_of(proof: Certificate, system: str, instance: Any) -> bool:
     """Tell whether the program of a certificate is that of the offline problem of an instance."""
+    programs = programs_of(proof.kind, system, instance)
+    return any(same_program(one, proof.data) for one in programs)
+
+
+def programs_of(kind: str, system: str, instance: Any) -> Iterator[Any]:
+    """Yield the programs of the offline problem of an instance in certificates of a kind."""
     if system == "edr":
         from edgeopt.solvers.exact_duals import data_of
 
-        return proof.kind == "linear-program" and data_of(_program_of_edr(instance)) == proof.data
-    if not proof.kind.startswith(f"{system}."):
-        return False
-    module = import_module(f"edgeopt.models.{system}.certificates")
-    return any(one == proof.data for one in module.programs_of(instance))
+        if kind == "linear-program":
+            yield data_of(_program_of_edr(instance))
+    elif kind.startswith(f"{system}."):
+        yield from import_module(f"edgeopt.models.{system}.certificates").programs_of(instance)
 
 
 def _program_of_edr(instance: Any) -> LinearProgram:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 COPIES: Final = Path(__file__).with_name("copies")
 CERTIFICATES: Final = Path(__file__).with_name("certificates")
 LARGEST: Final = 64_000
-"""Most bytes of a copy, and of a certificate in the package."""
+"""Most bytes of a copy, and of a certificate with its program."""
+
+LARGEST_PRICES: Final = 128_000
+"""Most bytes of a certificate that is kept without its program."""
 
 
 def load(name: str) -> Any:

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 import edgeopt
 from edgeopt.collection import cells
 from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, gap_of, read
-from edgeopt.collection.loading import CERTIFICATES, COPIES, LARGEST, certificate_of, copy_of
+from edgeopt.collection.loading import (
+    CERTIFICATES,
+    COPIES,
+    LARGEST,
+    LARGEST_PRICES,
+    certificate_of,
+    copy_of,
+)
 from edgeopt.collection.optima import ENUMERATED, PROBLEMS
 from edgeopt.errors import CollectionError
 from edgeopt.solvers.tolerance import relative_gap
@@ -177,7 +184,7 @@ def _ship_certificate(row: Row, folder: Path) -> None:
     place = certificate_of(row)
     place.unlink(missing_ok=True)
     content = folder / place.name
-    if not content.exists() or content.stat().st_size > LARGEST:
+    if not content.exists() or content.stat().st_size > LARGEST_PRICES:
         return
     packed = content.read_bytes()
     if hashlib.sha256(packed).hexdigest() == row["offline"]["certificate"].get("sha256"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from edgeopt.collection.certified import certificate
 from edgeopt.collection.entries import CLOSED, OPTIMAL, entry, row_of
 from edgeopt.collection.loading import certificate_of, copy_of, made, stored
 from edgeopt.errors import CertificateError
-from edgeopt.solvers.certificates import read_certificate
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _certified(path: Path, wanted: str, one: Entry) -> str:
     if hashlib.sha256(path.read_bytes()).hexdigest() != wanted:
         return "its certificate is another file"
     try:
-        proof = read_certificate(path)
+        proof = certificate(one.name)
     except CertificateError as error:
         return f"its certificate is refused: {error}"
     if proof.about["instance"] != one.fingerprint:

@@ -12,7 +12,9 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from itertools import islice
+from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +30,6 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
-    from fractions import Fraction
 
     from numpy.typing import ArrayLike
 
@@ -161,6 +162,31 @@ def read_certificate(path: str | os.PathLike[str]) -> Certificate:
         content, data = checker.opened(str(path))
     except checker.ProofError as error:
         raise CertificateError(f"{path}: {error.args[1]}") from None
+    return completed(content, data)
+
+
+ROUNDED: Final = 1e-12
+"""Relative difference of numbers that two processors may have rounded differently."""
+
+
+def same_program(one: Any, other: Any) -> bool:
+    """Tell whether two programs of certificates are the same, up to rounding."""
+    if one == other:
+        return True
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            same_program(part, other[name]) for name, part in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_program, one, other))
+    try:
+        return isclose(Fraction(one), Fraction(other), rel_tol=ROUNDED)
+    except (TypeError, ValueError, OverflowError):  # a side that is infinite, or no number
+        return False
+
+
+def completed(content: Mapping[str, Any], data: Mapping[str, Any]) -> Certificate:
+    """Return the certificate of what was kept without its program, and prove it."""
     return _certificate(content, data, *_examined(content, data))
 
 

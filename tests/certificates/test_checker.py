@@ -30,7 +30,7 @@ from edgeopt.models.tapfinger import (
     scheduling_problem,
 )
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt.solvers.certificates import APART, read_certificate
+from edgeopt.solvers.certificates import APART, read_certificate, same_program
 
 SOURCE = Path(checker.__file__)
 ALLOWED = {"fractions", "gzip", "hashlib", "json", "re", "sys"}
@@ -238,6 +238,23 @@ def test_verify_says_what_is_proven_and_of_which_instance(tmp_path: Path, capsys
     found = json.loads(capsys.readouterr().out)
     assert [one["code"] for one in found] == [0, 2]
     assert found[0]["sense"] == "max"
+
+
+def test_programs_are_the_same_up_to_rounding() -> None:
+    given = {"cost": ["1", "-inf", "2/3"], "rows": [{"0,1": "0.1"}], "n": "3"}
+
+    def other(**parts: object) -> bool:
+        return same_program(given, given | parts)
+
+    assert other()
+    assert other(cost=["1.0000000000000002", "-inf", "0.66666666666666663"])
+    assert other(rows=[{"0,1": "0.10000000000000001"}])
+    assert not other(cost=["1.00000001", "-inf", "2/3"])
+    assert not other(cost=["1", "inf", "2/3"])
+    assert not other(cost=["1", "-inf"])
+    assert not other(cost="1")
+    assert not other(rows=[{"0,2": "0.1"}])
+    assert not other(m="3")
 
 
 def test_verify_compares_a_linear_program_with_its_file(tmp_path: Path, capsys) -> None:

@@ -75,10 +75,11 @@ def data_of(program: CooperativeProgram) -> dict[str, Any]:
 
 
 def programs_of(instance: IdnInstance) -> Iterator[dict[str, Any]]:
-    """Yield the program that an instance has in a certificate."""
-    demand = Demand.of(instance)
-    chosen = offers(instance, demand, aggregate=True, cooperative=True)
-    yield data_of(cooperative_program(instance, demand, chosen))
+    """Yield the programs that an instance may have: of its gain by slot, and by request."""
+    for normalised in (False, True):
+        demand = Demand.of(instance, normalised=normalised)
+        chosen = offers(instance, demand, aggregate=True, cooperative=True)
+        yield data_of(cooperative_program(instance, demand, chosen))
 
 
 def _price_of_budgets(program: CooperativeProgram, price: Floats) -> Floats:

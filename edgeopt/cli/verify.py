@@ -74,10 +74,9 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
 
 def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
     """Tell whether a program is that of an instance."""
-    from edgeopt.solvers.certificates import same_program
-
     if kind == "linear-program":
         from edgeopt.solvers import LinearProgram
+        from edgeopt.solvers.certificates import same_program
         from edgeopt.solvers.exact_duals import data_of
 
         if Path(instance).suffix not in _PROGRAMS:
@@ -86,12 +85,11 @@ def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
                 f"{' or '.join(_PROGRAMS)}; certificates of a system with its instances"
             )
         return same_program(data_of(LinearProgram.read(Path(instance))), data)
-    from importlib import import_module
+    from edgeopt.collection.certified import is_program_of
 
     record = chosen_system(kind.partition(".")[0])
     chosen = chosen_instance(record, instance, None, seed).instance
-    module = import_module(f"edgeopt.models.{record.name}.certificates")
-    return any(same_program(one, data) for one in module.programs_of(chosen))
+    return is_program_of(kind, data, record.name, chosen)
 
 
 def _said(found: dict[str, Any]) -> str:

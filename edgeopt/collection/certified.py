@@ -110,10 +110,9 @@ def without_program(made: Certificate) -> bytes:
     return gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
 
 
-def is_program_of(proof: Certificate, system: str, instance: Any) -> bool:
+def is_program_of(kind: str, data: Any, system: str, instance: Any) -> bool:
     """Tell whether the program of a certificate is that of the offline problem of an instance."""
-    programs = programs_of(proof.kind, system, instance)
-    return any(same_program(one, proof.data) for one in programs)
+    return any(same_program(one, data) for one in programs_of(kind, system, instance))
 
 
 def programs_of(kind: str, system: str, instance: Any) -> Iterator[Any]:

@@ -228,7 +228,7 @@ def _proof(name: str, document: Any) -> Any:
             raise CertificateError(str(error).removeprefix(f"{path}: ")) from None
     if made.about.get("instance") != row["fingerprint"]:
         raise CertificateError("is about another instance")
-    if not is_program_of(made, row["system"], load(name)):
+    if not is_program_of(made.kind, made.data, row["system"], load(name)):
         raise CertificateError("its program is not that of the instance")
     return made
 

@@ -178,9 +178,9 @@ def test_programs_of_certificates_are_those_of_their_instances(system) -> None:
     for name in collection.names(system=system, size="s"):
         if certificate_of(row_of(name)).exists():
             proof, instance = collection.certificate(name), collection.load(name)
-            assert is_program_of(proof, system, instance)
+            assert is_program_of(proof.kind, proof.data, system, instance)
             other = next(one for one in collection.names(system=system) if one != name)
-            assert not is_program_of(proof, system, collection.load(other))
+            assert not is_program_of(proof.kind, proof.data, system, collection.load(other))
 
 
 def test_a_large_certificate_is_completed_by_its_instance(tmp_path) -> None:

@@ -9,7 +9,7 @@ below as long as :math:`P x + A^\top z + c = 0`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,10 @@ import numpy as np
 from cvxpy.reductions.solvers.qp_solvers.qp_solver import QpSolver
 from scipy import sparse
 
-from edgeopt.solvers.tolerance import Sum
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.rays import improving_ray, infeasibility_proof, is_point
+from edgeopt.solvers.solution import Status
+from edgeopt.solvers.tolerance import DEFAULT, Sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,9 +165,17 @@ def cone_pair(
     if raw_dual is None:
         return None
     primal, dual = raw_dual
+    pair = _stated_pair(name, solver, data, inverse, primal, dual)
+    rows, columns = pair.matrix.shape
+    return pair if (len(dual), len(primal)) == (rows, columns) else None
+
+
+def _stated_pair(
+    name: str, solver: Any, data: dict[str, Any], inverse: dict[str, Any], primal: Any, dual: Any
+) -> ConePair:
+    """Return the cone program as CVXPY has stated it, with a primal-dual pair."""
+    stated = data["param_prob"]
     quadratic, cost, offset, matrix, right = _compiled(name, solver, data, inverse, stated)
-    if len(dual) != matrix.shape[0] or len(primal) != matrix.shape[1]:
-        return None
     return ConePair(
         quadratic=quadratic,
         cost=np.asarray(cost).reshape(-1),
@@ -174,10 +185,59 @@ def cone_pair(
         cones=stated.cone_dims,
         primal=primal,
         dual=dual,
-        lower=_bounds(stated.lower_bounds, len(primal), -np.inf),
-        upper=_bounds(stated.upper_bounds, len(primal), np.inf),
+        lower=_bounds(stated.lower_bounds, matrix.shape[1], -np.inf),
+        upper=_bounds(stated.upper_bounds, matrix.shape[1], np.inf),
         triangle="lower" if name == "SCS" else "upper",
     )
+
+
+def proven_unsolvable(
+    name: str, solver: Any, data: Any, inverse: dict[str, Any], raw: Any, *, whole: bool
+) -> tuple[Status, ConePair] | None:
+    """Return that a cone program has no point or no end, with the pair that proves it.
+
+    Where all cones are polyhedral, multipliers and rays are looked for as in a linear program; of
+    other cones the solver's own multipliers are checked. With whole numbers, only that there is no
+    point even without them is proven.
+    """
+    stated = data.get("param_prob") if isinstance(data, dict) else None
+    if stated is None:
+        return None
+    cones = stated.cone_dims
+    pair = _stated_pair(name, solver, data, inverse, np.zeros(0), np.zeros(0))
+    if not (cones.soc or cones.psd or cones.exp or cones.p3d):
+        return _polyhedral_proof(pair, whole=whole)
+    multipliers = _multipliers(name, solver, inverse, raw, cones)
+    if multipliers is None or len(multipliers[1]) != pair.matrix.shape[0]:
+        return None
+    columns = pair.matrix.shape[1]
+    ray = replace(
+        pair, quadratic=None, cost=np.zeros(columns), offset=0.0, primal=np.zeros(columns),
+        dual=multipliers[1],
+    )  # fmt: skip
+    holds = ray.dual_value().value > 0.0 and ray.dual_residual() <= DEFAULT
+    return (Status.PROVEN_INFEASIBLE, ray) if holds else None
+
+
+def _polyhedral_proof(pair: ConePair, *, whole: bool) -> tuple[Status, ConePair] | None:
+    equal = np.arange(len(pair.right)) < pair.cones.zero
+    program = LinearProgram(
+        pair.cost,
+        pair.matrix,
+        np.where(equal, pair.right, -np.inf),
+        pair.right,
+        pair.lower,
+        pair.upper,
+        quadratic=pair.quadratic,
+    )
+    multipliers, point = infeasibility_proof(program)
+    if multipliers is not None:
+        proof = replace(pair, quadratic=None, cost=0.0 * pair.cost, offset=0.0, dual=-multipliers)
+        return Status.PROVEN_INFEASIBLE, replace(proof, primal=np.zeros(len(pair.cost)))
+    if whole or point is None or not is_point(program, point):
+        return None
+    ray = improving_ray(program)
+    return None if ray is None else (Status.PROVEN_UNBOUNDED, replace(pair, primal=ray))
 
 
 def _compiled(

@@ -8,8 +8,8 @@ relaxation is an elastic program:
     + \frac{s_i^+}{\max(r_i, |\overline{b}_i|)}
     \quad \text{s.t.} \quad \underline{b} - s^- \le A x \le \overline{b} + s^+
 
-A change of a side counts relative to that side, or to the unit :math:`r_i` of its row
-(`edgeopt.solvers.units`) where that is larger: no row's own unit matters.
+A change of a side counts relative to that side, or to the largest entry :math:`r_i` of its row
+where that is larger: no row's own unit matters.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from scipy import sparse
 
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.request import Request
-from edgeopt.solvers.scaling import Scaling, solve_scaled
+from edgeopt.solvers.rays import solved_by_highs
+from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Status
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ class Bound:
 def is_infeasible(program: LinearProgram, time_limit: float | None = None) -> bool:
     """Return whether HiGHS proves that a program has no feasible point."""
     question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
-    answer = solve_scaled(highs.solve, question, Request(time_limit=time_limit))
-    return answer.status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+    answer = solved_by_highs(question, time_limit)
+    return answer.status.infeasible or answer.status is Status.INFEASIBLE_OR_UNBOUNDED
 
 
 def restricted(
@@ -165,7 +165,7 @@ def _all_sides(program: LinearProgram) -> list[Bound]:
 
 def _from_highs(program: LinearProgram) -> list[Bound]:
     """Return the conflict that HiGHS proposes; empty if it has none."""
-    model = highs.load(Scaling.of(program).apply(program))
+    model = highs.load(Scaling.plain(program).apply(program))
     model.setOptionValue("iis_strategy", _IIS_STRATEGY)
     outcome, found = model.getIis()
     if outcome == highspy.HighsStatus.kError or not found.valid_:
@@ -191,7 +191,7 @@ def _elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearP
     rows, columns = program.shape
     matrix, row_lower, row_upper = program.matrix, program.row_lower, program.row_upper
     lower, upper = program.lower, program.upper
-    unit_size = np.ldexp(1.0, -program.units.rows)
+    unit_size = program.row_size
     if bounds:
         matrix = sparse.vstack([matrix, sparse.eye_array(columns)], format="csc")
         row_lower = np.concatenate([row_lower, lower])
@@ -204,11 +204,12 @@ def _elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearP
         np.flatnonzero(np.isfinite(row_upper)),
     )
     unit = sparse.eye_array(rows, format="csc")
+    least = np.where(unit_size > 0.0, unit_size, 1.0)
     price = np.concatenate(
         [
             np.zeros(columns),
-            1.0 / np.maximum(unit_size, np.abs(row_lower))[give_low],
-            1.0 / np.maximum(unit_size, np.abs(row_upper))[give_high],
+            1.0 / np.maximum(least, np.abs(row_lower))[give_low],
+            1.0 / np.maximum(least, np.abs(row_upper))[give_high],
         ]
     )
     gives = len(give_low) + len(give_high)
@@ -233,7 +234,7 @@ def cheapest_point(
     """
     for bounds in (False, True):
         elastic = _elastic_program(program, bounds=bounds)
-        found = solve_scaled(highs.solve, elastic, Request(time_limit=time_limit))
+        found = solved_by_highs(elastic, time_limit, feasible=True)
         if found.values is not None:
             return found.values[: program.shape[1]], found.objective
     return None, float("nan")

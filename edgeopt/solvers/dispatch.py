@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.errors import QualityWarning, SolverError
+from edgeopt.errors import SolverError
+from edgeopt.solvers.attempts import Answer, best_answer, warn_if_overstated
 from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER
+from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Backend, default_solver, find_backend
 from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
-from edgeopt.solvers.scaling import solve_scaled
-from edgeopt.solvers.solution import Quality, Status, recomputed_objective
+from edgeopt.solvers.scaling import warn_if_badly_scaled
+from edgeopt.solvers.solution import Quality, Solution, Status, recomputed_objective
 from edgeopt.solvers.start import placed
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
     from edgeopt.solvers.registry import BackendSolve
-    from edgeopt.solvers.solution import Solution
 
 
 def solve(
@@ -129,15 +129,23 @@ def solve(
     )  # fmt: skip
     run = backend.solve_function(kind)
     request = placed(problem, kind, backend, request)
-    if kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC):
-        claimed = solve_scaled(run, problem, request, warn=2)
-    else:
-        proven = gone_on(run, problem, request)
-        if proven is not None:
-            return proven
-        claimed = run(problem, request)
+    if isinstance(problem, LinearProgram):
+        warn_if_badly_scaled(problem, stacklevel=2)
+        answer = best_answer(run, problem, request)
+        return delivered(answer, request, raises=raises, stacklevel=2)
+    proven = gone_on(run, problem, request)
+    if proven is not None:
+        return proven
+    claimed = run(problem, request)
+    if isinstance(claimed.evidence, Solution):  # a linear model's program has been through the same
+        return usable(claimed) if raises else claimed
     return certify_claim(claimed, request, raises=raises, stacklevel=2)
 
+
+_UNPROVEN: Final = {
+    Status.PROVEN_INFEASIBLE: Status.CLAIMED_INFEASIBLE,
+    Status.PROVEN_UNBOUNDED: Status.CLAIMED_UNBOUNDED,
+}
 
 FIRST_TRY: Final = 1e-5
 """Accuracy that a first-order method is asked for first: polished, it often reaches far more."""
@@ -160,35 +168,25 @@ def gone_on(run: BackendSolve, problem: Any, request: Request) -> Solution | Non
 def certify_claim(
     claimed: Solution, request: Request, *, raises: bool = True, stacklevel: int = 2
 ) -> Solution:
-    """Certify what a backend claims, warn if that was too much, raise if it is of no use."""
+    """Certify what a backend claims of a model, warn if it was too much, raise if of no use."""
     tolerance = max(DEFAULT, request.tolerance or 0.0)
-    candidate = claimed
-    if claimed.values is not None and kind_of(claimed.problem) in (Kind.LINEAR, Kind.QUADRATIC):
-        # Duals prove the optimum whatever status the solver reports.
-        candidate = replace(claimed, quality=Quality.OPTIMAL)
-    result = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
+    if claimed.evidence is None and kind_of(claimed.problem) is not Kind.PYOMO:
+        claimed = replace(claimed, status=_UNPROVEN.get(claimed.status, claimed.status))
+    result = claimed.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
     if result.quality is Quality.INFEASIBLE:
-        zero = _at_zero(candidate)
+        zero = _at_zero(claimed)
         if zero is not None:
             zero = zero.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
             result = _shown(zero) if zero.quality is Quality.OPTIMAL else result
-    if np.isinf(result.bound) and replace(result, bound=claimed.bound).passes_bound(tolerance):
-        warnings.warn(
-            f"{claimed.solver} claims the bound {claimed.bound:.10g}, and found "
-            f"{result.objective:.10g}, which is better: the bound is dropped",
-            QualityWarning,
-            stacklevel=stacklevel + 1,
-        )
-    elif claimed.quality is Quality.OPTIMAL and result.quality is not Quality.OPTIMAL:
-        warnings.warn(
-            f"{claimed.solver} called its solution optimal, the data say {result.quality.value}: "
-            f"primal residual {result.primal_residual():.2g}, "
-            f"dual residual {result.dual_residual():.2g}, gap {result.duality_gap():.2g} "
-            f"against a tolerance of {tolerance:g}; ask for a smaller tolerance or another solver",
-            QualityWarning,
-            stacklevel=stacklevel + 1,
-        )
-    return usable(result) if raises else result
+    return delivered(Answer(result, claimed), request, raises=raises, stacklevel=stacklevel + 1)
+
+
+def delivered(
+    answer: Answer, request: Request, *, raises: bool = True, stacklevel: int = 2
+) -> Solution:
+    """Return the solution of an answer; warn if it was claimed to be more, raise if of no use."""
+    warn_if_overstated(answer, request, stacklevel=stacklevel + 1)
+    return usable(answer.solution) if raises else answer.solution
 
 
 def usable(solution: Solution) -> Solution:
@@ -199,22 +197,15 @@ def usable(solution: Solution) -> Solution:
 
 
 def _at_zero(solution: Solution) -> Solution | None:
-    """Return the solution with all its values 0; None where solvers find that by themselves.
+    """Return the solution of a model with all its values 0; None where attempts have tried that.
 
     Interior points surround an optimum of all zeros, and relative to their own size they are far
     off: at a point so small no entry counts as negligible.
     """
-    kind = kind_of(solution.problem)
-    if kind in (Kind.LINEAR, Kind.QUADRATIC):
-        values: Any = np.zeros_like(solution.values)
-    elif kind in (Kind.CVXPY, Kind.CASADI):
-        values = {name: np.zeros_like(value)[()] for name, value in solution.values.items()}
-    else:
+    if kind_of(solution.problem) not in (Kind.CVXPY, Kind.CASADI):
         return None
+    values = {name: np.zeros_like(value)[()] for name, value in solution.values.items()}
     moved = replace(solution, values=values)
-    if kind is Kind.QUADRATIC and not solution.problem.cost.any():
-        # The slope is 0 there, and so are multipliers.
-        moved = replace(moved, duals=np.zeros(solution.problem.shape[0]))
     return replace(moved, objective=recomputed_objective(moved).value)
 
 
@@ -228,7 +219,9 @@ def _shown(solution: Solution) -> Solution:
 
 _ADVICE = {
     Status.PROVEN_INFEASIBLE: "edgeopt.solvers.explain(problem) names the constraints in conflict",
+    Status.CLAIMED_INFEASIBLE: "edgeopt.solvers.explain(problem) looks for constraints in conflict",
     Status.PROVEN_UNBOUNDED: "give the columns that matter finite bounds",
+    Status.CLAIMED_UNBOUNDED: "give the columns that matter finite bounds",
     Status.INFEASIBLE_OR_UNBOUNDED: "solve it with a zero objective to tell the two apart",
     Status.MAX_TIME_LIMIT: "allow more time, or start from a feasible point",
     Status.ITERATION_LIMIT: "allow more iterations, or take another algorithm",
@@ -237,7 +230,8 @@ _ADVICE = {
 
 def _what_to_try(solution: Solution) -> str:
     advice = _ADVICE.get(solution.status, "run again with log=True, or with another solver")
+    claim = f" (the solver says {solution.claim}; no proof was found)" if solution.claim else ""
     return (
-        f"{solution.solver} ended without a usable solution: {solution.status.value}, "
+        f"{solution.solver} ended without a usable solution: {solution.status.value}{claim}, "
         f"{solution.quality.value}; {advice}"
     )

@@ -15,6 +15,7 @@ import numpy as np
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, proven, text, texts
 from edgeopt.solvers.residuals import linear
+from edgeopt.solvers.residuals.multipliers import close_duals, projected, reduced_costs
 from edgeopt.solvers.tolerance import EPSILON
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def certificate_of_duals(
         if repair:
             within = np.clip(solution.values, program.lower, program.upper)
             points.append(entries(np.clip(SHRUNK * within, program.lower, program.upper)))
-    signed = linear.projected(program, program.sign * np.asarray(solution.duals, dtype=float))
+    signed = projected(program, program.sign * np.asarray(solution.duals, dtype=float))
     why = "no certificate: the duals are not finite"
-    for moved in linear.close_duals(program, signed):
+    for moved in close_duals(program, signed):
         for make in (_rounded, _solved) if np.isfinite(moved).all() else ():
             try:
                 dual = {"rows": _proof(program, make(program, moved))}
@@ -97,7 +98,7 @@ def _rounded(program: LinearProgram, signed: Vector) -> Exact:
 
 def _solved(program: LinearProgram, signed: Vector) -> Exact:
     """Return multipliers next to given ones at which reduced costs that seem to be 0 are so."""
-    reduced, rounding = linear.reduced_costs(program, signed)
+    reduced, rounding = reduced_costs(program, signed)
     near = (np.abs(reduced) <= NEAR * rounding) & (
         np.isinf(program.lower) | np.isinf(program.upper)
     )
@@ -175,7 +176,7 @@ def _said(value: Fraction) -> str:
 
 def _suspects(program: LinearProgram, signed: Vector) -> list[int]:
     """Return the columns whose reduced costs may rest on a side that is missing."""
-    reduced, rounding = linear.reduced_costs(program, signed)
+    reduced, rounding = reduced_costs(program, signed)
     above = np.isneginf(program.lower) & (reduced >= -rounding)
     below = np.isposinf(program.upper) & (reduced <= rounding)
     return np.flatnonzero(above | below).tolist()

@@ -219,11 +219,11 @@ class _Values:
         """Return the rows and columns whose sides the point violates."""
         program = self._program
         broken = []
-        units = program.units
         for part, value, low, high, unit in (
-            ("row", self._rows, program.row_lower, program.row_upper, np.ldexp(1.0, -units.rows)),
-            ("column", self._columns, program.lower, program.upper, units.column_unit),
+            ("row", self._rows, program.row_lower, program.row_upper, program.row_size),
+            ("column", self._columns, program.lower, program.upper, program.units.column_unit),
         ):
-            excess = np.fmax(low - value, value - high) / np.maximum(unit, np.abs(value))
+            size = np.maximum(unit, np.abs(value))
+            excess = np.fmax(low - value, value - high) / np.where(size > 0.0, size, 1.0)
             broken += [self._side(part, int(i)) for i in np.flatnonzero(excess > DEFAULT)]
         return tuple(broken)

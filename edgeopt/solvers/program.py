@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +14,7 @@ from scipy import sparse
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import brief
 from edgeopt.solvers.labels import LabelBlock, Labels, labels_of
-from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix, units_of_quadratic
+from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix
 from edgeopt.solvers.units import Units, units_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 Sense = Literal["min", "max"]
 
+NO_LIMIT: Final = 1e20
+"""A side or bound of this size or more is none, as in HiGHS and in the formats of files."""
+
+logger = logging.getLogger("edgeopt.solvers")
+
 
 def _frozen_vector(field: str, value: ArrayLike, length: int, dtype: type) -> NDArray[Any]:
     array: NDArray[Any] = np.array(value, dtype=dtype)
@@ -36,6 +42,22 @@ def _frozen_vector(field: str, value: ArrayLike, length: int, dtype: type) -> ND
         raise InstanceError(field, f"must have shape ({length},)", value=f"shape {array.shape}")
     array.flags.writeable = False
     return array
+
+
+def _limits(field: str, value: ArrayLike, length: int, none: float) -> NDArray[np.float64]:
+    """Return lower or upper sides, those of `NO_LIMIT` or more being infinite."""
+    given = _frozen_vector(field, value, length, np.float64)
+    wrong = (
+        f"must be a number below {NO_LIMIT:g}, or -inf"
+        if none < 0
+        else (f"must be a number above {-NO_LIMIT:g}, or inf")
+    )
+    _require(np.copysign(1.0, none) * given > -NO_LIMIT, field, wrong, given)
+    endless = (np.abs(given) >= NO_LIMIT) & np.isfinite(given)
+    if not endless.any():
+        return given
+    logger.info("%s: %d numbers of %g or more are no limits", field, endless.sum(), NO_LIMIT)
+    return _frozen_vector(field, np.where(endless, none, given), length, np.float64)
 
 
 def _frozen_matrix(matrix: Any) -> sparse.csc_array:
@@ -71,7 +93,8 @@ class LinearProgram:
         \quad \underline{x} \le x \le \overline{x},
         \quad x_j \in \mathbb{Z} \ (j \in I)
 
-    A row with equal sides is an equation; infinite sides are absent. All arrays are read-only;
+    A row with equal sides is an equation; infinite sides are absent, and so are those of 1e20 or
+    more, as in HiGHS and in the formats of files. All arrays are read-only;
     vectors are copied, the arrays of `matrix` are shared with the caller.
 
     Parameters
@@ -159,10 +182,10 @@ class LinearProgram:
         store = object.__setattr__
         store(self, "cost", _frozen_vector("cost", cost, columns, np.float64))
         store(self, "matrix", frozen_matrix)
-        store(self, "row_lower", _frozen_vector("row_lower", row_lower, rows, np.float64))
-        store(self, "row_upper", _frozen_vector("row_upper", row_upper, rows, np.float64))
-        store(self, "lower", _frozen_vector("lower", lower, columns, np.float64))
-        store(self, "upper", _frozen_vector("upper", upper, columns, np.float64))
+        store(self, "row_lower", _limits("row_lower", row_lower, rows, -np.inf))
+        store(self, "row_upper", _limits("row_upper", row_upper, rows, np.inf))
+        store(self, "lower", _limits("lower", lower, columns, -np.inf))
+        store(self, "upper", _limits("upper", upper, columns, np.inf))
         whole = False if integer is None else integer
         store(self, "integer", _frozen_vector("integer", whole, columns, np.bool_))
         store(self, "sense", sense)
@@ -188,8 +211,6 @@ class LinearProgram:
             )
         for low, high, what in (("row_lower", "row_upper", "row"), ("lower", "upper", "column")):
             below, above = getattr(self, low), getattr(self, high)
-            _require(~np.isnan(below) & (below < np.inf), low, "must be a number or -inf", below)
-            _require(~np.isnan(above) & (above > -np.inf), high, "must be a number or inf", above)
             crossed = below > above
             if crossed.any():
                 first = int(np.argmax(crossed))
@@ -213,8 +234,8 @@ class LinearProgram:
 
     @cached_property
     def units(self) -> Units:
-        """Powers of two that take the units out of rows and columns."""
-        return units_of(self) if self.quadratic is None else units_of_quadratic(self)
+        """Powers of two that bring the entries of the matrix closer together."""
+        return units_of(self)
 
     @cached_property
     def row_size(self) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ that bring the diagonal to about 1.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,7 +14,6 @@ from scipy.sparse.linalg import splu
 
 from edgeopt.errors import InstanceError
 from edgeopt.solvers.tolerance import EPSILON
-from edgeopt.solvers.units import Units, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,8 +115,9 @@ def _factors(matrix: Any) -> bool:
 
 
 def upper_triangle(program: LinearProgram) -> Any:
-    """Return the upper triangle of Q of the minimisation, which solvers ask for."""
-    assert program.quadratic is not None
+    """Return the upper triangle of Q of the minimisation, which solvers ask for; 0 without Q."""
+    if program.quadratic is None:
+        return sparse.csc_matrix((program.shape[1],) * 2)
     return sparse.csc_matrix(sparse.triu(program.sign * program.quadratic))
 
 
@@ -131,29 +130,17 @@ def scaled(matrix: ConvexMatrix, columns: NDArray[np.int32], objective: int) -> 
 
 
 def objective_exponent(program: LinearProgram, columns: NDArray[np.int32]) -> int:
-    """Return the power of two that brings the largest number of the objective into [1, 2)."""
-    cost = np.ldexp(program.cost, columns)
+    """Return the power of two that brings the largest number of the objective into [1, 2).
+
+    Costs of columns that are fixed are a constant.
+    """
+    moving = program.lower < program.upper
+    cost = np.ldexp(program.cost, columns)[moving]
     sizes = [float(np.abs(cost).max(initial=0.0))]
     if program.quadratic is not None:
         sizes.append(float(np.abs(scaled(program.quadratic, columns, 0).data).max(initial=0.0)))
     largest = max(sizes)
     return 1 - int(np.frexp(largest)[1]) if largest > 0.0 else 0
-
-
-def units_of_quadratic(program: LinearProgram) -> Units:
-    """Return the units of a program, to which rows of the quadratic term pass on theirs."""
-    free = np.full(program.shape[1], np.inf)
-    stacked = SimpleNamespace(
-        cost=program.cost,
-        matrix=sparse.csc_array(sparse.vstack([program.matrix, program.quadratic])),
-        row_lower=np.concatenate([program.row_lower, -free]),
-        row_upper=np.concatenate([program.row_upper, free]),
-        lower=program.lower,
-        upper=program.upper,
-        integer=program.integer,
-    )
-    units = units_of(stacked)
-    return Units(units.rows[: program.shape[0]], units.columns)
 
 
 def linearised(program: LinearProgram, point: Vector) -> LinearProgram:

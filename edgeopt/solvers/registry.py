@@ -150,7 +150,7 @@ _MODEL = {Kind.PYOMO: f"{_FOLDER}.pyomo:solve"}
 _CONVEX = {Kind.CVXPY: f"{_FOLDER}.cvxpy:solve"}
 _CONVEX_LINEAR = {Kind.LINEAR: f"{_FOLDER}.cvxpy:solve_linear"}
 _CONVEX_QUADRATIC = {Kind.QUADRATIC: f"{_FOLDER}.cvxpy:solve_linear"}
-_CLARABEL = {Kind.QUADRATIC: f"{_FOLDER}.clarabel:solve"}
+_CLARABEL = {kind: f"{_FOLDER}.clarabel:solve" for kind in (Kind.LINEAR, Kind.QUADRATIC)}
 _OSQP = {Kind.QUADRATIC: f"{_FOLDER}.osqp:solve"}
 _CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
 _CONVEX_ALL = _CONVEX_INTEGER | _CONVEX_QUADRATIC
@@ -170,7 +170,7 @@ _TABLE: Final[tuple[Backend, ...]] = (
     ),
     Backend("scipy", "scipy", "scipy", _SCIPY | _MODEL | _CONVEX),
     Backend(
-        "clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _CLARABEL | _MODEL | _CONVEX,
+        "clarabel", "clarabel", "clarabel", _CLARABEL | _MODEL | _CONVEX,
         warm=(Kind.CVXPY,),
     ),
     Backend(

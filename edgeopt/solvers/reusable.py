@@ -11,19 +11,20 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError, ProblemTypeError
+from edgeopt.solvers.attempts import best_answer, preferred_scaling
 from edgeopt.solvers.backend import highs
-from edgeopt.solvers.dispatch import certify_claim
+from edgeopt.solvers.dispatch import delivered
 from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.quadratic import objective_exponent
 from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
-from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Seconds
-from edgeopt.solvers.units import column_exponents, objective_exponent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.solvers.scaling import Scaling
     from edgeopt.solvers.solution import Solution
 
 
@@ -107,13 +108,9 @@ class Reusable:
         self._request = Request(
             "highs", algorithm, time_limit, gap, tolerance, threads, log, progress, options
         )
-        start = time.perf_counter()
         self._program: LinearProgram = program
-        self._scaling = Scaling.of(program)
-        self._model = highs.load(self._scaling.apply(program))
-        self._configure()
-        self._building = time.perf_counter() - start
-        self._solved = False
+        self._building = 0.0
+        self._load(preferred_scaling(program))
 
     # Documented is what `__init__` takes, not that `__new__` takes anything.
     __signature__ = Signature(list(signature(__init__).parameters.values())[1:])
@@ -122,6 +119,15 @@ class Reusable:
     def program(self) -> LinearProgram:
         """The program as it stands after all changes."""
         return self._program
+
+    def _load(self, scaling: Scaling) -> None:
+        """Hand the program to HiGHS anew."""
+        start = time.perf_counter()
+        self._scaling = scaling
+        self._model = highs.load(scaling.apply(self._program))
+        self._configure()
+        self._building += time.perf_counter() - start
+        self._solved = False
 
     def change_cost(self, cost: ArrayLike, columns: Sequence[int] | None = None) -> None:
         """Set objective coefficients of the columns named, or of all."""
@@ -213,10 +219,11 @@ class Reusable:
         if {"lower", "upper"} & set(changes):
             bounds = (np.ldexp(side, -scaling.columns) for side in (new.lower, new.upper))
             model.changeColsBounds(new.shape[1], columns, *bounds)
-        if {"cost", "offset"} & set(changes) and not self._rescaled():
+        if "offset" in changes:
+            self._scaling = replace(scaling, offset=new.offset)
+        if "cost" in changes and not self._rescaled():
             cost = np.ldexp(new.sign * new.cost, scaling.columns + scaling.objective)
             model.changeColsCost(new.shape[1], columns, cost)
-            model.changeObjectiveOffset(float(np.ldexp(new.sign * new.offset, scaling.objective)))
         self._building += time.perf_counter() - start
 
     def add_columns(
@@ -249,20 +256,21 @@ class Reusable:
             integer=np.concatenate([old.integer, added.integer]),
             column_names=labels,
         )
-        columns = column_exponents(added, self._scaling.rows)
-        scaled = replace(self._scaling, columns=columns).apply(added)
+        if not self._scaling.is_plain:
+            self._load(preferred_scaling(self.program))
+            return
         self._model.addCols(
             added.shape[1],
-            old.sign * scaled.cost,
-            scaled.lower,
-            scaled.upper,
-            scaled.matrix.nnz,
-            scaled.matrix.indptr[:-1].astype(np.int32),
-            scaled.matrix.indices.astype(np.int32),
-            scaled.matrix.data,
+            old.sign * np.ldexp(added.cost, self._scaling.objective),
+            added.lower,
+            added.upper,
+            added.matrix.nnz,
+            added.matrix.indptr[:-1].astype(np.int32),
+            added.matrix.indices.astype(np.int32),
+            added.matrix.data,
         )
-        columns = np.concatenate([self._scaling.columns, columns])
-        self._scaling = replace(self._scaling, columns=columns)
+        none = np.zeros(self.program.shape[1], dtype=np.int32)
+        self._scaling = replace(self._scaling, columns=none)
         self._rescaled()
         self._building += time.perf_counter() - start
 
@@ -304,7 +312,8 @@ class Reusable:
         self._building, self._solved = 0.0, True
         found = highs.read(self._model, program, request, seconds, path)
         claimed = self._scaling.restore(found, program)
-        return certify_claim(claimed, self._request, raises=raises, stacklevel=2)
+        answer = best_answer(highs.solve, program, self._request, claimed)
+        return delivered(answer, self._request, raises=raises, stacklevel=2)
 
     def _configure(self) -> None:
         request = self._scaling.request(self._request)
@@ -313,14 +322,13 @@ class Reusable:
     def _rescaled(self) -> bool:
         """Bring the largest cost back to about 1; return whether that changed all costs."""
         program, scaling = self.program, self._scaling
-        exponent = objective_exponent(program.cost, scaling.columns)
+        exponent = objective_exponent(program, scaling.columns)
         if exponent == scaling.objective:
             return False
         self._scaling = scaling = replace(scaling, objective=exponent)
         every = np.arange(program.shape[1], dtype=np.int32)
         cost = np.ldexp(program.sign * program.cost, scaling.columns + exponent)
         self._timed(self._model.changeColsCost, every, cost)
-        self._model.changeObjectiveOffset(float(np.ldexp(program.sign * program.offset, exponent)))
         self._configure()
         return True
 

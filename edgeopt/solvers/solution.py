@@ -19,7 +19,8 @@ from edgeopt.errors import InputError, ProblemTypeError, SolverError
 from edgeopt.representation import brief
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Kind, LeftBehind, kind_of, portable
-from edgeopt.solvers.tolerance import DEFAULT, Sum, gap_closed, relative_gap
+from edgeopt.solvers.saddle import few_factorisations
+from edgeopt.solvers.tolerance import DEFAULT, Sum, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 
 
 class Status(Enum):
-    """Why the solver stopped."""
+    """Why the solver stopped.
+
+    Proven is what was checked on the data of the problem: `Solution.evidence` is the proof. Solvers
+    alone only claim it.
+    """
 
     CONVERGENCE_CRITERIA_SATISFIED = "convergence criteria satisfied"
     MAX_TIME_LIMIT = "time limit"
@@ -39,10 +44,17 @@ class Status(Enum):
     OBJECTIVE_LIMIT = "objective limit"
     PROVEN_INFEASIBLE = "proven infeasible"
     PROVEN_UNBOUNDED = "proven unbounded"
+    CLAIMED_INFEASIBLE = "infeasible by the solver's word"
+    CLAIMED_UNBOUNDED = "unbounded by the solver's word"
     INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
     INTERRUPTED = "interrupted"
     ERROR = "error"
     UNKNOWN = "unknown"
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether there is no point, by proof or by the solver's word."""
+        return self in (Status.PROVEN_INFEASIBLE, Status.CLAIMED_INFEASIBLE)
 
 
 class Quality(Enum):
@@ -91,9 +103,9 @@ class Solution:
     objective
         Value of the best point found; nan if there is none.
     bound
-        Proven limit of the optimum: below it when minimising, above it when maximising; infinite
-        if nothing is proven. For linear programs recomputed from the duals, for mixed-integer
-        programs the solver's.
+        Limit of the optimum: below it when minimising, above it when maximising; infinite if there
+        is none. For linear and quadratic programs it is recomputed from the duals, for
+        mixed-integer programs the solver's: `bound_by` says which.
     values
         The point: an array of shape [n] for a `LinearProgram`; otherwise a mapping from the name
         of a variable to its value. None if there is none.
@@ -109,15 +121,27 @@ class Solution:
     problem
         The problem itself, against which the methods check.
     path
-        How the solver started: "cold", "warm" (from an earlier basis or point), or "in place".
+        How the solver started: "cold", "warm" (from an earlier basis or point), "in place",
+        "start" or "repaired start"; then, if so, that it got the program "equilibrated", and that
+        its point was "repaired" until no row was violated.
     evidence
-        Solver's internal primal-dual pair where the problem's own form does not carry all duals
-        (a CVXPY problem's cone program); None otherwise.
+        Of a program that is proven infeasible, multipliers of its rows, shape [m], that add the
+        sides up to a contradiction (Farkas' lemma); of one proven unbounded, the direction, shape
+        [n], in which the objective improves without end. Of other problems the solver's internal
+        primal-dual pair where their own form does not carry all duals (a CVXPY problem's cone
+        program), or the solution of the linear program that a Pyomo model compiles to. None
+        otherwise.
     sense
         Whether the objective is minimised or maximised; None if that is not known.
     sizes
         Sums of the absolute values of the terms that objective and bound are added up from, where
         they are known: differences that are rounding against them count as none.
+    bound_by
+        Who answers for a finite bound: "proof" (duals, checked on the data) or "solver" (its search
+        is not checked); "" if there is none.
+    claim
+        What the solver said of a problem without a usable point, where that is not proven; "" where
+        it said nothing, or it is.
     """
 
     status: Status
@@ -135,6 +159,8 @@ class Solution:
     evidence: Any = field(default=None, repr=False)
     sense: Sense | None = None
     sizes: tuple[float | None, float | None] = field(default=(None, None), repr=False)
+    bound_by: str = ""
+    claim: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": portable(self.problem)}
@@ -164,10 +190,19 @@ class Solution:
     def duality_gap(self) -> float:
         """Return ``|bound - objective| / max(|bound|, |objective|)``, a number without a unit.
 
-        It is 0 where the difference is rounding, and infinite where one of both is missing.
+        The constant of a linear program's objective counts in neither. The gap is 0 where the
+        difference is rounding, and infinite where one of both is missing.
         """
         own, proven = self.sizes
-        return relative_gap(self.objective, self.bound, objective_size=own, bound_size=proven)
+        constant = self._constant
+        return relative_gap(
+            self.objective - constant, self.bound - constant, objective_size=own, bound_size=proven
+        )
+
+    @property
+    def _constant(self) -> float:
+        """Constant of the objective, which a solver does not see."""
+        return self.problem.offset if isinstance(self.problem, LinearProgram) else 0.0
 
     @property
     def gap(self) -> float:
@@ -246,8 +281,9 @@ class Solution:
 
         Objective and bound are recomputed where values and duals allow it. The quality never rises:
         a point that violates a constraint by more than the tolerance is infeasible; one whose
-        objective was misstated, or whose duals or gap do not prove optimality, is only feasible. A
-        bound that the objective disproves is dropped.
+        objective was misstated, or whose gap (and, but for linear and quadratic programs, duals) do
+        not prove optimality, is only feasible. A bound that the objective disproves is dropped. The
+        point stays what it is: `solve` repairs points, this does not.
 
         Parameters
         ----------
@@ -263,8 +299,20 @@ class Solution:
         -------
         The same solution with objective, bound and quality recomputed.
         """
-        bound = _proven_bound(self)
-        checked = replace(self, bound=bound.value, sizes=(self.sizes[0], bound.size))
+        with few_factorisations():
+            return self.judged(proven_bound(self), tolerance, gap=gap, absolute_gap=absolute_gap)
+
+    def judged(
+        self, bound: Sum, tolerance: float, *, gap: float | None = None, absolute_gap: float = 0.0
+    ) -> Solution:
+        """Return this solution with the quality that a bound on the optimum supports."""
+        by = "proof" if self.duals is not None else "solver"
+        checked = replace(
+            self,
+            bound=bound.value,
+            bound_by=by if np.isfinite(bound.value) else "",
+            sizes=(self.sizes[0], bound.size),
+        )
         if self.values is None:
             return replace(checked, quality=Quality.NO_SOLUTION)
         if not self.primal_residual() <= tolerance:
@@ -274,23 +322,37 @@ class Solution:
         misstated = relative_gap(
             self.objective, found.value, objective_size=found.size, bound_size=found.size
         )
+        if checked.gap == 0.0 and found.value != bound.value and self._loses_sides():
+            checked = replace(checked, sizes=(0.0, 0.0))  # rounding excuses no gap here
         if checked.passes_bound(tolerance):
             # Duals prove their bound, so the point must be off; a search has only its word for it.
-            kept = bound.value if self.duals is not None else -checked._sign * np.inf
-            return replace(checked, bound=kept, quality=Quality.FEASIBLE)
-        closed = gap_closed(
-            found.value,
-            bound.value,
-            max(tolerance, gap or 0.0),
-            absolute_gap=absolute_gap,
-            objective_size=found.size,
-            bound_size=bound.size,
-        )
-        # Without duals (nan) the gap alone decides: it is the stronger statement anyhow.
-        proven = misstated <= tolerance and closed and not self.dual_residual() > tolerance
+            if self.duals is None:
+                checked = replace(checked, bound=-checked._sign * np.inf, bound_by="")
+            return replace(checked, quality=Quality.FEASIBLE)
+        reached = checked.gap <= max(tolerance, gap or 0.0)
+        closed = reached or abs(bound.value - found.value) <= absolute_gap
+        proven = misstated <= tolerance and closed
+        if not isinstance(self.problem, LinearProgram):
+            # The gap of a linear or quadratic program is the stronger statement; elsewhere the
+            # duals must be right as well, where there are any (nan if not).
+            proven = proven and not self.dual_residual() > tolerance
         if self.quality is Quality.OPTIMAL and not proven:
             return replace(checked, quality=Quality.FEASIBLE)
         return checked
+
+    def _loses_sides(self) -> bool:
+        """Return whether the values are so large that rows do not notice their sides."""
+        if not isinstance(self.problem, LinearProgram):
+            return False
+        from edgeopt.solvers.residuals.linear import lost_sides
+
+        return bool(lost_sides(self.problem, self.values, self.duals).any())
+
+    @property
+    def in_hand(self) -> str:
+        """The quality in words, and whose word an optimum stands on."""
+        claimed = self.quality is Quality.OPTIMAL and self.bound_by == "solver"
+        return self.quality.value + (" (bound by the solver)" if claimed else "")
 
     def certificate(
         self, *, name: str = "", instance: Any = None, point: bool = True, repair: bool = True
@@ -323,9 +385,12 @@ class Solution:
 
         rows = [
             ["solver stopped", self.status.value],
-            ["in hand", self.quality.value],
+            ["in hand", self.in_hand],
             ["objective", f"{self.objective:.9g}"],
-            ["proven bound", f"{self.bound:.9g}"],
+            [
+                "proven bound" if self.bound_by != "solver" else "solver's bound",
+                f"{self.bound:.9g}",
+            ],
             ["relative gap", f"{self.gap:.3g}"],
             ["seconds", f"{self.seconds.build:.3g} to build, {self.seconds.solve:.3g} to solve"],
         ]
@@ -333,7 +398,7 @@ class Solution:
 
     def __str__(self) -> str:
         parts = [
-            f"{self.quality.value} ({self.status.value}) by {self.solver} {self.version}",
+            f"{self.in_hand}, {self.status.value}, by {self.solver} {self.version}",
             f"objective {self.objective:.10g}",
             f"bound {self.bound:.10g}",
             f"gap {self.duality_gap():.2g}",
@@ -381,7 +446,7 @@ def _residuals_for(problem: Any) -> _Residuals:
     return cast("_Residuals", importlib.import_module(_MODULES[kind]))
 
 
-def _proven_bound(solution: Solution) -> Sum:
+def proven_bound(solution: Solution) -> Sum:
     """Return the bound that the data of the problem support."""
     return _sum(_residuals_for(solution.problem).dual_bound(solution))
 

@@ -1,248 +1,158 @@
-"""Powers of two that take the units out of a linear program.
+"""Powers of two that bring the entries of a program closer together: equilibration.
 
-A row may be stated in other units with its sides, a column with its bounds, the objective as a
-whole: each is a factor, and none of them changes what is to be decided. `units_of` finds factors
-that undo them. It computes with exponents alone, which are whole numbers: a unit that is changed by
-a power of two changes its factor by that power, and what is left of the program by no bit.
+Rows and columns are divided in turn by the geometric mean of their smallest and largest entry;
+columns of whole numbers keep their unit, and a quadratic term is divided from both sides. Where
+that leaves the entries as far apart as they were, everything stays as it is: a program is never
+made worse. Columns that stand in no row are counted by their bounds. Factors are powers of two, so
+that no number is rounded.
 
-A column's unit is first read off its bounds and the sides of its rows, or passed on to it by rows
-without sides. Rows, then columns, are brought to 1 by their largest entry. Where that leaves
-entries far apart, the matrix is balanced first: rows and columns in turn, by the mean of their
-exponents.
+Fourer: Solving staircase linear programs by the simplex method, 1, Mathematical Programming 23,
+1982, compares such scalings; Curtis and Reid, J. Inst. Maths Applics 10, 1972, is their origin.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.program import LinearProgram
+
     Vector = NDArray[np.float64]
     Integers = NDArray[np.int32]
-    Mask = NDArray[np.bool_]
-    Lines = tuple[Integers, Integers, Integers]
 
-__all__ = ["Units", "column_exponents", "objective_exponent", "units_of"]
+SWEEPS: Final = 16  # how often rows and columns are divided in turn
+GAIN: Final = 10.0
+"""Powers of two by which the entries must come closer together: less is not worth a change."""
 
-SWEEPS: Final = 10  # how often rows and columns are balanced in turn
-WIDE: Final = 40
-"""Exponent of the largest entry over the smallest beyond which units are computed once more."""
-
-_NONE: Final = np.int32(-(2**30))  # smaller than any exponent
-
-
-class Coefficients(Protocol):
-    """The parts of a `LinearProgram` that determine its units."""
-
-    @property
-    def cost(self) -> Vector: ...
-    @property
-    def matrix(self) -> sparse.csc_array: ...
-    @property
-    def row_lower(self) -> Vector: ...
-    @property
-    def row_upper(self) -> Vector: ...
-    @property
-    def lower(self) -> Vector: ...
-    @property
-    def upper(self) -> Vector: ...
-    @property
-    def integer(self) -> Mask: ...
+WIDE: Final = 33.0
+"""Powers of two between entries beyond which solvers drop the smaller ones (1e-9 in HiGHS)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Exponents of two that multiply rows, and by which values of columns are counted."""
+    """Exponents of the powers of two that rows are multiplied by, and columns counted in."""
 
-    rows: Integers  # one for each row, shape [m]
-    # one for each column, shape [n]; 0 for columns of whole numbers, which have no unit
-    columns: Integers
+    rows: Integers  # shape [m]
+    columns: Integers  # shape [n]; 0 for columns of whole numbers
 
     @cached_property
     def column_unit(self) -> Vector:
         """Units of the columns, shape [n]."""
         return np.ldexp(1.0, self.columns)
 
-    def row_size(self, program: Coefficients) -> Vector:
-        """Return what one unit of a row's columns adds to it at most, shape [m]."""
-        matrix, size = program.matrix, np.zeros(program.matrix.shape[0])
-        entries = np.abs(matrix.data) * np.repeat(self.column_unit, np.diff(matrix.indptr))
-        by_row = sparse.csc_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
-        by_row = by_row.tocsr()
-        filled = np.diff(by_row.indptr) > 0
-        if filled.any():
-            size[filled] = np.maximum.reduceat(by_row.data, by_row.indptr[:-1][filled])
+    def row_size(self, program: LinearProgram) -> Vector:
+        """Return what one unit of a row's columns adds to it at most, shape [m]; 0 without any."""
+        matrix, size = program.matrix, np.zeros(program.shape[0])
+        by_column = np.repeat(self.column_unit, np.diff(matrix.indptr))
+        np.maximum.at(size, matrix.indices, np.abs(matrix.data) * by_column)
         return size
 
 
-def _exponent(values: Vector) -> Integers:
-    """Return the exponents of numbers other than 0: the whole part of their binary logarithm."""
-    return np.frexp(values)[1] - 1
+class _Entries(NamedTuple):
+    """The entries of a matrix other than 0: row, column and binary logarithm of the size."""
 
+    row: Any
+    column: Any
+    level: Vector
 
-def objective_exponent(cost: Vector, columns: Integers) -> int:
-    """Return the power of two that brings the largest cost per unit of a column into [1, 2)."""
-    some = cost != 0.0
-    return -int((_exponent(cost[some]) + columns[some]).max()) if some.any() else 0
+    @classmethod
+    def of(cls, matrix: Any) -> _Entries:
+        there = matrix.data != 0.0
+        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))[there]
+        return cls(matrix.indices[there], column, np.log2(np.abs(matrix.data[there])))
 
-
-def column_exponents(program: Coefficients, rows: Integers) -> Integers:
-    """Return exponents for the columns of a program whose rows have theirs."""
-    entries = _Entries(program.matrix)
-    level, filled = entries.largest(entries.by_column, rows)
-    columns = np.where(filled, -level, _largest(program.lower, program.upper)[0])
-    return np.where(program.integer, 0, columns)
-
-
-class _Entries:
-    """Exponents of the entries other than 0, listed by column and by row."""
-
-    def __init__(self, matrix: sparse.csc_array) -> None:
-        if not matrix.data.all():
-            matrix = matrix.copy()
-            matrix.eliminate_zeros()
-        self.matrix = matrix
-        order = sparse.csc_array(
-            (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
-        ).tocsr()
-        exponent = _exponent(matrix.data)
-        # For each direction, exponents, the other index of each, and where lines begin.
-        self.by_column = (exponent, matrix.indices, matrix.indptr)
-        self.by_row = (exponent[order.data], order.indices, order.indptr)
-
-    def rows_of(self, columns: Mask) -> Mask:
-        """Return the rows in which any of the columns stands."""
-        rows = np.zeros(self.matrix.shape[0], dtype=bool)
-        rows[self.matrix.indices[np.repeat(columns, np.diff(self.matrix.indptr))]] = True
-        return rows
-
-    def largest(
-        self, by: Lines, other: Integers, known: Mask | None = None
-    ) -> tuple[Integers, Mask]:
-        """Return the largest exponent of each line, and which lines have one.
-
-        Entries count with the exponent of their other line, those of unknown ones not at all.
-        """
-        exponent, index, start = by
-        filled = np.diff(start) > 0
-        level = np.full(len(start) - 1, _NONE, dtype=np.int32)
-        if filled.any():
-            now = exponent + other[index]
-            if known is not None:
-                now = np.where(known[index], now, _NONE)
-            level[filled] = np.maximum.reduceat(now, start[:-1][filled])
-        return level, level > _NONE
-
-    def mean(self, by: Lines, other: Integers) -> Integers:
-        """Return the mean exponent of each line, rounded down; 0 for lines without entries."""
-        exponent, index, start = by
-        count = np.diff(start)
-        filled = count > 0
-        level = np.zeros(len(count), dtype=np.int32)
-        if filled.any():
-            total = np.add.reduceat(exponent + other[index], start[:-1][filled], dtype=np.int64)
-            # Rounded down, a mean moves along by the same when all entries move by a whole number.
-            level[filled] = total // count[filled]
+    def scaled(self, by_row: Vector, by_column: Vector) -> Vector:
+        level: Vector = self.level + by_row[self.row] + by_column[self.column]
         return level
 
-    def span(self, rows: Integers, columns: Integers) -> int:
-        """Return the exponent of the largest entry over the smallest."""
-        exponent, index, start = self.by_column
-        now = exponent + rows[index] + np.repeat(columns, np.diff(start))
-        return int(now.max() - now.min()) if now.size else 0
+
+def span(entries: Any) -> float:
+    """Return the binary logarithm of the largest over the smallest of numbers other than 0."""
+    sizes = np.abs(entries[entries != 0.0])
+    return float(np.log2(sizes.max()) - np.log2(sizes.min())) if len(sizes) else 0.0
 
 
-def units_of(program: Coefficients) -> Units:
-    """Return factors that bring the entries of a program as close to 1 as powers of two can.
+def wide(program: LinearProgram) -> bool:
+    """Return whether the entries of the matrix lie so far apart that solvers drop some."""
+    return span(program.matrix.data) > WIDE
 
-    They are the same for every statement of a program that differs by powers of two in the units of
-    rows, of continuous columns and of the objective, up to those powers.
+
+def units_of(program: LinearProgram) -> Units:
+    """Return factors that bring the entries of a program closer together, or leave them."""
+    rows, columns = _balanced(program)
+    columns = np.where(np.diff(program.matrix.indptr) == 0, _bound_levels(program), columns)
+    if not program.is_mixed_integer:
+        shift = _common_shift(program, rows, columns)
+        rows, columns = rows - shift, columns + shift
+    return Units(rows.astype(np.int32), columns.astype(np.int32))
+
+
+def _balanced(program: LinearProgram) -> tuple[Integers, Integers]:
+    """Return exponents at which rows and columns have entries around 1; 0 where that gains nothing.
+
+    An entry of the quadratic term is divided by two columns: each column sees of it what the other
+    one leaves, and half of it on the diagonal.
     """
-    entries = _Entries(program.matrix)
-    start = _first_columns(program, entries)
-    found = _balanced(program, entries, start)
-    span = entries.span(found.rows, found.columns)
-    if span > WIDE:
-        # Sides that are rounding, or stand for infinity, say nothing of units: the matrix must do.
-        for _ in range(SWEEPS):
-            rows = -entries.mean(entries.by_row, start)
-            start = np.where(program.integer, start, -entries.mean(entries.by_column, rows))
-        other = _balanced(program, entries, start)
-        if entries.span(other.rows, other.columns) < span - WIDE // 2:
-            return other
-    return found
+    linear = _Entries.of(program.matrix)
+    curved = None if program.quadratic is None else _Entries.of(program.quadratic)
+    if curved is not None and not len(curved.level):
+        curved = None
+    rows, columns = np.zeros(program.shape[0]), np.zeros(program.shape[1])
+    for _ in range(SWEEPS):
+        rows = -_middle(linear.level + columns[linear.column], linear.row, rows)
+        sizes, places = linear.level + rows[linear.row], linear.column
+        if curved is not None:
+            whole = curved.scaled(columns, columns)
+            level = curved.level - 0.5 * (whole.min() + whole.max())
+            diagonal = curved.row == curved.column
+            seen = np.where(diagonal, 0.5 * level, level + columns[curved.row])
+            sizes, places = np.concatenate([sizes, seen]), np.concatenate([places, curved.column])
+        columns = np.where(program.integer, 0.0, -_middle(sizes, places, columns))
+    rows, columns = np.round(rows), np.round(columns)
+    gain = _gain(linear.level, linear.scaled(rows, columns))
+    if curved is not None:
+        gain += 0.5 * _gain(curved.level, curved.scaled(columns, columns))
+    keep = 1 if gain >= GAIN else 0
+    return (keep * rows).astype(np.int32), (keep * columns).astype(np.int32)
 
 
-def _balanced(program: Coefficients, entries: _Entries, columns: Integers) -> Units:
-    """Return factors that bring the largest entry of each row and column to about 1."""
-    level, filled = entries.largest(entries.by_row, columns)
-    # An integer column may have a huge entry in a row whose small entries matter.
-    mixed = entries.rows_of(program.integer)
-    level[mixed] = entries.mean(entries.by_row, columns)[mixed]
-    side, sided = _largest(program.row_lower, program.row_upper)
-    rows = np.where(filled, -level, np.where(sided, -side, 0))
-    level, filled = entries.largest(entries.by_column, rows)
-    return Units(rows, np.where(filled & ~program.integer, -level, columns))
+def _bound_levels(program: LinearProgram) -> Integers:
+    """Return the exponent of the larger finite bound of each column; 0 near 1, or without any."""
+    size = np.zeros(program.shape[1])
+    for side in (program.lower, program.upper):
+        size = np.maximum(size, np.where(np.isfinite(side), np.abs(side), 0.0))
+    level = np.frexp(size)[1]
+    return np.where(program.integer | (np.abs(level) < GAIN), 0, level)
 
 
-def _largest(low: Vector, high: Vector) -> tuple[Integers, Mask]:
-    """Return the exponent of the larger finite side, and where there is one other than 0."""
-    size = np.fmax(
-        np.where(np.isfinite(low), np.abs(low), 0.0), np.where(np.isfinite(high), np.abs(high), 0.0)
-    )
-    there = size > 0.0
-    return np.where(there, _exponent(np.where(there, size, 1.0)), 0), there
+def _middle(level: Vector, places: Any, like: Vector) -> Vector:
+    """Return the middle between smallest and largest level at each place, 0 where there is none."""
+    low, high = np.full(len(like), np.inf), np.full(len(like), -np.inf)
+    np.minimum.at(low, places, level)
+    np.maximum.at(high, places, level)
+    filled = np.isfinite(low)
+    return np.where(filled, 0.5 * (np.where(filled, low, 0.0) + np.where(filled, high, 0.0)), 0.0)
 
 
-def _first_columns(program: Coefficients, entries: _Entries) -> Integers:
-    """Return a unit for each column that follows every change of its unit by a power of two."""
-    size, known = _largest(program.lower, program.upper)
-    side, sided = _largest(program.row_lower, program.row_upper)
-    rows = -side
-    # By its two bounds or by the tightest of its rows, whichever leaves it less room.
-    level, filled = entries.largest(entries.by_column, rows, sided)
-    boxed = known & np.isfinite(program.lower) & np.isfinite(program.upper)
-    columns = np.where(filled & ~(boxed & (size < -level)), -level, size)
-    columns, known = np.where(program.integer, 0, columns), known | filled | program.integer
-    columns, known = _spread(entries, columns, known, rows, sided)
-    rest = ~known & (program.cost != 0.0)
-    if rest.any():
-        # Only the objective determines the size of these.
-        counted = known & (program.cost != 0.0)
-        highest = -objective_exponent(program.cost[counted], columns[counted])
-        columns[rest], known = highest - _exponent(program.cost[rest]), known | rest
-        columns, known = _spread(entries, columns, known, rows, sided)
-    if not known.all():
-        # Nothing at all does: only sizes against each other matter.
-        loose, count = entries.matrix[:, ~known].tocoo(), program.matrix.shape[0]
-        graph = sparse.coo_array(
-            (np.ones(loose.nnz), (loose.row, count + loose.col)),
-            shape=(count + loose.shape[1],) * 2,
-        )
-        part = connected_components(graph, directed=False)[1][count:]
-        known[np.flatnonzero(~known)[np.unique(part, return_index=True)[1]]] = True
-        columns, known = _spread(entries, columns, known, rows, sided)
-    return columns
+def _gain(before: Vector, after: Vector) -> float:
+    """Return by how many powers of two entries come closer together or, no further apart, to 1."""
+    if not len(before):
+        return 0.0
+    together = float(np.ptp(before) - np.ptp(after))
+    return together if together < 0.0 else max(together, np.abs(before).max() - np.abs(after).max())
 
 
-def _spread(
-    entries: _Entries, columns: Integers, known: Mask, rows: Integers, rows_known: Mask
-) -> tuple[Integers, Mask]:
-    """Pass units on from known columns to rows, and from known rows to columns, level by level."""
-    while not known.all():
-        level, filled = entries.largest(entries.by_row, columns, known)
-        new_rows = filled & ~rows_known
-        rows, rows_known = np.where(new_rows, -level, rows), rows_known | new_rows
-        level, filled = entries.largest(entries.by_column, rows, rows_known)
-        new = filled & ~known
-        if not new.any():
-            break
-        columns, known = np.where(new, -level, columns), known | new
-    return columns, known
+def _common_shift(program: LinearProgram, rows: Integers, columns: Integers) -> np.int32:
+    """Return the exponent of one factor for all sides and bounds, if they are far from 1."""
+    parts = [np.ldexp(side, rows) for side in (program.row_lower, program.row_upper)]
+    parts += [np.ldexp(side, -columns) for side in (program.lower, program.upper)]
+    size = np.abs(np.concatenate(parts))
+    size = size[np.isfinite(size) & (size > 0.0)]
+    shift = np.round(np.median(np.log2(size))) if len(size) else 0.0
+    return np.int32(shift if abs(shift) > GAIN else 0)

@@ -55,11 +55,6 @@ def without_point_in_time(solution: Any) -> Any:
                 "duals",
                 "maximisation: .*has the duals",
             ),
-            (
-                backend(lambda one: replace(one, status=Status.INFEASIBLE_OR_UNBOUNDED)),
-                "says infeasible",
-                "infeasible or unbounded",
-            ),
             (backend(without_point_in_time), "point at a time limit", "no solution"),
             (backend(gap=0.0), "stops at a gap", "time limit, gap"),
         ],

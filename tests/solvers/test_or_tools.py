@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers import LinearProgram, Quality, Status, backends, solve
+from edgeopt.solvers import Kind, LinearProgram, Quality, Status, backends, solve
 from edgeopt.solvers.backend import or_tools
+from edgeopt.solvers.registry import find_backend
+from edgeopt.solvers.request import Request
 from tests.solvers.programs import glass
 
 pytest.importorskip("ortools")
@@ -71,9 +73,11 @@ def test_listed_solvers_load() -> None:
     assert found["glop"] is found["pdlp"] is found["highs"] is None
 
 
-def test_infeasible_is_not_claimed_where_presolve_cannot_tell() -> None:
+def test_infeasible_is_proven_where_presolve_cannot_tell() -> None:
     infeasible = LinearProgram([1, 1], [[1, 1]], 5, np.inf, 0, 1)
-    assert solve(infeasible, "glop", raises=False).status is Status.INFEASIBLE_OR_UNBOUNDED
+    run = find_backend("glop").solve_function(Kind.LINEAR)
+    assert run(infeasible, Request("glop")).status is Status.INFEASIBLE_OR_UNBOUNDED
+    assert solve(infeasible, "glop", raises=False).status is Status.PROVEN_INFEASIBLE
 
 
 @pytest.mark.parametrize("solver", ["glop", "pdlp"])

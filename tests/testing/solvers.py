@@ -47,7 +47,8 @@ class GivesUp:
     """Stops without a result on one problem."""
 
     def __init__(self, program: Any) -> None:
-        self.programs = program, Scaling.of(program).apply(program)
+        scalings = Scaling.plain(program), Scaling.equilibrated(program)
+        self.programs = program, *(scaling.apply(program) for scaling in scalings)
 
     def __call__(self, program: Any, request: Any) -> Any:
         found = right(program, request)

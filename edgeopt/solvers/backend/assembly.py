@@ -76,7 +76,7 @@ def answer(
     return assemble(program, request, status, **found)
 
 
-_NO_POINT: Final = (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED, Status.ERROR)
+_NO_POINT: Final = (Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED, Status.ERROR)
 
 
 def last_point(status: Status, point: Any) -> NDArray[np.float64] | None:

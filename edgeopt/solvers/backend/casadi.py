@@ -17,6 +17,7 @@ from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.solvers.backend.assembly import LogStream, answer, assemble
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.request import Progress
+from edgeopt.solvers.residuals.casadi import infeasible_tangents
 from edgeopt.solvers.solution import Quality, Status
 
 if TYPE_CHECKING:
@@ -75,11 +76,12 @@ class _Stop:
 def solve(problem: CasadiNlp, request: Request) -> Solution:
     """Solve a smooth nonlinear program from its starting point."""
     stop = _run(problem, request)
-    status = stop.status
+    status, evidence = stop.status, None
     if stop.infeasible_point and problem.convex:
-        status = Status.PROVEN_INFEASIBLE
+        evidence = infeasible_tangents(problem, stop.values)
+        status = Status.CLAIMED_INFEASIBLE if evidence is None else Status.PROVEN_INFEASIBLE
     values, duals, objective = stop.values, stop.multipliers, float("nan")
-    if status is Status.PROVEN_INFEASIBLE:
+    if status.infeasible:
         values = duals = None
     if values is not None:
         evaluate = casadi.Function("objective", [problem.variables], [problem.objective])
@@ -100,6 +102,7 @@ def solve(problem: CasadiNlp, request: Request) -> Solution:
         if values is None
         else dict(zip(problem.column_names, values.tolist(), strict=True)),
         duals=named_duals,
+        evidence=evidence,
         settings=stop.settings,
     )
     if solution.quality is Quality.OPTIMAL and not problem.convex:
@@ -194,8 +197,8 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     if request.solver.endswith("ipopt"):
         request = replace(request, options=_CONSTANT_DERIVATIVES | request.options)
     stop = _run(problem, request)
-    status = Status.PROVEN_INFEASIBLE if stop.infeasible_point else stop.status
-    unsolvable = status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+    status = Status.CLAIMED_INFEASIBLE if stop.infeasible_point else stop.status
+    unsolvable = status in (Status.CLAIMED_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
     values = None if unsolvable else stop.values
     return answer(
         program,

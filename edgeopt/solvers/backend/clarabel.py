@@ -1,4 +1,4 @@
-"""Convex quadratic programs by Clarabel, handed over as arrays."""
+"""Linear and convex quadratic programs by Clarabel, handed over as arrays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         "Solved": Status.CONVERGENCE_CRITERIA_SATISFIED,
         "AlmostSolved": Status.UNKNOWN,
-        "PrimalInfeasible": Status.PROVEN_INFEASIBLE,
+        "PrimalInfeasible": Status.CLAIMED_INFEASIBLE,
         "AlmostPrimalInfeasible": Status.UNKNOWN,
-        "DualInfeasible": Status.PROVEN_UNBOUNDED,
+        "DualInfeasible": Status.CLAIMED_UNBOUNDED,
         "AlmostDualInfeasible": Status.UNKNOWN,
         "MaxIterations": Status.ITERATION_LIMIT,
         "MaxTime": Status.MAX_TIME_LIMIT,
@@ -40,9 +40,11 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     }
 )
 
+TOLERANCE: Final = 1e-10  # its own default, 1e-8, leaves gaps that are open to a certificate
+
 
 def solve(program: LinearProgram, request: Request) -> Solution:
-    """Solve a convex quadratic program."""
+    """Solve a linear or convex quadratic program."""
     only_common(request, "Clarabel")
     begun = time.perf_counter()
     rows, low, high = RowSides(program), program.row_lower, program.row_upper
@@ -95,9 +97,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
 
 def _named(request: Request) -> dict[str, Any]:
     """Return a request under Clarabel's own names; the caller's own options come last and win."""
-    named: dict[str, Any] = {}
-    if request.tolerance is not None:
-        named |= dict.fromkeys(("tol_feas", "tol_gap_abs", "tol_gap_rel"), float(request.tolerance))
+    tolerance = TOLERANCE if request.tolerance is None else float(request.tolerance)
+    named: dict[str, Any] = dict.fromkeys(("tol_feas", "tol_gap_abs", "tol_gap_rel"), tolerance)
     if request.gap is not None:
         named["tol_gap_rel"] = float(request.gap)
     if request.time_limit is not None:

@@ -23,7 +23,7 @@ from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer, assemble
 from edgeopt.solvers.backend.cvxpy_options import refuse_unknown, translate
 from edgeopt.solvers.backend.cvxpy_start import seed
-from edgeopt.solvers.cone_program import cone_pair, search_bound
+from edgeopt.solvers.cone_program import cone_pair, proven_unsolvable, search_bound
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.start import COLD, START
 
@@ -41,9 +41,9 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         cvxpy.OPTIMAL: Status.CONVERGENCE_CRITERIA_SATISFIED,
         cvxpy.OPTIMAL_INACCURATE: Status.UNKNOWN,
-        cvxpy.INFEASIBLE: Status.PROVEN_INFEASIBLE,
+        cvxpy.INFEASIBLE: Status.CLAIMED_INFEASIBLE,
         cvxpy.INFEASIBLE_INACCURATE: Status.UNKNOWN,
-        cvxpy.UNBOUNDED: Status.PROVEN_UNBOUNDED,
+        cvxpy.UNBOUNDED: Status.CLAIMED_UNBOUNDED,
         cvxpy.UNBOUNDED_INACCURATE: Status.UNKNOWN,
         "infeasible_or_unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
         cvxpy.USER_LIMIT: Status.MAX_TIME_LIMIT,
@@ -51,6 +51,9 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     }
 )
 
+_UNSOLVABLE: Final = (
+    Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED,
+)  # fmt: skip
 
 OBJECTIVE: Final = ("c", "q", "P")
 """Parts of what CVXPY hands to an interface that are in the objective's unit."""
@@ -63,7 +66,8 @@ class _Run:
     status: Status
     name: str  # in CVXPY
     has_point: bool  # whether the variables of the problem hold values
-    # the cone program and its primal-dual pair, where the solver's form is known
+    # the cone program and its primal-dual pair, where the solver's form is known; of a problem
+    # without a point or without an end, what proves that
     pair: ConePair | None
     bound: float  # bound of a branch-and-bound solver on CVXPY's minimisation; nan if it has none
     # build, solve: seconds
@@ -92,7 +96,7 @@ def solve(problem: Any, request: Request) -> Solution:
     ``constraint[i]``. The dual of ``a <= b`` is the derivative of the optimum by its constant
     side, or by b where neither is constant.
     """
-    outcome = _run(problem, request)
+    outcome = _run(problem, request, prove=True)
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
     values = duals = None
     objective, bound = float("nan"), outcome.bound
@@ -101,7 +105,7 @@ def solve(problem: Any, request: Request) -> Solution:
         objective = float(problem.objective.value)
         if outcome.pair is not None:
             duals = _duals(problem, sign)
-    if outcome.pair is not None:
+    if outcome.has_point and outcome.pair is not None:
         bound = outcome.pair.dual_value().value
     return assemble(
         problem,
@@ -135,8 +139,11 @@ def _other_threads(name: str, raw: Any) -> bool:
     return True
 
 
-def _run(problem: Any, request: Request) -> _Run:
-    """Compile a CVXPY problem, call the solver, and unpack the result into the problem."""
+def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
+    """Compile a CVXPY problem, call the solver, and unpack the result into the problem.
+
+    Of a problem without a solution, `prove` looks for what proves that.
+    """
     name = request.solver.rpartition(":")[2].upper()
     if not _installed(name):
         raise MissingDependencyError(f"CVXPY does not find the solver {name}: install its package")
@@ -204,10 +211,14 @@ def _run(problem: Any, request: Request) -> _Run:
     if has_point and not problem.is_mixed_integer():
         pair = cone_pair(name, chain.solver, data, inverse[-1], raw)
         pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
+    status = STATUS[problem.status]
+    if prove and status in _UNSOLVABLE:
+        arguments = name, chain.solver, data, inverse[-1], raw
+        proof = proven_unsolvable(*arguments, whole=problem.is_mixed_integer())
+        status, pair = proof or (status, None)
     bound = search_bound(name, raw) * 2.0**-exponent + float(inverse[-1].get("offset", 0.0))
     seconds = (built - start, time.perf_counter() - built)
-    status = STATUS[problem.status]
-    if name == "GLOP" and status is Status.PROVEN_INFEASIBLE:
+    if name == "GLOP" and status is Status.CLAIMED_INFEASIBLE:
         # OR-Tools says so, too, where presolve cannot tell the two apart.
         status = Status.INFEASIBLE_OR_UNBOUNDED
     return _Run(status, name, has_point, pair, bound, *seconds, keywords, path)

@@ -30,8 +30,8 @@ STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
     {
         HighsModelStatus.kOptimal: Status.CONVERGENCE_CRITERIA_SATISFIED,
         HighsModelStatus.kModelEmpty: Status.CONVERGENCE_CRITERIA_SATISFIED,
-        HighsModelStatus.kInfeasible: Status.PROVEN_INFEASIBLE,
-        HighsModelStatus.kUnbounded: Status.PROVEN_UNBOUNDED,
+        HighsModelStatus.kInfeasible: Status.CLAIMED_INFEASIBLE,
+        HighsModelStatus.kUnbounded: Status.CLAIMED_UNBOUNDED,
         HighsModelStatus.kUnboundedOrInfeasible: Status.INFEASIBLE_OR_UNBOUNDED,
         HighsModelStatus.kTimeLimit: Status.MAX_TIME_LIMIT,
         HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
@@ -280,7 +280,7 @@ def read(
     """Return what HiGHS holds after a run, as a Solution in the sense of the program."""
     status = STATUS[model.getModelStatus()]
     found, info = model.getSolution(), model.getInfo()
-    infeasible = status in (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED)
+    infeasible = status in (Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED)
     has_point = found.value_valid and not infeasible and _has_point(program, info)
     values = np.array(found.col_value) if has_point else None
     duals = None

@@ -27,10 +27,10 @@ from pyomo.opt import SolverFactory as OlderFactory
 from pyomo.opt import TerminationCondition as OlderCondition
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
+from edgeopt.solvers.attempts import best_answer, warn_if_overstated
 from edgeopt.solvers.backend.assembly import LogStream, assemble
 from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model, flat_model
 from edgeopt.solvers.registry import find_backend
-from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.solution import Seconds, Solution, Status
 from edgeopt.solvers.start import START, vector
 from edgeopt.solvers.tolerance import DEFAULT
@@ -50,8 +50,8 @@ STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
         TerminationCondition.iterationLimit: Status.ITERATION_LIMIT,
         TerminationCondition.objectiveLimit: Status.OBJECTIVE_LIMIT,
         TerminationCondition.minStepLength: Status.UNKNOWN,
-        TerminationCondition.unbounded: Status.PROVEN_UNBOUNDED,
-        TerminationCondition.provenInfeasible: Status.PROVEN_INFEASIBLE,
+        TerminationCondition.unbounded: Status.CLAIMED_UNBOUNDED,
+        TerminationCondition.provenInfeasible: Status.CLAIMED_INFEASIBLE,
         TerminationCondition.locallyInfeasible: Status.UNKNOWN,
         TerminationCondition.infeasibleOrUnbounded: Status.INFEASIBLE_OR_UNBOUNDED,
         TerminationCondition.error: Status.ERROR,
@@ -133,7 +133,9 @@ def _solve_compiled(
         columns = set(compiled.program.column_names)  # fixed variables are no columns
         known = {name: value for name, value in request.start.items() if name in columns}
         request = replace(request, start=vector(known, compiled.program.column_names))
-    inner = solve_scaled(run, compiled.program, request)
+    answer = best_answer(run, compiled.program, request)
+    warn_if_overstated(answer, request, stacklevel=4)
+    inner = answer.solution
     if inner.values is not None:
         compiled.load(inner.values)
     return replace(
@@ -266,8 +268,8 @@ _OLDER_STATUS: Final[Mapping[OlderCondition, Status]] = MappingProxyType(
         OlderCondition.maxIterations: Status.ITERATION_LIMIT,
         OlderCondition.maxEvaluations: Status.ITERATION_LIMIT,
         OlderCondition.minFunctionValue: Status.OBJECTIVE_LIMIT,
-        OlderCondition.infeasible: Status.PROVEN_INFEASIBLE,
-        OlderCondition.unbounded: Status.PROVEN_UNBOUNDED,
+        OlderCondition.infeasible: Status.CLAIMED_INFEASIBLE,
+        OlderCondition.unbounded: Status.CLAIMED_UNBOUNDED,
         OlderCondition.infeasibleOrUnbounded: Status.INFEASIBLE_OR_UNBOUNDED,
         OlderCondition.userInterrupt: Status.INTERRUPTED,
         OlderCondition.resourceInterrupt: Status.INTERRUPTED,

@@ -34,8 +34,8 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         "optimal": Status.CONVERGENCE_CRITERIA_SATISFIED,
         "gaplimit": Status.CONVERGENCE_CRITERIA_SATISFIED,
-        "infeasible": Status.PROVEN_INFEASIBLE,
-        "unbounded": Status.PROVEN_UNBOUNDED,
+        "infeasible": Status.CLAIMED_INFEASIBLE,
+        "unbounded": Status.CLAIMED_UNBOUNDED,
         "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
         "timelimit": Status.MAX_TIME_LIMIT,
         "nodelimit": Status.ITERATION_LIMIT,
@@ -80,7 +80,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     duals = None
     if values is not None and not program.is_mixed_integer and model.getStatus() == "optimal":
         duals = program.sign * np.array([model.getDualsolLinear(row) for row in rows])
-    bound = model.getDualbound() if status is not Status.PROVEN_UNBOUNDED else np.nan
+    bound = model.getDualbound() if status is not Status.CLAIMED_UNBOUNDED else np.nan
     if abs(bound) >= model.infinity():
         bound = np.nan
     return answer(
@@ -184,7 +184,7 @@ def _configure(model: Any, request: Request, *, continuous: bool) -> dict[str, A
 
 
 def _may_have_point(model: Any, status: Status) -> bool:
-    unusable = (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+    unusable = (Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
     return status not in unusable and model.getNSols() > 0
 
 

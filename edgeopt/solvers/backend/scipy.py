@@ -26,8 +26,8 @@ STATUS: Final[Mapping[int, Status]] = MappingProxyType(
     {
         0: Status.CONVERGENCE_CRITERIA_SATISFIED,
         1: Status.ITERATION_LIMIT,
-        2: Status.PROVEN_INFEASIBLE,
-        3: Status.PROVEN_UNBOUNDED,
+        2: Status.CLAIMED_INFEASIBLE,
+        3: Status.CLAIMED_UNBOUNDED,
         4: Status.UNKNOWN,
     }
 )

@@ -18,11 +18,13 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.rays import infeasibility_proof
 from edgeopt.solvers.residuals import linear
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.nonlinear import CasadiNlp
     from edgeopt.solvers.solution import Solution
 
     Vector = NDArray[np.float64]
@@ -39,17 +41,35 @@ def _signed_duals(solution: Solution) -> Vector:
 
 
 def _linearised(solution: Solution) -> tuple[LinearProgram | None, float, Vector]:
+    return _tangents(solution.problem, _point(solution))
+
+
+def infeasible_tangents(problem: CasadiNlp, point: Vector | None) -> Vector | None:
+    """Return multipliers that prove that a convex problem has no point, shape [m]; None if none do.
+
+    Its rows lie above their tangents at any point: where these contradict each other, so do they.
+    """
+    program, _, body = (None, 0.0, None) if point is None else _tangents(problem, point)
+    if program is None:
+        return None
+    moved = program.matrix @ point - body
+    tangents = program.replace(
+        row_lower=program.row_lower + moved, row_upper=program.row_upper + moved
+    )
+    return infeasibility_proof(tangents)[0]
+
+
+def _tangents(problem: CasadiNlp, point: Vector) -> tuple[LinearProgram | None, float, Vector]:
     """Return the program close to the point, the objective there, and what the rows come to.
 
     Its sides are those of the problem itself: only sizes of entries and costs count. None for a
     point at which something is not a number.
     """
-    problem = solution.problem
     rows = casadi.DM(0, 1) if problem.constraints is None else problem.constraints
     what = [problem.objective, casadi.gradient(problem.objective, problem.variables), rows]
     if problem.constraints is not None:
         what.append(casadi.jacobian(problem.constraints, problem.variables))
-    found: Any = casadi.Function("linearised", [problem.variables], what)(_point(solution))
+    found: Any = casadi.Function("linearised", [problem.variables], what)(point)
     value, slope, body = (np.array(part).reshape(-1) for part in found[:3])
     constrained = problem.constraints is not None
     matrix = found[3].sparse() if constrained else sparse.csc_array((0, len(slope)))
@@ -71,7 +91,8 @@ def primal_residual(solution: Solution) -> float:
     program, _, body = _linearised(solution)
     if program is None:
         return float("inf")
-    return linear.primal_violation(program, _point(solution), body)
+    point = _point(solution)
+    return linear.primal_violation(program, point, body, reach=float(np.abs(point).max(initial=0)))
 
 
 def _lagrangian(solution: Solution) -> tuple[float, Vector, Vector]:
@@ -97,9 +118,10 @@ def dual_residual(solution: Solution) -> float:
     program, value, _ = _linearised(solution)
     if program is None:
         return float("inf")
-    size = float((np.abs(_point(solution)) / program.units.column_unit).max(initial=0.0))
+    size = float(np.abs(_point(solution)).max(initial=0.0))
+    largest = max(float(np.abs(program.cost).max(initial=0.0)), abs(value) / size if size else 0.0)
     duals = np.array([solution.duals[name] for name in solution.problem.row_names], dtype=float)
-    return linear.dual_violation(program, duals, abs(value) / size if size else 0.0)
+    return linear.dual_violation(program, duals, np.full(program.shape[1], largest))
 
 
 def objective(solution: Solution) -> float:

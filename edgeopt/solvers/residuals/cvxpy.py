@@ -91,7 +91,7 @@ def dual_residual(solution: Solution) -> float:
 
 def dual_bound(solution: Solution) -> Sum | float:
     """Return the dual value of the cone program behind the problem, or the claimed bound."""
-    if solution.evidence is None:
+    if solution.evidence is None or solution.values is None:
         return solution.bound
     from cvxpy import Maximize
 

@@ -10,12 +10,10 @@ For duals y of the rows, signed as derivatives of the optimum, the reduced costs
 whatever y is, as long as no infinite side is multiplied by a positive number. This is the bound;
 how far y is from meeting that condition is the dual residual.
 
-Residuals have no unit. A column is counted in a power of two :math:`u_j` read off the program
-(`edgeopt.solvers.units`), the size of a point is :math:`s = \max_j |x_j| / u_j`, and the largest
-cost per unit is :math:`\hat c = \max_j |c_j| u_j`. Violations are relative to
-:math:`\max(|\text{side}|, s \max_j |a_{ij}| u_j)` and :math:`\max(|\text{side}|, s u_j)`,
-multipliers without support to :math:`\hat c`, as :math:`y_i \max_j |a_{ij}| u_j` and
-:math:`d_j u_j`.
+Residuals have no unit. A violation of row i counts against what meets in that row,
+:math:`\max(|\text{side}|, \sum_j |a_{ij} x_j|)`, that of a bound against the bound and the value,
+and a multiplier without support against the terms of its column,
+:math:`|c_j| + \sum_i |a_{ij} y_i|`.
 """
 
 from __future__ import annotations
@@ -23,25 +21,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse.linalg import lsqr
 
-from edgeopt.solvers.tolerance import EPSILON, ROUNDING_UNITS, TIGHT, Sum
+from edgeopt.solvers.residuals.multipliers import PASSES as MOVES
+from edgeopt.solvers.residuals.multipliers import close_duals, projected, reduced_costs, unsupported
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
     from scipy import sparse
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
-    from edgeopt.solvers.units import Units
 
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 PASSES: Final = 4
-"""How often bounds are passed on from rows to columns, and how often duals are moved."""
+"""How often bounds are passed on from rows to columns."""
+
+FLOOR: Final = 1e-6
+"""Part of the largest column that counts in every row: at a tolerance of 1e-6, its rounding.
+
+Interior points have rows whose activity is all noise: 0 = 1e-12 - 0."""
 
 
 def primal_residual(solution: Solution) -> float:
@@ -75,28 +76,103 @@ def objective(solution: Solution) -> Sum:
 
 
 def primal_violation(
-    program: LinearProgram, values: Vector, activity: Vector | None = None
+    program: LinearProgram,
+    values: Vector,
+    activity: Vector | None = None,
+    reach: float | None = None,
 ) -> float:
-    """Return the largest violation at a point."""
+    """Return the largest violation at a point, relative to what meets in each row.
+
+    Columns that stand in no row count for none but themselves. Where rows are not linear,
+    `activity` is their value and `reach` the size of the point, against which all of them count.
+    """
     if not np.isfinite(values).all():
         return float("inf")
-    unit = program.units.column_unit
-    size = float((np.abs(values) / unit).max(initial=0.0))
-    worst = 0.0
     if activity is None:
         activity = program.matrix @ values
-    for point, low, high, reach in (
-        (activity, program.row_lower, program.row_upper, size * program.row_size),
-        (values, program.lower, program.upper, size * unit),
-    ):
-        for violation, side in ((low - point, low), (point - high, high)):
-            broken = violation > 0.0
-            scale = np.maximum(np.abs(side[broken]), reach[broken])
-            worst = max(worst, _largest_ratio(violation[broken], scale))
+    broken = _broken(program, activity)
+    outside = np.maximum(program.lower - values, values - program.upper)
+    worst = 0.0
+    if broken.any() or (outside > 0.0).any():
+        scales = row_scales(program, values)
+        if reach is None and ((broken > TIGHT * scales).any() or (outside > 0.0).any()):
+            reach = _reach(program, values)
+        if reach is not None:
+            scales = np.maximum(scales, reach * program.row_size)
+        sides = np.where(values < program.lower, program.lower, program.upper)
+        own = np.maximum(np.abs(sides), np.abs(values))
+        inside = np.diff(program.matrix.indptr) > 0
+        own[inside] = np.maximum(own, (reach or 0.0) * program.units.column_unit)[inside]
+        worst = max(_largest_ratio(broken, scales), _largest_ratio(np.maximum(outside, 0.0), own))
     if program.is_mixed_integer:
-        whole = values[program.integer]
-        worst = max(worst, float(np.abs(whole - np.round(whole)).max()))
+        whole = np.where(program.integer, np.round(values), values)
+        exact, _ = whole_rows(program)
+        counted = _broken(program, program.matrix @ whole)[exact]
+        worst = max(worst, float(np.abs(whole - values).max()), float(counted.max(initial=0.0)))
     return worst
+
+
+def _broken(program: LinearProgram, activity: Vector) -> Vector:
+    """Return by how much each row is violated, 0 where it is not."""
+    over = np.maximum(program.row_lower - activity, activity - program.row_upper)
+    return np.maximum(over, 0.0)
+
+
+def row_scales(program: LinearProgram, values: Vector) -> Vector:
+    """Return what meets in each row: its sides, and the sum of its terms, shape [m]."""
+    scales: Vector = abs(program.matrix) @ np.abs(values)
+    for side in (program.row_lower, program.row_upper):
+        scales = np.maximum(scales, np.where(np.isfinite(side), np.abs(side), 0.0))
+    return scales
+
+
+def _reach(program: LinearProgram, values: Vector) -> float:
+    """Return the part of the largest column in any row that counts in every row."""
+    inside = np.diff(program.matrix.indptr) > 0
+    return FLOOR * float((np.abs(values) / program.units.column_unit)[inside].max(initial=0.0))
+
+
+def lost_sides(program: LinearProgram, values: Vector, duals: Vector | None) -> Mask:
+    """Return the rows that are meant to rest on a side and miss it by rounding of their terms.
+
+    Where 1e18 - 1e18 stands for 1, rounding excuses any gap. A side of 0 cannot get lost.
+    """
+    activity = program.matrix @ values
+    below, above = activity < program.row_lower, activity > program.row_upper
+    if duals is not None:
+        signed = projected(program, program.sign * np.asarray(duals, dtype=float))
+        below, above = below | (signed > 0.0), above | (signed < 0.0)
+    lost = np.zeros(program.shape[0], dtype=bool)
+    for resting, side in ((below, program.row_lower), (above, program.row_upper)):
+        there = resting & np.isfinite(side) & (side != 0.0)
+        lost[there] |= np.abs(activity - side)[there] > DEFAULT * np.abs(side[there])
+    return lost
+
+
+def whole_violation(program: LinearProgram, values: Vector) -> float:
+    """Return the largest violation of a row that whole numbers with whole coefficients decide."""
+    _, deciding = whole_rows(program)
+    broken = _broken(program, program.matrix @ values)[deciding]
+    return _largest_ratio(broken, row_scales(program, values)[deciding])
+
+
+def whole_rows(program: LinearProgram) -> tuple[Mask, Mask]:
+    """Return which rows hold whole numbers alone, and which hold some, with whole data.
+
+    A row of whole numbers, its sides and coefficients included, holds to the last unit or not at
+    all: its violation counts as it is.
+    """
+    by_row = program.matrix.tocsr()
+    row = np.repeat(np.arange(program.shape[0]), np.diff(by_row.indptr))
+    whole = program.integer[by_row.indices]
+    some = np.zeros(program.shape[0], dtype=bool)
+    some[row[whole]] = True
+    some[row[whole & (by_row.data != np.round(by_row.data))]] = False
+    for side in (program.row_lower, program.row_upper):
+        some &= ~np.isfinite(side) | ((side == np.round(side)) & (np.abs(side) < 2.0**52))
+    alone = some.copy()
+    alone[row[~whole]] = False
+    return alone, some
 
 
 def _largest_ratio(numerator: Vector, denominator: Vector | float) -> float:
@@ -106,63 +182,62 @@ def _largest_ratio(numerator: Vector, denominator: Vector | float) -> float:
     return float(ratio[numerator > 0.0].max(initial=0.0))
 
 
-def unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
-    """Return how much of each multiplier leans on an infinite side."""
-    below = np.where(np.isneginf(low), np.maximum(multiplier, 0.0), 0.0)
-    above = np.where(np.isposinf(high), np.maximum(-multiplier, 0.0), 0.0)
-    return below + above
+def dual_violation(program: LinearProgram, duals: Vector, terms: Vector | None = None) -> float:
+    """Return how far row duals are from dual feasibility, relative to the terms of each column.
 
-
-def dual_violation(
-    program: LinearProgram, duals: Vector, least: float = 0.0, units: Units | None = None
-) -> float:
-    """Return how far row duals are from dual feasibility."""
+    `terms` are sizes of the costs, where they are more than their sum.
+    """
     if not np.isfinite(duals).all():
         return float("inf")
     signed = program.sign * np.asarray(duals, dtype=float)
+    terms = np.abs(program.cost) if terms is None else terms
+    terms = terms + abs(program.matrix).T @ np.abs(signed)
     reduced = program.sign * program.cost - program.matrix.T @ signed
-    units = program.units if units is None else units
-    columns = unsupported(reduced, program.lower, program.upper) * units.column_unit
-    sizes = units.row_size(program)
-    rows = unsupported(signed, program.row_lower, program.row_upper) * sizes
-    largest = max(float((np.abs(program.cost) * units.column_unit).max(initial=0.0)), least)
-    return max(_largest_ratio(columns, largest), _largest_ratio(rows, largest))
+    columns = unsupported(reduced, program.lower, program.upper)
+    rows = unsupported(signed, program.row_lower, program.row_upper)
+    worst = _largest_ratio(columns, terms)
+    wrong = np.flatnonzero(rows > 0.0)
+    if len(wrong):
+        part = (abs(program.matrix.tocsr()[wrong]).T * rows[wrong]).tocoo()
+        worst = max(worst, _largest_ratio(part.data, terms[part.row]))
+    return worst
 
 
 def _largest_cost(program: LinearProgram) -> float:
-    return float((np.abs(program.cost) * program.units.column_unit).max(initial=0.0))
+    return float(np.abs(program.cost).max(initial=0.0))
 
 
-def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
+def bound_from_duals(program: LinearProgram, duals: Vector, passes: int = MOVES) -> Sum:
     r"""Return the bound on the optimum that row duals prove.
 
     Row duals are first projected onto their sign conditions. A reduced cost that then leans on an
     infinite bound, however small, must be rested on a bound which the rows imply (a lower bound 0
     and a row :math:`\sum_j x_j \le 1` imply :math:`x_j \le 1`), or removed by a change of the
-    duals: towards 0, or by the smallest change that will do. Of what these prove, the best counts.
-    A reduced cost within the rounding of the sum that it comes from counts as 0.
+    duals. Of what these prove, the best counts. A reduced cost within the rounding of the sum that
+    it comes from counts as 0.
     """
     if not program.cost.any():
         return Sum(program.offset, abs(program.offset))
-    best = -np.inf, np.inf
-    if np.isfinite(duals).all():
-        signed = projected(program, program.sign * np.asarray(duals, dtype=float))
-        for moved in close_duals(program, signed):
-            if not np.isfinite(moved).all():
-                break
-            value, size, lost = _proven(program, moved)
-            best = max(best, (value, size))
-            if np.isfinite(value) and lost <= TIGHT * size:
-                break
-    value, size = best
+    (value, size), _ = best_multipliers(program, duals, passes)
     return Sum(program.sign * value + program.offset, size + abs(program.offset))
 
 
-def reduced_costs(program: LinearProgram, signed: Vector) -> tuple[Vector, Vector]:
-    """Return reduced costs of the minimisation, and how much of each may be rounding."""
-    cost = program.sign * program.cost
-    terms = np.abs(cost) + abs(program.matrix).T @ np.abs(signed)
-    return cost - program.matrix.T @ signed, ROUNDING_UNITS * EPSILON * terms
+def best_multipliers(
+    program: LinearProgram, duals: Vector, passes: int = MOVES
+) -> tuple[tuple[float, float], Vector]:
+    """Return the best bound on the minimisation that duals prove, its size, and the duals moved."""
+    best, kept = (-np.inf, np.inf), np.asarray(duals, dtype=float)
+    if not np.isfinite(duals).all():
+        return best, kept
+    for moved in close_duals(program, projected(program, program.sign * kept), passes):
+        if not np.isfinite(moved).all():
+            break
+        value, size, lost = _proven(program, moved)
+        if value > best[0]:
+            best, kept = (value, size), moved
+        if np.isfinite(value) and lost <= TIGHT * size:
+            break
+    return best, kept
 
 
 def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float]:
@@ -182,12 +257,6 @@ def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float
     columns = _rest(reduced, low, high)
     size = float(np.abs(rows).sum() + np.abs(columns).sum())
     return float(rows.sum() + columns.sum()), size, float(np.abs(columns[leaning]).sum())
-
-
-def projected(program: LinearProgram, signed: Vector) -> Vector:
-    """Return row duals of the minimisation without what leans on infinite sides."""
-    signed = np.where(np.isneginf(program.row_lower), np.minimum(signed, 0.0), signed)
-    return np.where(np.isposinf(program.row_upper), np.maximum(signed, 0.0), signed)
 
 
 def _rest(multiplier: Vector, low: Vector, high: Vector) -> Vector:
@@ -251,41 +320,3 @@ def _without(activity: tuple[Vector, Vector], rows: NDArray[np.integer], own: Ve
     own_infinite = np.isinf(own)
     others = np.where(own_infinite, finite, finite - np.where(own_infinite, 0.0, own))
     return np.where(infinite - own_infinite > 0, np.nan, others)
-
-
-def close_duals(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
-    """Yield the duals, then others close to them whose reduced costs lean on less."""
-    yield signed
-    yield from _towards_zero(program, signed)
-    yield from _least_changes(program, signed)
-
-
-def _towards_zero(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
-    """Yield duals shrunk until costs of the right sign make up for what leans, if they can."""
-    reduced, rounding = reduced_costs(program, signed)
-    leaning = unsupported(reduced, program.lower, program.upper) > 0.0
-    wrong = np.abs(reduced[leaning])
-    cost = -np.sign(reduced[leaning]) * program.sign * program.cost[leaning]
-    margin = 2.0 * rounding[leaning]
-    if (cost > margin).all():
-        share = float(((wrong + margin) / (wrong + cost)).max(initial=0.0))
-        yield (1.0 - share) * signed
-
-
-def _least_changes(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
-    """Yield duals moved as little as will do, in units of rows and columns."""
-    unit, factor = program.units.column_unit, np.ldexp(1.0, program.units.rows)
-    free = np.isneginf(program.lower) & np.isposinf(program.upper)
-    held = np.zeros(program.shape[1], dtype=bool)
-    for _ in range(PASSES):
-        reduced, _rounding = reduced_costs(program, signed)
-        leaning = unsupported(reduced, program.lower, program.upper) > 0.0
-        held |= leaning
-        if not leaning.any():
-            break
-        # Beyond 0 where there is a finite side, so that rounding does not bring it back.
-        aim = np.where(leaning, np.where(free, 1.0, 2.0) * reduced, 0.0) * unit
-        block = (program.matrix[:, held] * unit[held]).T * factor
-        step = lsqr(block, aim[held], atol=1e-15, btol=1e-15)[0] * factor
-        signed = projected(program, signed + step)
-        yield signed

@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import lsqr
 
 from edgeopt.solvers.quadratic import linearised
+from edgeopt.solvers.repair import cleaned
 from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.residuals.linear import primal_residual
+from edgeopt.solvers.residuals.multipliers import (
+    cost_terms,
+    leaning_columns,
+    least_step,
+    projected,
+    unsupported,
+    without_unnoticed,
+)
 from edgeopt.solvers.tolerance import EPSILON, ROUNDING_UNITS, Sum
 
 if TYPE_CHECKING:
@@ -28,15 +36,15 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-PASSES: Final = 8  # how often point and duals are moved
-DENSE: Final = 10**5  # entries up to which least squares are solved by dense algebra
+PASSES: Final = 4  # how often point and duals are moved
+AT_ZERO: Final = 1e-3  # of the middle one's size: how far columns at 0 may move
 __all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
 
 
 def dual_residual(solution: Solution) -> float:
     """Return the largest wrong-signed dual or reduced cost at the values.
 
-    Relative to the largest slope of both parts of the objective, in the units of columns.
+    Relative to the terms of each column, of both parts of the objective.
     """
     if solution.duals is None or solution.values is None:
         return float("nan")
@@ -44,10 +52,8 @@ def dual_residual(solution: Solution) -> float:
     if not np.isfinite(solution.values).all():
         return float("inf")
     assert program.quadratic is not None
-    tangent = linearised(program, solution.values)
     slopes = np.abs(program.cost) + abs(program.quadratic) @ np.abs(solution.values)
-    largest = float((slopes * program.units.column_unit).max(initial=0.0))
-    return linear.dual_violation(tangent, solution.duals, largest, program.units)
+    return linear.dual_violation(linearised(program, solution.values), solution.duals, slopes)
 
 
 def objective(solution: Solution) -> Sum:
@@ -67,12 +73,23 @@ def dual_bound(solution: Solution) -> Sum:
     if not (np.isfinite(solution.values).all() and np.isfinite(solution.duals).all()):
         return none
     point, duals = solution.values, np.asarray(solution.duals, dtype=float)
-    for _ in range(PASSES):
-        bound = _tangent_bound(program, point, duals)
-        if np.isfinite(bound.value):
-            return bound
-        point, duals = _moved(program, point, duals)
+    for clean in (False, True):
+        if clean:
+            point, duals = _cleaned_pair(program, solution.values, duals)
+        for moves in range(PASSES):
+            if moves:
+                point, duals = _moved(program, point, duals)
+            bound = _tangent_bound(program, point, duals)
+            if np.isfinite(bound.value):
+                return bound
     return none
+
+
+def _cleaned_pair(program: LinearProgram, point: Vector, duals: Vector) -> tuple[Vector, Vector]:
+    """Return point and duals without what no row and no column notices."""
+    point = cleaned(program, point)
+    slopes = np.abs(linearised(program, point).cost)
+    return point, without_unnoticed(program.matrix.T, duals, np.zeros_like(duals), slopes)
 
 
 def _tangent_bound(program: LinearProgram, point: Vector, duals: Vector) -> Sum:
@@ -83,41 +100,30 @@ def _tangent_bound(program: LinearProgram, point: Vector, duals: Vector) -> Sum:
     terms = np.abs(program.cost) + abs(program.quadratic) @ np.abs(point)
     terms = ROUNDING_UNITS * EPSILON * (terms + abs(program.matrix).T @ np.abs(duals))
     reduced = tangent.cost - resting
-    leaning = linear.unsupported(program.sign * reduced, program.lower, program.upper) > 0.0
+    leaning = unsupported(program.sign * reduced, program.lower, program.upper) > 0.0
     tangent = tangent.replace(
         cost=np.where(leaning & (np.abs(reduced) <= terms), resting, tangent.cost)
     )
-    bound = linear.bound_from_duals(tangent, duals)
+    bound = linear.bound_from_duals(tangent, duals, passes=0)
     curved = 0.5 * float(np.abs(point) @ (abs(program.quadratic) @ np.abs(point)))
     return Sum(bound.value, bound.size + curved)
 
 
 def _moved(program: LinearProgram, point: Vector, duals: Vector) -> tuple[Vector, Vector]:
-    """Return point and duals changed as little as brings what leans on infinite sides to 0.
-
-    Duals change in proportion to their size, so that none of them changes its sign.
-    """
+    """Return point and duals changed as little as brings what leans on infinite sides to 0."""
     assert program.quadratic is not None
-    curvature: Any = program.quadratic
-    duals = program.sign * linear.projected(program, program.sign * duals)
-    reduced = program.cost + curvature @ point - program.matrix.T @ duals
-    leaning = linear.unsupported(program.sign * reduced, program.lower, program.upper) > 0.0
-    unit, factor = program.units.column_unit, np.ldexp(1.0, program.units.rows)
+    curvature: Any = program.sign * program.quadratic
+    signed = projected(program, program.sign * duals)
+    slopes = program.sign * program.cost + curvature @ point
+    reduced = slopes - program.matrix.T @ signed
+    terms = cost_terms(program, signed) + abs(curvature) @ np.abs(point)
     free = np.isneginf(program.lower) & np.isposinf(program.upper)
-    held = leaning | free
-    # Beyond 0 where there is a finite side, so that rounding does not bring it back.
-    aim = np.where(free, 1.0, np.where(leaning, 2.0, 0.0)) * reduced * unit
-    scale = float(np.abs(aim).max(initial=0.0))
-    if not scale > 0.0:
+    _leaning, near, aim = leaning_columns(program, reduced, terms)
+    there = np.abs(point[point != 0.0])
+    sizes = np.abs(point) + (AT_ZERO * float(np.median(there)) if len(there) else 1.0)
+    more = sparse.csr_array(-curvature), sizes
+    step = least_step(program, signed, near | free, aim, terms, more)
+    if step is None:
         return point, duals
-    size = np.abs(duals) / factor
-    factor = factor * size / (float(size.max(initial=0.0)) or 1.0)
-    rows = (program.matrix[:, held] * unit[held]).T * factor
-    columns = (curvature[held] * unit) * unit[held][:, None]
-    block = sparse.hstack([rows, -columns], format="csr")
-    if np.prod(block.shape) <= DENSE:
-        step = np.linalg.lstsq(block.toarray(), aim[held] / scale)[0] * scale
-    else:
-        step = lsqr(block, aim[held] / scale, atol=1e-15, btol=1e-15)[0] * scale
     count = program.shape[0]
-    return point + step[count:] * unit, duals + step[:count] * factor
+    return point + step[count:], program.sign * (signed + step[:count])

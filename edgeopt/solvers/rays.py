@@ -1,0 +1,141 @@
+r"""Proofs that a program has no point, or no end: Farkas' multipliers and rays.
+
+What a solver says is not believed. A program whose objective is the total give of its sides has
+points; if its optimum is positive, its duals y prove for the program itself
+
+.. math::
+    0 \ge \sum_i \big( y_i^+ \underline{b}_i - y_i^- \overline{b}_i \big)
+          + \sum_j \big( d_j^+ \underline{x}_j - d_j^- \overline{x}_j \big) > 0,
+    \qquad d = -A^\top y,
+
+for every feasible point, of which there is none then. If not, it yields a point, and a direction in
+which the objective improves while no side comes closer proves that there is no best one.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.repair import repaired
+from edgeopt.solvers.request import Request
+from edgeopt.solvers.residuals import linear
+from edgeopt.solvers.scaling import Scaling
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT
+from edgeopt.solvers.units import wide
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+CERTAIN: Final = 1e-9
+"""Part of the sum of its terms that a contradiction, or a slope, must be more than."""
+
+
+def infeasibility_proof(
+    program: LinearProgram, time_limit: float | None = None
+) -> tuple[Vector | None, Vector | None]:
+    """Return multipliers of rows, shape [m], that prove there is no point, or a point, shape [n].
+
+    Whole-number conditions are left out. Neither is returned where HiGHS finds no answer in time.
+    """
+    rows, columns = program.shape
+    size = program.row_size
+    give = sparse.diags_array(np.where(size > 0.0, size, 1.0))  # so that rows count alike
+    elastic = LinearProgram(
+        np.concatenate([np.zeros(columns), np.ones(2 * rows)]),
+        sparse.hstack([program.matrix, give, -give], format="csc"),
+        program.row_lower,
+        program.row_upper,
+        np.concatenate([program.lower, np.zeros(2 * rows)]),
+        np.concatenate([program.upper, np.full(2 * rows, np.inf)]),
+    )
+    found = solved_by_highs(elastic, time_limit, feasible=True)
+    if found.values is None or found.duals is None:
+        return None, None
+    if proves_infeasible(program, found.duals):
+        return farkas_multipliers(program, found.duals), None
+    return None, found.values[:columns]
+
+
+def solved_by_highs(
+    program: LinearProgram, time_limit: float | None = None, *, feasible: bool = False
+) -> Any:
+    """Return what HiGHS claims of a program, equilibrated first if it would drop entries.
+
+    Of one that is known to have points, a second scaling is tried where it finds none.
+    """
+    from edgeopt.solvers.backend import highs
+
+    request = Request("highs", time_limit=time_limit)
+    makers = [Scaling.plain, Scaling.equilibrated]
+    for make in reversed(makers) if wide(program) else makers:
+        scaling = make(program)
+        found = scaling.restore(highs.solve(scaling.apply(program), request), program)
+        if found.values is not None or not feasible:
+            break
+    return found
+
+
+def _without_objective(program: LinearProgram) -> LinearProgram:
+    return program.replace(
+        cost=np.zeros(program.shape[1]), sense="min", offset=0.0, integer=False, quadratic=None
+    )
+
+
+def proves_infeasible(program: LinearProgram, multipliers: Vector) -> bool:
+    """Return whether multipliers of rows prove, beyond rounding, that a program has no point."""
+    (value, size), _ = linear.best_multipliers(_without_objective(program), multipliers)
+    return bool(value > CERTAIN * size)
+
+
+def farkas_multipliers(program: LinearProgram, multipliers: Vector) -> Vector:
+    """Return multipliers next to given ones, at which the proof of infeasibility is best."""
+    return linear.best_multipliers(_without_objective(program), multipliers)[1]
+
+
+def improving_ray(program: LinearProgram, time_limit: float | None = None) -> Vector | None:
+    """Return a direction, shape [n], in which the objective improves without end; None if none is.
+
+    It is looked for in a box of the units of the columns. Whole-number conditions are left out:
+    where coefficients are rational, a ray is one of the mixed-integer program, too (Meyer,
+    Mathematical Programming 7, 1974).
+    """
+    rows, low, high = program.matrix, program.row_lower, program.row_upper
+    if program.quadratic is not None:  # curved directions end somewhere
+        rows = sparse.vstack([rows, program.quadratic], format="csc")
+        flat = np.zeros(program.shape[1])
+        low, high = np.concatenate([low, flat]), np.concatenate([high, flat])
+    unit = program.units.column_unit
+    cone = LinearProgram(
+        program.sign * program.cost,
+        rows,
+        np.where(np.isfinite(low), 0.0, -np.inf),
+        np.where(np.isfinite(high), 0.0, np.inf),
+        np.where(np.isfinite(program.lower), 0.0, -unit),
+        np.where(np.isfinite(program.upper), 0.0, unit),
+    )
+    found = solved_by_highs(cone, time_limit, feasible=True)
+    if found.values is None:
+        return None
+    direction = repaired(cone, found.values)
+    improves = -float(cone.cost @ direction)
+    size = float(np.abs(cone.cost) @ np.abs(direction))
+    ends = linear.primal_violation(cone, direction) > TIGHT
+    return direction if improves > CERTAIN * size and not ends else None
+
+
+def is_point(program: LinearProgram, values: Vector) -> bool:
+    """Return whether a point, repaired, satisfies the rows of the relaxed program."""
+    relaxed = program.replace(integer=False, quadratic=None)
+    return linear.primal_violation(relaxed, repaired(relaxed, values)) <= DEFAULT
+
+
+def time_left(time_limit: float | None, begun: float) -> float | None:
+    """Return what is left of a time limit that began to run at a time."""
+    return None if time_limit is None else max(0.0, time_limit - (time.perf_counter() - begun))

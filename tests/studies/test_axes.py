@@ -52,6 +52,41 @@ def test_ratios_in_a_narrow_band_fill_the_axis() -> None:
     assert drawn == pytest.approx([100, 99.1, 300, 50])
 
 
+def apart(plan: float, bound: float, *policies: str) -> Case:
+    """Study policies under a bound that the best known plan does not reach."""
+    found = Benchmark(plan, bound, abs(bound - plan), 0.0, "", "")
+    entry = BenchmarkEntry("upper bound", "every policy", lambda _: found)
+    system = dataclasses.replace(
+        SYSTEM, offline=dataclasses.replace(SYSTEM.offline, bounds={"prophet": entry})
+    )
+    return study({"apart": Offers(12)}, policies or None, system=system, runs=6, rng=3).cases[0]
+
+
+def test_a_line_under_the_name_of_the_bound_is_drawn_at_the_bound() -> None:
+    case = apart(plan=0.2, bound=1.25)
+    axes = case.figure("value_over_time").axes[0]
+    [name] = [text for text in axes.texts if text.get_text() == "upper bound"]
+    [drawn] = [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
+    assert list(drawn.get_ydata()) == [1.25, 1.25] == [case.table["bound_value"].iloc[0]] * 2
+    assert name.xy[1] == 1.25
+    assert axes.get_ylim()[1] > 1.25
+    ratios = case.figure("ratios").axes[0]
+    drawn_at = {line.get_label(): float(line.get_xdata()[0]) for line in ratios.lines}
+    assert drawn_at["upper bound"] == 100
+
+
+def test_a_bound_that_proves_nothing_is_no_line() -> None:
+    axes = apart(plan=0.2, bound=np.inf).figure("value_over_time").axes[0]
+    assert not [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
+    assert not axes.texts
+
+
+def test_a_title_tells_the_bound_and_not_the_plan() -> None:
+    case = apart(-2.0, 0.0, "never")
+    [ratios] = [one for one in case.pictures if one.name == "ratios"]
+    assert ratios.title(case) == "upper bound is 0: there is nothing to compare with"
+
+
 def test_ratios_far_apart_start_at_0(stopped: Study) -> None:
     axes = stopped.case("short").figure("ratios").axes[0]
     assert axes.get_xlim()[0] == 0

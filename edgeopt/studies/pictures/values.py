@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,7 @@ _STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))
 def _ratios_title(case: Case) -> str:
     best, kept = case.best(), case.best(kept=True)
     if not case.benchmark.bound > 0:
-        return f"{case.label} is {number(case.benchmark.value)}: there is nothing to compare with"
+        return f"{case.label} is {number(case.benchmark.bound)}: there is nothing to compare with"
     if best is None:
         return ONLY_HINDSIGHT
     fails = case.constraint.verb[0]
@@ -261,11 +262,11 @@ def _over_time_draw(case: Case) -> Figure:
     averaged = case.objective.adds == "mean"
     drawn = _drawn(case, values, slots // 2 if averaged else 0)
     ylabel = f"{case.objective.name} so far ({case.objective.unit})"
-    figure = curves(case, values, ylabel, reach(drawn, [case.benchmark.value]))
+    figure = curves(case, values, ylabel, reach(drawn, [case.benchmark.bound]))
     for axes in figure.axes:
         if averaged:
             _stretch(axes, slots)
-        _mark_benchmark(axes, case)
+        _mark_bound(axes, case)
     return figure
 
 
@@ -279,9 +280,11 @@ def _stretch(axes: Axes, slots: int) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _mark_benchmark(axes: Axes, case: Case) -> None:
-    """Draw the benchmark, or say at the end of the axis that it is beyond it."""
-    value, ends = case.benchmark.value, axes.get_ylim()
+def _mark_bound(axes: Axes, case: Case) -> None:
+    """Draw the reference bound, or say at the end of the axis that it is beyond it."""
+    value, ends = case.benchmark.bound, axes.get_ylim()
+    if not isfinite(value):  # nothing is proven
+        return
     beyond = outside(value, ends, ("below", "above"))
     if not beyond:
         axes.axhline(value, color=INK, linewidth=1.2)
@@ -307,5 +310,5 @@ VALUE_OVER_TIME = Picture(
     _over_time_draw,
     "Value up to the end of each slot: mean over the runs on this instance; bands are the "
     "confidence interval, with fewer than five runs the range. The horizontal line is the "
-    "benchmark for the whole horizon. An axis of means fits the second half of it.",
+    "reference bound of the whole horizon. An axis of means fits the second half of it.",
 )

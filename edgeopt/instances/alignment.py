@@ -24,10 +24,12 @@ from edgeopt.instances.labels import (
     label_of,
     last,
     listed,
+    named,
     order_of,
     straight,
     timed,
 )
+from edgeopt.instances.numerals import is_hole, real_of, whole_of
 from edgeopt.instances.reordering import reordered, unlabelled
 
 if TYPE_CHECKING:
@@ -270,26 +272,35 @@ class Alignment:
     def _numbers(self, one: Field, given: Given) -> Any:
         """Return the array of a table, once it has no hole, is in its unit, and holds numbers."""
         name = self._name(one)
-        if one.texts:
-            return tuple(map(str, given.values.tolist()))
         if given.missing is not None and given.missing.any() and one.hole is None:
             raise InstanceError(name, self._of_hole(given))
-        if one.of:
+        if one.texts:
+            return tuple(map(str, given.values.tolist()))
+        if one.of and named(one.of):
             given = self._coded(one, given)
-        self._require_numbers(name, given)
-        values, note = in_units(name, given, one.unit)
+        values, note = in_units(name, self._real(one, given), one.unit)
         self.notes += [note] * bool(note)
         if one.hole is not None and not np.isnan(one.hole) and values.dtype.kind == "f":
             values = np.where(np.isnan(values), one.hole, values)
         return values
 
-    def _require_numbers(self, name: str, given: Given) -> None:
-        """Refuse a text among the numbers of a table."""
-        if given.values.dtype.kind not in "OUS":
-            return
+    def _real(self, one: Field, given: Given) -> Given:
+        """Return a table of numbers; refuse what is none, such as a word among slots."""
+        counts = bool(one.of) and not named(one.of)
+        if given.values.dtype.kind in ("uif" if counts else "buif"):
+            return given
+        numbers = np.full(given.shape, np.nan)
         for index, value in np.ndenumerate(given.values):
-            if isinstance(value, str):
-                raise InstanceError(name, f"{value!r} of {self._where(given, index)} is no number")
+            # Texts are numbers only where entries are meant, as their labels may be.
+            wrong = isinstance(value, str) and not one.of
+            wrong |= counts and isinstance(value, bool | np.bool_)
+            number = None if wrong else real_of(value)
+            if number is None:
+                said = repr(value) if isinstance(value, str) else value
+                rule = f"{said} of {self._where(given, index)} is no number"
+                raise InstanceError(self._name(one), f"{rule}{f' of a {one.of}' * counts}")
+            numbers[index] = number
+        return replace(given, values=numbers)
 
     def _of_hole(self, given: Given) -> str:
         assert given.missing is not None
@@ -317,10 +328,11 @@ class Alignment:
         texts = given.values.dtype.kind in "OUS"
         if not (texts or self._binds(first)):
             return given
-        flat = [None if value != value else value for value in given.values.ravel().tolist()]
+        flat = [None if is_hole(value) else value for value in given.values.ravel().tolist()]
         if first not in self.orders and first not in self.record._along():
-            used = as_labels(self._name(one), one.of, list(dict.fromkeys(flat)))
-            if not all(label.lstrip("-").isdigit() for label in used):
+            known = [value for value in dict.fromkeys(flat) if value is not None]
+            used = as_labels(self._name(one), one.of, known)
+            if any(whole_of(label) is None for label in used):
                 self.codes[first] = used
         numbers = [np.nan if value is None else self._place(one, value) for value in flat]
         values: NDArray[Any] = np.reshape(np.array(numbers, dtype=np.float64), given.shape)
@@ -347,8 +359,8 @@ class Alignment:
             return labels.index(label)
         if one.hole is not None and label == f"{one.hole:g}":
             return float(one.hole)
-        if not labels and label.lstrip("-").isdigit():
-            return int(label)
+        if not labels and (number := whole_of(label)) is not None:
+            return number
         what = f"none of the {one.of}s ({listed(labels)})" if labels else "no number"
         raise InstanceError(self._name(one), f"{label!r} is {what}")
 

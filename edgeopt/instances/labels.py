@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.numerals import is_hole, whole_of
 from edgeopt.instances.units import factor
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Given:
         values = self.values
         if of in FROM_ORIGIN and origin and values.dtype.kind in "uif":
             values = values.astype(np.float64) - origin
+        elif of in FROM_ORIGIN and origin and values.size:
+            values = np.vectorize(lambda entry: _less(entry, origin), otypes=[object])(values)
         return replace(self, values=values, labels=labels)
 
     def along(self, axis: int, order: NDArray[np.int64] | list[int], count: int) -> Given:
@@ -90,15 +93,10 @@ class Given:
         return replace(self, values=values, missing=missing)
 
 
-def _is_whole(label: object) -> bool:
-    return isinstance(label, int | np.integer) and not isinstance(label, bool)
-
-
 def _less(label: Any, origin: int) -> Any:
     """Return a number, or a text that is one, less the number of the first entry."""
-    if isinstance(label, str) and label.isdigit():
-        return int(label) - origin
-    return label - origin if _is_whole(label) else label
+    number = whole_of(label)
+    return label if number is None else number - origin
 
 
 # --- what comes with labels ----------------------------------------------------------------
@@ -114,7 +112,7 @@ def carried(field: str, value: Any) -> Given | None:
             tuple(value.coords[axis].to_index()) if axis in value.coords else None
             for axis in value.dims
         )
-        return Given(value.to_numpy(), value.dims, labels, _unit_of(value.attrs))
+        return _noting_holes(Given(value.to_numpy(), value.dims, labels, _unit_of(value.attrs)))
     if pandas is None or not isinstance(value, pandas.Series | pandas.DataFrame):
         return None
     if isinstance(value, pandas.DataFrame) and value.columns.nlevels > 1:
@@ -127,13 +125,22 @@ def carried(field: str, value: Any) -> Given | None:
         return long_form(field, tuple(value.index.names), columns, list(value), unit)
     axes = [value.index, value.columns] if isinstance(value, pandas.DataFrame) else [value.index]
     if all(axis.name is None and axis.equals(pandas.RangeIndex(len(axis))) for axis in axes):
-        return Given(value.to_numpy(), (None,) * len(axes), (None,) * len(axes), unit)
-    return Given(
-        value.to_numpy(),
-        tuple(axis.name for axis in axes),
-        tuple(tuple(axis) for axis in axes),
-        unit,
-    )
+        return _noting_holes(
+            Given(value.to_numpy(), (None,) * len(axes), (None,) * len(axes), unit)
+        )
+    names, labels = tuple(axis.name for axis in axes), tuple(tuple(axis) for axis in axes)
+    return _noting_holes(Given(value.to_numpy(), names, labels, unit))
+
+
+def _noting_holes(given: Given) -> Given:
+    """Return a table of objects with a note of those that are none."""
+    if given.values.dtype.kind != "O":
+        return given
+    holes = np.array([is_hole(entry) for entry in given.values.ravel().tolist()], dtype=np.bool_)
+    missing = holes.reshape(given.shape)
+    if not missing.any():
+        return given
+    return replace(given, values=np.where(missing, np.nan, given.values), missing=missing)
 
 
 def _unit_of(attributes: Mapping[Any, Any]) -> str | None:
@@ -170,7 +177,7 @@ def long_form(
     missing = np.full(shape, default is None)
     if default is not None:
         array[...] = default
-    empty = [value is None or value != value for value in values]
+    empty = list(map(is_hole, values))
     array[where] = [np.nan if hole else value for value, hole in zip(values, empty, strict=True)]
     missing[where] = empty
     return Given(array, axes, tuple(labels), unit, missing)
@@ -189,7 +196,7 @@ def as_labels(field: str, axis: str, labels: Sequence[Any]) -> Labels:
     texts = []
     for label in labels:
         whole = isinstance(label, float | np.floating) and float(label).is_integer()
-        texts.append(str(int(label)) if whole else str(label))
+        texts.append("" if is_hole(label) else str(int(label)) if whole else str(label))
     for n, text in enumerate(texts):
         if not text or not text.isprintable():
             rule = f"label {text!r} along '{axis}' must be a text of one line, not empty"
@@ -245,18 +252,21 @@ def straight(field: str, given: Given, axes: Sequence[str], spare: Sequence[str]
     return replace(given, values=values, axes=tuple(wanted), labels=tuple(labels), missing=missing)
 
 
+def no_label(label: Any, axis: str) -> str:
+    """Say that a label cannot stand along an axis that counts."""
+    return f"label {label!r} along '{axis}' must be a whole number"
+
+
 def counted(field: str, given: Given, place: int, axis: str) -> Given:
     """Put entries where their numbers say, with holes where a number is missing."""
     labels, first = given.labels[place], COUNTED[axis]
     assert labels is not None
     numbers = []
     for label in labels:
-        text = isinstance(label, str) and label.strip().lstrip("-").isdigit()
-        real = isinstance(label, float | np.floating) and float(label).is_integer()
-        if not (_is_whole(label) or text or real):
-            rule = f"label {label!r} along '{axis}' must be a whole number"
-            raise InstanceError(field, rule)
-        numbers.append(int(label))
+        number = whole_of(label)
+        if number is None:
+            raise InstanceError(field, no_label(label, axis))
+        numbers.append(number)
     low, high = min(numbers), max(numbers)
     if len(set(numbers)) < len(numbers):
         twice = next(n for i, n in enumerate(numbers) if n in numbers[:i])
@@ -342,14 +352,6 @@ def timed(
         raise InstanceError(field, f"{rule}{steps[n]:g} s; resample the table")
     place = {stamp: n for n, stamp in enumerate(ordered)}
     return [place[stamp] for stamp in stamps], wanted if steps.size else seconds
-
-
-def number_in(value: Any) -> float | None:
-    """Return a single number, of a table or plain; None if there is none."""
-    try:
-        return float(np.asarray(getattr(value, "values", value)))
-    except (ValueError, TypeError):
-        return None
 
 
 def last(axes: Sequence[str], count: int) -> Sequence[str]:

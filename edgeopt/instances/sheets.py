@@ -15,9 +15,18 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.labelled import Labelled
-from edgeopt.instances.labels import COUNTED, FROM_ORIGIN, Given, carried, long_form
+from edgeopt.instances.labels import (
+    COUNTED,
+    FROM_ORIGIN,
+    Given,
+    carried,
+    long_form,
+    named,
+    no_label,
+)
+from edgeopt.instances.numerals import number_of, whole_of
 from edgeopt.instances.records import Record
-from edgeopt.instances.validate import described, path_of, real_numbers
+from edgeopt.instances.validate import described, frozen_flags, path_of, real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +97,7 @@ def read_folder(path: str | os.PathLike[str], cls: type[Instance], origin: int =
         raise InstanceError(str(path), rule)
     where = f"{SETTINGS}.csv"
     for line, row in _rows(where, found.pop(SETTINGS, "")):
-        _setting(where, line, row, arrays, texts)
+        _setting(where, line, row, declared, arrays, texts)
     kind = texts.pop(KIND, cls._kind)
     if kind != cls._kind:
         raise InstanceError(str(path), f"holds an instance of {kind}, not of {cls._kind}")
@@ -175,7 +184,12 @@ def _rows(where: str, text: str) -> list[tuple[int, list[str]]]:
 
 
 def _setting(
-    where: str, line: int, row: list[str], arrays: dict[str, Any], texts: dict[str, Any]
+    where: str,
+    line: int,
+    row: list[str],
+    declared: Mapping[str, Field],
+    arrays: dict[str, Any],
+    texts: dict[str, Any],
 ) -> None:
     if row[:2] == ["name", "value"]:
         return
@@ -184,19 +198,26 @@ def _setting(
     name, text, unit = (*row, "")[:3]
     if name in arrays or name in texts:
         raise InstanceError(where, f"line {line}: {name} stands twice; keep one")
-    value = _number(text)
-    if value is None:
+    one = declared.get(name)
+    value = _number(text, one)
+    if value is None and one is not None and one.freeze is not None:
+        raise InstanceError(where, f"line {line}: {name}: {_no_number(text)}")
+    if value is None or (one is not None and one.freeze is None):
         texts[name] = text.replace("\\n", "\n")
     else:
         arrays[name] = Given(np.asarray(value), (), (), unit or None)
 
 
-def _number(text: str) -> float | None:
-    if text.lower() in ("true", "false"):
+def _number(text: str, one: Field | None) -> float | None:
+    """Return the number of a cell, a truth value only where the field may hold one."""
+    if text.lower() in ("true", "false") and (one is None or one.freeze is frozen_flags):
         return float(text.lower() == "true")
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", text):
-        return None
-    return float(text)
+    return number_of(text)
+
+
+def _no_number(text: str) -> str:
+    hint = "; write decimals with a point, and thousands without a mark" if "," in text else ""
+    return f"{text[:80]!r} is no number{hint}"
 
 
 def _table(where: str, name: str, rows: list[tuple[int, list[str]]], one: Field | None) -> Given:
@@ -211,38 +232,61 @@ def _table(where: str, name: str, rows: list[tuple[int, list[str]]], one: Field 
     default = None
     if rows and len(rows[0][1]) == 1 and rows[0][1][0].startswith("default="):
         line, [text] = rows.pop(0)
-        default = _number(text.removeprefix("default="))
+        default = _number(text.removeprefix("default="), one)
         if default is None:
             raise InstanceError(where, f"line {line}: the default must be a number", value=text)
     for line, row in rows:
         if len(row) != len(axes) + 1:
             rule = f"line {line}: must have {len(axes) + 1} cells ({', '.join(axes)}, value)"
             raise InstanceError(where, rule, value=f"{len(row)} cells")
-    columns = [_labels(axis, [row[n] for _, row in rows]) for n, axis in enumerate(axes)]
-    cells = [row[-1] for _, row in rows]
-    numbers = [None if cell in _HOLES else _number(cell) for cell in cells]
-    words = [
-        (line, cell)
-        for (line, _), number, cell in zip(rows, numbers, cells, strict=True)
-        if number is None and cell not in _HOLES
+    lines = [line for line, _ in rows]
+    columns = [
+        _labels(where, axis, lines, [row[n] for _, row in rows]) for n, axis in enumerate(axes)
     ]
-    labels = one is not None and (bool(one.of) or one.texts)
-    if words and not labels:
-        line, cell = words[0]
-        hint = "; write decimals with a point" if "," in cell else ""
-        raise InstanceError(where, f"line {line}: {cell[:80]!r} is no number{hint}")
-    texts = bool(words) or (one is not None and one.texts)
-    values = [None if cell in _HOLES else cell for cell in cells] if texts else numbers
+    values = _values(where, lines, [row[-1] for _, row in rows], one)
     return long_form(name, tuple(axes), columns, values, heading[1] or None, default)
 
 
-def _labels(axis: str, cells: list[str]) -> list[Any]:
-    """Return the labels of a column: timestamps where they are, otherwise texts."""
-    if axis in COUNTED and cells and re.match(r"\d{4}-\d\d-\d\d", cells[0]):
-        import pandas
+def _values(where: str, lines: list[int], cells: list[str], one: Field | None) -> list[Any]:
+    """Return the entries of a table: numbers, or texts where entries are texts or have names."""
+    texts = [None if cell in _HOLES else cell for cell in cells]
+    if None in texts and one is not None and one.hole is None:
+        line = lines[texts.index(None)]
+        raise InstanceError(where, f"line {line}: the entry is empty, and may not be left out")
+    numbers = [None if text is None else _number(text, one) for text in texts]
+    words = [n for n, text in enumerate(texts) if text is not None and numbers[n] is None]
+    named_entries = one is not None and bool(one.of) and named(one.of)
+    if one is not None and (one.texts or (named_entries and words)):
+        return texts
+    for n in words[:1]:
+        raise InstanceError(where, f"line {lines[n]}: {_no_number(cells[n])}")
+    return numbers
 
-        try:
-            return list(pandas.to_datetime(cells))
-        except (ValueError, TypeError):
-            return list(cells)
-    return list(cells)
+
+def _labels(where: str, axis: str, lines: list[int], cells: list[str]) -> list[Any]:
+    """Return the labels of a column: timestamps where they are, otherwise texts."""
+    if axis not in COUNTED or not cells:
+        return cells
+    if re.match(r"\d{4}-\d\d-\d\d", cells[0]):
+        return _times(where, axis, lines, cells)
+    for line, cell in zip(lines, cells, strict=True):
+        if whole_of(cell) is None:
+            raise InstanceError(where, f"line {line}: {no_label(cell[:80], axis)}")
+    return cells
+
+
+def _times(where: str, axis: str, lines: list[int], cells: list[str]) -> list[Any]:
+    """Return the timestamps of a column."""
+    import pandas
+
+    try:
+        stamps = pandas.to_datetime(cells, errors="coerce")
+    except (ValueError, TypeError):
+        rule = f"the times along '{axis}' are in several zones; use one zone"
+        raise InstanceError(where, rule) from None
+    for n in np.flatnonzero(stamps.isna())[:1]:
+        rule = (
+            f"line {lines[n]}: {cells[n][:80]!r} along '{axis}' is no time like {cells[0][:80]!r}"
+        )
+        raise InstanceError(where, rule)
+    return list(stamps)

@@ -15,6 +15,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.labels import without_labels
+from edgeopt.instances.numerals import real_of
 from edgeopt.options import ENTRIES, LARGEST, SMALLEST, check_real, check_whole, refused
 
 if TYPE_CHECKING:
@@ -121,11 +122,23 @@ def _numbers(field: str, values: ArrayLike) -> NDArray[Any]:
             raise InstanceError(field, rule) from None
     array = np.asarray(values)
     if array.dtype.kind not in "buif":
-        raise InstanceError(field, "must be an array of real numbers", value=f"dtype {array.dtype}")
+        rule = f"must be an array of real numbers{_first_word(values, array)}"
+        raise InstanceError(field, rule, value=f"dtype {array.dtype}")
     if array.size > ENTRIES:
         rule = f"must have at most {ENTRIES} entries: more would not fit into memory"
         raise InstanceError(field, rule, value=f"array of shape {array.shape}")
     return array
+
+
+def _first_word(given: ArrayLike, array: NDArray[Any]) -> str:
+    """Tell the first entry that is a text, at best one that is a word."""
+    if array.dtype.kind not in "OU":
+        return ""
+    # Beside a text NumPy makes texts of numbers, too.
+    entries = np.ravel(np.asarray(given, dtype=object)).tolist()
+    texts = [str(entry) for entry in entries if isinstance(entry, str)]
+    words = [text for text in texts if real_of(text) is None] or texts
+    return f": {words[0][:80]!r} is none" if words else ""
 
 
 def _wide(array: NDArray[Any]) -> NDArray[np.float64]:

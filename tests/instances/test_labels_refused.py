@@ -194,6 +194,13 @@ def sizes(unit):
     return columns
 
 
+def in_words(table, unit):
+    """A table whose numbers somebody has written as texts."""
+    words = table.astype(object).where(table < 0, "1,000")
+    words.attrs["units"] = unit
+    return words
+
+
 def delivery(graph=GRAPH, **changes):
     given = {"models": MODELS, "requests": {("detect", "nice"): [10, 20]}, "budget": 500}
     given |= {"repositories": "paris"}
@@ -537,6 +544,25 @@ CASES = {
         lambda: delivery(requests=pd.DataFrame([ASKED, ASKED])),
         "requests: slot 0, type ('detect', 'nice') has two entries; keep one",
     ),
+    "requests of a slot in words": (
+        lambda: delivery(requests=pd.DataFrame([{**ASKED, "slot": "1,000"}])),
+        "requests = 1,000: slots must be whole numbers from 0",
+    ),
+    "requests in words": (
+        lambda: delivery(requests=pd.DataFrame([{**ASKED, "requests": "n/a"}])),
+        "requests = 'n/a': must be a number",
+    ),
+    "an accuracy in words": (
+        lambda: delivery(models=MODELS.assign(accuracy="#REF!")),
+        "models.accuracy = '#REF!': must be a number",
+    ),
+    "sizes in words, with a unit": (
+        lambda: delivery(models=sizes("GB") | {"size": in_words(MODELS["size"], "GB")}),
+        "models.size = '1,000': must be a number",
+    ),
+    "durations in words, with a unit": (
+        lambda: durations(in_words(TABLE, "min")), "must be an array of real numbers: '1,000' is",
+    ),
     "a label along an axis by position": (
         lambda: oinc.generate(jobs=1, slots=2).job_seconds(
             pd.Series([0.5] * 6, index=list("abcdef"))
@@ -637,7 +663,7 @@ DAMAGES = {
     ),
     "a duration that is no number": (
         "duration.csv", "profile-1,1,", "profile-1,one,",
-        "duration: label 'one' along 'duration' must be a whole number",
+        "duration.csv: line 2: label 'one' along 'duration' must be a whole number",
     ),
     "a capacity below 0": (
         "capacity.csv", "server-1,3,", "server-1,3,-",

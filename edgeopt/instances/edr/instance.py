@@ -18,7 +18,7 @@ from edgeopt.instances.edr.history import EdrHistory, known_or_none
 from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.labels import number_in
+from edgeopt.instances.numerals import number_in
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, require
 

@@ -21,6 +21,7 @@ from edgeopt.instances.labels import (
     order_of,
     straight,
 )
+from edgeopt.instances.numerals import real_of, whole_of
 from edgeopt.instances.validate import described
 from edgeopt.options import check_whole
 
@@ -129,7 +130,7 @@ def _models(models: Any, notes: list[str]) -> dict[str, Any]:
 
 def _converted(field: str, given: Given, unit: str, notes: list[str]) -> NDArray[Any]:
     """Return the numbers of a table in the unit that an instance has; tell what was done."""
-    values, note = in_units(field, given, unit)
+    values, note = in_units(field, replace(given, values=_reals(field, given.values)), unit)
     notes += [note] * bool(note)
     return values
 
@@ -143,11 +144,18 @@ def _per_model(name: str, table: Mapping[str, Any], names: tuple[str, ...]) -> N
     found = as_labels(f"models.{name}", "model", labels)
     place = order_of(f"models.{name}", "model", found, names, "task")
     array = np.empty(len(names))
-    try:
-        array[place] = values
-    except (ValueError, TypeError):
-        raise InstanceError(f"models.{name}", "must be numbers") from None
+    array[place] = _reals(f"models.{name}", values)
     return array
+
+
+def _reals(field: str, values: Any) -> NDArray[np.float64]:
+    """Return numbers, some of which may be written as texts."""
+    entries = np.asarray(values, dtype=object)
+    numbers = [real_of(entry) for entry in entries.ravel().tolist()]
+    if None in numbers:
+        word = entries.ravel()[numbers.index(None)]
+        raise InstanceError(field, "must be a number", value=repr(described(word)))
+    return np.array(numbers, dtype=np.float64).reshape(entries.shape)
 
 
 def _per_pair(
@@ -168,7 +176,7 @@ def _per_pair(
     ):
         found = as_labels(field, axis, given.labels[place] or ())
         values = np.take(values, np.argsort(order_of(field, axis, found, wanted, whose)), place)
-    return np.asarray(values, dtype=np.float64)
+    return values
 
 
 def _permanent(graph: CheckedGraph, names: tuple[str, ...], repositories: Any) -> NDArray[np.bool_]:
@@ -257,16 +265,16 @@ def _requests(
             rule = f"task {task!r} has no model (there are models of {listed(list(tasks))}); "
             rule += "add one, or leave these requests out"
             raise InstanceError("requests", rule)
-        if isinstance(slot, bool) or int(slot) != slot or slot < origin:
-            raise InstanceError(
-                "requests", f"slots must be whole numbers from {origin}", value=slot
-            )
+        number = whole_of(slot)
+        if number is None or number < origin:
+            rule = f"slots must be whole numbers from {origin}"
+            raise InstanceError("requests", rule, value=described(slot))
         kinds.append((label, graph.labels[node_of(graph, node, "requests")]))
     given = long_form(
         "requests",
         ("slot", "type"),
-        [[int(slot) - origin for _, _, slot, _ in rows], kinds],
-        [amount for *_, amount in rows],
+        [[(whole_of(slot) or 0) - origin for _, _, slot, _ in rows], kinds],
+        _reals("requests", [amount for *_, amount in rows]).tolist(),
         default=0.0,
     )
     slots, types = given.labels

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from edgeopt.instances.fields import Flags, Integers, field
 from edgeopt.instances.labels import carried
+from edgeopt.instances.numerals import is_hole
 from edgeopt.instances.records import Record, rule
 from edgeopt.instances.tapfinger.instance import AXES, TapFingerInstance
 from edgeopt.instances.units import factor, measures_time
@@ -193,7 +194,8 @@ def _in_unit(duration: Any, seconds: bool) -> tuple[bool, Any]:
         return seconds, duration
     seconds = seconds or measures_time(given.unit)
     by = factor("duration", given.unit, "s" if seconds else "slot")
-    table = replace(given, values=np.asarray(given.values, dtype=np.float64) * by, unit=None)
+    values = real_numbers("duration", _known(given.values))
+    table = replace(given, values=values * by, unit=None)
     return seconds, table
 
 
@@ -203,4 +205,4 @@ def _known(duration: Any) -> Any:
         duration = duration.tolist()
     if isinstance(duration, list | tuple):
         return [_known(entry) for entry in duration]
-    return np.nan if duration is None else duration
+    return np.nan if is_hole(duration) else duration

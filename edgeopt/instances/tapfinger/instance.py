@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.labels import number_in
+from edgeopt.instances.numerals import number_in
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.tapfinger.durations import solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require

@@ -29,6 +29,7 @@ from edgeopt.instances.labels import (
     straight,
     timed,
 )
+from edgeopt.instances.nesting import lengths_of, require_shallow
 from edgeopt.instances.numerals import is_hole, real_of, whole_of
 from edgeopt.instances.reordering import reordered, unlabelled
 
@@ -109,6 +110,7 @@ class Alignment:
         for one in self.record._fields:
             value = getattr(self.record, one.name)
             if type(value) in _PLAIN:
+                require_shallow(self._name(one), value)
                 continue
             if hasattr(value, "_orders") and hasattr(value, "_fields"):
                 if value._orders:
@@ -218,7 +220,7 @@ class Alignment:
         found: dict[str, int] = {}
         for one in self.record._fields:
             given = self.tables.get(one.name)
-            shape = _lengths(getattr(self.record, one.name)) if given is None else given.shape
+            shape = lengths_of(getattr(self.record, one.name)) if given is None else given.shape
             axes = last(one.axes, len(shape)) if given is None else map(str, given.axes)
             found.update(zip(axes, shape, strict=False))
         return found
@@ -249,7 +251,7 @@ class Alignment:
             if None in given.axes:
                 loose = list(zip(last(one.axes, len(given.shape)), given.shape, strict=False))
         elif one.freeze is not None or one.spare:
-            shape = _lengths(value)
+            shape = lengths_of(value)
             loose = list(zip(last(one.axes, len(shape)), shape, strict=False))
         elif hasattr(value, "_along"):
             loose = [(axis, 2) for axis in value._along()]
@@ -296,9 +298,9 @@ class Alignment:
             wrong |= counts and isinstance(value, bool | np.bool_)
             number = None if wrong else real_of(value)
             if number is None:
-                said = repr(value) if isinstance(value, str) else value
+                said = f"{value!r}" if isinstance(value, str) else value
                 rule = f"{said} of {self._where(given, index)} is no number"
-                raise InstanceError(self._name(one), f"{rule}{f' of a {one.of}' * counts}")
+                raise InstanceError(self._name(one), rule + f" of a {one.of}" * counts)
             numbers[index] = number
         return replace(given, values=numbers)
 
@@ -330,8 +332,9 @@ class Alignment:
             return given
         flat = [None if is_hole(value) else value for value in given.values.ravel().tolist()]
         if first not in self.orders and first not in self.record._along():
-            known = [value for value in dict.fromkeys(flat) if value is not None]
-            used = as_labels(self._name(one), one.of, known)
+            used = as_labels(
+                self._name(one), one.of, [v for v in dict.fromkeys(flat) if v is not None]
+            )
             if any(whole_of(label) is None for label in used):
                 self.codes[first] = used
         numbers = [np.nan if value is None else self._place(one, value) for value in flat]
@@ -386,14 +389,3 @@ class Alignment:
 
 def _by_position(labels: Labels) -> bool:
     return labels == tuple(map(str, range(len(labels))))
-
-
-def _lengths(value: Any) -> tuple[int, ...]:
-    """Return the lengths of the axes of something array-like, of the first one if it is ragged."""
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple):
-        return shape
-    try:
-        return np.shape(value)
-    except (ValueError, TypeError):
-        return (len(value),) if hasattr(value, "__len__") else ()

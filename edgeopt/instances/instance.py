@@ -285,7 +285,21 @@ class Instance(Record):
         if holds_tables(path):
             return cls.from_folder(path)
         data = read(path, cls._kind, cls._version)
-        return cls._with(cls._all_of(data), data.labels, data.notes)
+        made = cls._with(cls._all_of(data), data.labels, data.notes)
+        for axis, labels in data.labels.items():
+            made._require_axis(str(path), axis, len(labels))
+        return made
+
+    def _require_axis(self, where: str, axis: str, count: int) -> None:
+        """Refuse labels of a file along an axis that has none, or has another number of entries."""
+        parts = (self, *(getattr(self, one.name) for one in self._fields))
+        inner = (part._referred() for part in parts if isinstance(part, Record))
+        if not named(axis) or axis not in {*self.axes, *(one for some in inner for one in some)}:
+            raise InstanceError(where, f"has labels along '{axis}', which is no axis with names")
+        length = self._length(axis)
+        if length not in (None, count):
+            rule = f"has {count} labels along '{axis}', which has {length} entries"
+            raise InstanceError(where, rule)
 
     @classmethod
     def _all_of(cls, data: Labelled) -> dict[str, Any]:

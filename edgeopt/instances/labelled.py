@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.labels import Labels, as_labels
 from edgeopt.instances.validate import described, path_of
 from edgeopt.writing import write_file
 
@@ -161,17 +162,36 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
             value=int(stored),
         )
     expected = attributes.pop(_HASH, None)
-    said, proof = attributes.pop(_LABELS, ""), attributes.pop(_LABELS_HASH, None)
+    said, proof = attributes.pop(_LABELS, None), attributes.pop(_LABELS_HASH, None)
+    for name in (*arrays, *attributes):
+        _text(where, name)
     texts = {name: _text(f"{where}:{name}", value) for name, value in attributes.items()}
     if not isinstance(expected, str) or content_hash(kind, arrays, texts) != expected:
         raise InstanceError(where, "is damaged: its data do not match its fingerprint")
-    if not said and proof is None:
+    if said is None and proof is None:
         return Labelled(arrays, texts)
-    if not isinstance(said, str) or hashlib.sha256(said.encode()).hexdigest() != proof:
+    said = _text(f"{where}:{_LABELS}", said)
+    if not isinstance(proof, str) or hashlib.sha256(said.encode()).hexdigest() != proof:
         raise InstanceError(where, "is damaged: its labels do not match their fingerprint")
-    kept = json.loads(said)
-    labels = {axis: tuple(names) for axis, names in kept["labels"].items()}
-    return Labelled(arrays, texts, labels, tuple(kept["notes"]))
+    return Labelled(arrays, texts, *_labels(f"{where}:{_LABELS}", said))
+
+
+def _labels(where: str, said: str) -> tuple[dict[str, Labels], tuple[str, ...]]:
+    """Return labels by axis, and notes, from how `write` says them."""
+    try:
+        kept = json.loads(said)
+    except (ValueError, RecursionError):
+        kept = None
+    held: dict[str, Any] = kept if isinstance(kept, dict) else {}
+    labels, notes = held.get("labels"), held.get("notes")
+    sound = isinstance(labels, dict) and all(map(_are_texts, [*labels.values(), notes]))
+    if not sound or labels is None or notes is None:
+        raise InstanceError(where, "must hold texts: labels by axis, and notes; save it anew")
+    return {axis: as_labels(where, axis, names) for axis, names in labels.items()}, tuple(notes)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _text(field: str, value: object) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.nesting import require_shallow
 from edgeopt.instances.numerals import is_hole, whole_of
 from edgeopt.instances.units import factor
 
@@ -36,6 +37,9 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "resource": ("cpu", "gpu"), "coordinate": ("east", "north"), "end": ("from", "to"),
 }  # fmt: skip
 """Axes whose labels are fixed."""
+
+AXES: Final = 32
+"""Most axes of a table; no field has as many, and NumPy can still gather them."""
 
 FROM_ORIGIN: Final = ("slot", "frame", "round")
 """Counted axes that others may number from 1."""
@@ -124,11 +128,9 @@ def carried(field: str, value: Any) -> Given | None:
         columns = [list(value.index.get_level_values(n)) for n in range(value.index.nlevels)]
         return long_form(field, tuple(value.index.names), columns, list(value), unit)
     axes = [value.index, value.columns] if isinstance(value, pandas.DataFrame) else [value.index]
-    if all(axis.name is None and axis.equals(pandas.RangeIndex(len(axis))) for axis in axes):
-        return _noting_holes(
-            Given(value.to_numpy(), (None,) * len(axes), (None,) * len(axes), unit)
-        )
-    names, labels = tuple(axis.name for axis in axes), tuple(tuple(axis) for axis in axes)
+    plain = all(one.name is None and one.equals(pandas.RangeIndex(len(one))) for one in axes)
+    names = tuple(None if plain else axis.name for axis in axes)
+    labels = tuple(None if plain else tuple(axis) for axis in axes)
     return _noting_holes(Given(value.to_numpy(), names, labels, unit))
 
 
@@ -157,6 +159,8 @@ def long_form(
     default: Any = None,
 ) -> Given:
     """Gather a table with one entry per line into an array, labels in order of appearance."""
+    if len(axes) > AXES:
+        raise InstanceError(field, f"must have at most {AXES} axes", value=f"{len(axes)} axes")
     labels = [tuple(dict.fromkeys(column)) for column in columns]
     shape = tuple(map(len, labels))
     if np.prod(shape, dtype=float) > _ENTRIES:
@@ -370,6 +374,7 @@ def is_time(labels: tuple[Any, ...] | None) -> bool:
 
 def without_labels(field: str, value: Any) -> Any:
     """Return the numbers of a table that has no labels; refuse one that has."""
+    require_shallow(field, value)
     given = carried(field, value)
     if given is None:
         if isinstance(value, list | tuple):

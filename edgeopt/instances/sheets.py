@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import os
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +19,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.labelled import Labelled
 from edgeopt.instances.labels import (
+    AXES,
     COUNTED,
     FROM_ORIGIN,
     Given,
@@ -148,20 +152,42 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
             raise InstanceError(file.name, f"cannot be read ({error.strerror})") from None
 
 
+_DAMAGED: Final = (
+    OSError, EOFError, RuntimeError, ValueError, LookupError, OverflowError, struct.error,
+    zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+# What zipfile raises on damaged archives, depending on which byte is damaged.
+
+
 def _zipped(path: Path) -> Iterator[tuple[str, str]]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            for one in sorted(archive.infolist(), key=lambda one: one.filename):
-                name = Path(one.filename)
-                if name.suffix != ".csv":
-                    continue
-                if one.file_size > _LARGEST:
-                    raise InstanceError(name.name, f"is larger than {_LARGEST} bytes")
-                yield name.stem, _decoded(name.name, archive.read(one))
+        found = _unpacked(path)
+    except InstanceError:
+        raise
     except FileNotFoundError:
         raise InstanceError(str(path), "no such file") from None
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise InstanceError(str(path), f"is no readable zip file ({error})") from None
+    except _DAMAGED as error:
+        reason = str(error) or type(error).__name__
+        raise InstanceError(str(path), f"is no readable zip file ({reason})") from None
+    for name, content in found.items():
+        yield Path(name).stem, _decoded(name, content)
+
+
+def _unpacked(path: Path) -> dict[str, bytes]:
+    """Return the tables of a zip file by name, in whichever of its folders they are."""
+    found: dict[str, bytes] = {}
+    with zipfile.ZipFile(path) as archive:
+        for one in sorted(archive.infolist(), key=lambda one: one.filename):
+            name = Path(one.filename).name
+            table = name.endswith(".csv")
+            if table and one.file_size > _LARGEST:
+                raise InstanceError(name, f"is larger than {_LARGEST} bytes")
+            if name in found:
+                raise InstanceError(str(path), f"holds two files named {name}; keep one")
+            # What is no table is read as well, because a damaged name looks like one that is none.
+            content = archive.read(one) if one.file_size <= _LARGEST else b""
+            found |= {name: content} if table else {}
+    return found
 
 
 def _decoded(where: str, data: bytes) -> str:
@@ -229,6 +255,9 @@ def _table(where: str, name: str, rows: list[tuple[int, list[str]]], one: Field 
         rule = "first line must be the names of the axes, then 'value [unit]'"
         rule += ", separated by commas, not by ';'" if ";" in last else ""
         raise InstanceError(where, rule, value=",".join([*axes, last])[:80])
+    if len(axes) > AXES:
+        rule = f"first line must name at most {AXES} axes, then 'value [unit]'"
+        raise InstanceError(where, rule, value=f"{len(axes)} axes")
     default = None
     if rows and len(rows[0][1]) == 1 and rows[0][1][0].startswith("default="):
         line, [text] = rows.pop(0)

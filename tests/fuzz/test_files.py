@@ -1,7 +1,10 @@
-"""Instance files whose headers, variables, sizes or bytes somebody has changed."""
+"""Files, archives and folders of tables whose form, content or bytes somebody has changed."""
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -37,6 +40,9 @@ VALUES: tuple[Any, ...] = (
     np.array([b"\xff\xfe\x80"], "S3"), h5py.Empty("f"), h5py.Empty("S1"),
     np.zeros(2, [("a", float)]), np.void(b"\xff\x00"), np.datetime64("2020").astype("int64"),
 )  # fmt: skip
+DOORS = 3
+"""Ways to save an instance: a file, an archive, and a folder of tables."""
+
 HEADER = ("edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint")
 OWN = ("origin", "names", "kinds", "round_delay", "arrivals", "beyond", "profit_model", "foreign")
 
@@ -136,7 +142,7 @@ STORED: tuple[Callable[[h5py.File, str, Any], Any], ...] = (
 def data(path: Path, draw: np.random.Generator) -> str:
     """Change some bytes, cut some off, or add some."""
     content = bytearray(path.read_bytes())
-    way = int(draw.integers(6))
+    way = int(draw.integers(7))
     at = int(draw.integers(len(content)))
     if way == 0:
         content = content[:at]
@@ -150,29 +156,158 @@ def data(path: Path, draw: np.random.Generator) -> str:
     elif way == 4:
         # The front holds what HDF5 needs to find the rest.
         content[int(draw.integers(min(2048, len(content))))] ^= 1 << int(draw.integers(8))
+    elif way == 5:
+        # The end holds what an archive needs.
+        content[-1 - int(draw.integers(min(2048, len(content))))] ^= 1 << int(draw.integers(8))
     else:
         content = bytearray((b"", b"a,b\n1,2\n", b"\x89HDF\r\n\x1a\n", b"\x00" * 99)[at % 4])
     path.write_bytes(bytes(content))
     return f"bytes, way {way} at {at}"
 
 
-WAYS = (attribute, attribute, foreign_text, label, stored, stored, data, data)
+SAID: tuple[Any, ...] = (
+    "", "[]", "null", "3", "{", "{}", '"a"', "[" * 10**5, '{"labels": 1, "notes": []}',
+    '{"labels": {}}', '{"labels": [], "notes": []}',
+    '{"labels": {"slot": ["0", "1"]}, "notes": []}',
+    '{"labels": {"nowhere": ["a"]}, "notes": []}', '{"labels": {"server": "ab"}, "notes": []}',
+    '{"labels": {"server": ["a", "a"]}, "notes": []}', '{"labels": {"site": [1]}, "notes": []}',
+    '{"labels": {"server": []}, "notes": ["a"]}', '{"labels": {}, "notes": "a"}',
+    '{"labels": {"node": [null]}, "notes": []}', '{"labels": {}, "notes": [[]]}', *VALUES,
+)  # fmt: skip
+
+
+def said(path: Path, draw: np.random.Generator) -> str:
+    """Write labels and notes that are none, with the hash that belongs to them."""
+    value = SAID[int(draw.integers(len(SAID)))]
+    text = value if isinstance(value, str) else "{}"
+    with h5py.File(path, "r+") as file:
+        for name in ("edgeopt_labels", "edgeopt_labels_fingerprint"):
+            file.attrs.pop(name, None)
+        file.attrs["edgeopt_labels"] = value
+        proof = hashlib.sha256(text.encode()).hexdigest()
+        file.attrs["edgeopt_labels_fingerprint"] = proof if draw.random() < 0.9 else value
+    return f"labels {str(value)[:80]!r}"
+
+
+WAYS = (attribute, attribute, foreign_text, label, stored, stored, data, data, said)
+
+
+def labelled_one(make: Callable[[int], Any], draw: np.random.Generator) -> Any:
+    """Draw an instance, half of the time with labels."""
+    made = make(int(draw.integers(9)))
+    if draw.random() < 0.5:
+        return made
+    return made.with_labels(
+        {axis: [f"{axis} {n}" for n in range(k)] for axis, k in made.axes.items()}
+    )
 
 
 def changed(system: str, folder: Path) -> Iterator[Case]:
     make, kind = SYSTEMS[system]
     draw = source("files", system)
-    for n in range(count("files", len(SYSTEMS))):
+    for n in range(count("files", len(SYSTEMS) * DOORS)):
         path = folder / f"{system}-{n}.nc"
-        base = make(int(draw.integers(9)))
+        base = labelled_one(make, draw)
         if n % 4 == 3:
             # Somebody who knows the format makes up the fingerprint, too.
             how = forged(path, base._layout(), draw)
         else:
             base.save(path)
             how = WAYS[int(draw.integers(len(WAYS)))](path, draw)
-        yield Case(f"{system}: {how}", lambda path=path: uses(kind.load(path)))
+        # What carries the hash of its data is refused, or equal.
+        right = None if n % 4 == 3 else base.__eq__
+        yield Case(f"{system}: {how}", partial(loaded, kind, path), right=right)
         path.unlink(missing_ok=True)
+
+
+def loaded(kind: Any, path: Path) -> Any:
+    """Read an instance, and use it."""
+    made = kind.load(path)
+    uses(made)
+    return made
+
+
+def repacked(path: Path, draw: np.random.Generator) -> str:
+    """Pack the tables of an archive anew, one of them as something else."""
+    with zipfile.ZipFile(path) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    packed, name = path.read_bytes(), list(held)[int(draw.integers(len(held)))]
+    way = int(draw.integers(5))
+    with zipfile.ZipFile(path, "w") as archive:
+        for own, content in ({"inner.zip": packed} if way == 0 else held).items():
+            archive.writestr(own, packed if own == name and way == 1 else content)
+        if way == 2:
+            archive.writestr(f"again/{name}", held[name])
+        elif way == 3:
+            archive.comment = b"\xff" * 99
+        elif way == 4:
+            archive.mkdir("folder.csv")
+    return f"packed, way {way} with {name}"
+
+
+def archived(system: str, folder: Path) -> Iterator[Case]:
+    make, kind = SYSTEMS[system]
+    draw = source("files", system, "zip")
+    for n in range(count("files", len(SYSTEMS) * DOORS)):
+        path, base = folder / f"{n}.zip", labelled_one(make, draw)
+        base.save(path)
+        how = (data, data, repacked)[int(draw.integers(3))](path, draw)
+        yield Case(f"{system}: zip, {how}", partial(loaded, kind, path), right=base.__eq__)
+
+
+WORDS = (
+    "", "-", "nan", "NA", "#REF!", "1,000", '"', '""', "1e999", "-1", "--5", "\u00b2", "9" * 5000,
+    "2024-01-05", "True", "inf", "\x00", "'", " ", "a\nb", "default=0", "0x10", "1_0", "\ud7ff",
+)  # fmt: skip
+
+
+def cell(path: Path, draw: np.random.Generator) -> str:
+    """Write something else into a cell, or several of a column."""
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    row, word = rows[int(draw.integers(len(rows)))], WORDS[int(draw.integers(len(WORDS)))]
+    column = int(draw.integers(len(row)))
+    for one in rows if draw.random() < 0.2 else [row]:
+        one[min(column, len(one) - 1)] = word
+    path.write_text("\n".join(map(",".join, rows)))
+    return f"{path.name}, column {column}: {word[:40]!r}"
+
+
+def form(path: Path, draw: np.random.Generator) -> str:
+    """Give a table another form: axes, encoding, or no table at all."""
+    text = path.read_text()
+    way = int(draw.integers(6))
+    if way == 0:
+        axes = int(draw.choice([7, 31, 32, 33, 63, 64, 65, 3000]))
+        path.write_text(
+            ",".join([*(f"c{n}" for n in range(axes)), "value"]) + "\n" + "1," * axes + "1"
+        )
+    elif way == 1:
+        path.write_bytes(
+            f"\u00e9{text}".encode(("utf-16", "latin-1", "utf-32")[int(draw.integers(3))])
+        )
+    elif way == 2:
+        path.unlink()
+        path.mkdir()
+    elif way == 3:
+        path.write_bytes(draw.bytes(300))
+    elif way == 4:
+        path.write_text(text.replace(",", ";"))
+    else:
+        path.write_text(text + text)
+    return f"{path.name}, way {way}"
+
+
+def foldered(system: str, folder: Path) -> Iterator[Case]:
+    make, kind = SYSTEMS[system]
+    draw = source("files", system, "folder")
+    for n in range(count("files", len(SYSTEMS) * DOORS)):
+        path = folder / f"folder-{n}"
+        labelled_one(make, draw).to_folder(path)
+        tables = sorted(path.glob("*.csv"))
+        chosen = tables[int(draw.integers(len(tables)))]
+        how = (data, cell, cell, form)[int(draw.integers(4))](chosen, draw)
+        # Nothing tells a changed number from a right one.
+        yield Case(f"{system}: {chosen.name}, {how}", partial(loaded, kind, path))
 
 
 def forged(path: Path, layout: Layout, draw: np.random.Generator) -> str:
@@ -200,9 +335,10 @@ def forged(path: Path, layout: Layout, draw: np.random.Generator) -> str:
     return f"forged: {how}"
 
 
+@pytest.mark.parametrize("door", [changed, archived, foldered])
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_changed_files(system, tmp_path):
-    check(changed(system, tmp_path))
+def test_changed_files(system, door, tmp_path):
+    check(door(system, tmp_path))
 
 
 PATHS: tuple[Any, ...] = (

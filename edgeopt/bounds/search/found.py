@@ -119,10 +119,10 @@ def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -
     """
     try:
         spec = json.loads(Path(path).read_text(encoding="utf-8"))
-        names = {"claim", "space", "parameters"}
-        if spec["kind"] != _KIND or not names <= set(spec):
+        kinds = {"claim": str, "space": str, "parameters": dict}
+        if spec["kind"] != _KIND or not all(isinstance(spec[n], k) for n, k in kinds.items()):
             raise ValueError
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         raise InstanceError("file", "was not written by Found.save", value=path) from None
     if space is None:
         known = spaces(spec["claim"].partition(".")[0])

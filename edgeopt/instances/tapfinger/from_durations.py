@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from edgeopt.instances.fields import Flags, Integers, field
 from edgeopt.instances.labels import carried
+from edgeopt.instances.nesting import require_shallow
 from edgeopt.instances.numerals import is_hole
 from edgeopt.instances.records import Record, rule
 from edgeopt.instances.tapfinger.instance import AXES, TapFingerInstance
@@ -103,6 +104,7 @@ def from_durations(
     [0, 8, 4, 4, 2]
     """
     check_choice("holes", holes, ("refuse", "smaller"))
+    require_shallow("duration", duration)
     in_seconds, table = _in_unit(_known(duration), bool(frozen_flags("seconds", seconds, ())))
     fields_of_table = {
         "minimum": minimum, "duration": table, "filled": holes == "smaller", "capacity": capacity,

@@ -235,6 +235,25 @@ def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:
         found.save(tmp_path / "nowhere" / "found.json")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 10**5,
+        "[]",
+        "3",
+        "",
+        '{"kind": "edgeopt.found"}',
+        '{"kind": "edgeopt.found", "claim": 1, "space": "a", "parameters": {}}',
+        '{"kind": "edgeopt.found", "claim": "a", "space": "a", "parameters": 1}',
+    ],
+)
+def test_what_was_not_written_by_a_search_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "found.json"
+    path.write_text(text)
+    with pytest.raises(InstanceError, match=r"was not written by Found\.save"):
+        rebuild(path)
+
+
 SYSTEMS = ("rescue", "idn", "edr", "oinc", "tapfinger")
 PARAMETER_SPACES = [space for system in SYSTEMS for space in spaces(system).values()]
 

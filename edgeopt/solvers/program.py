@@ -344,12 +344,15 @@ class LinearProgram:
     def read(cls, path: str | Path) -> LinearProgram:
         """Read a program from an MPS file, fixed or free, or from one in CPLEX LP format.
 
-        Nothing is left out: what is no part of a linear program, such as a quadratic term or a
-        semi-continuous column, is an error. Bounds and sides of 1e20 or more stand for infinity.
-        Where customs differ: of two rows of kind N in an MPS file, the first is the objective, and
-        the second a row without sides; a whole-number column without bounds ends at 1; a negative
-        upper bound without a lower one leaves the column open below. Labels that `write` kept
-        come back, and names such as ``flow[site=2, slot=3]`` become blocks.
+        What is no part of such a program, for instance a semi-continuous column or a quadratic term
+        in a row, is an error. A quadratic term of the objective stands in a section QUADOBJ,
+        QSECTION or QMATRIX, or in ``[ ... ] / 2``. Bounds and sides of 1e20 or more stand for
+        infinity. Where customs differ: of two rows of kind N in an MPS file, the first is the
+        objective, and the second a row without sides; of several sets of RHS, RANGES or BOUNDS the
+        first is used, and the logger ``edgeopt.solvers`` says so; text after ENDATA is not read; a
+        whole-number column without bounds ends at 1; a negative upper bound without a lower one
+        leaves the column open below. Labels that `write` kept come back, and names such as
+        ``flow[site=2, slot=3]`` become blocks.
 
         Parameters
         ----------
@@ -365,8 +368,10 @@ class LinearProgram:
         OptionError
             If the name ends otherwise.
         InputError
-            If the file cannot be read, is damaged, or holds no linear program; the text names the
-            line.
+            If the file cannot be read, is damaged, or holds what is no part of a program; the text
+            names the line.
+        InstanceError
+            If what the file says is no program, as a quadratic term that curves the wrong way.
         """
         from edgeopt.solvers.reading import read_program
 
@@ -390,13 +395,10 @@ class LinearProgram:
         Raises
         ------
         OptionError
-            If the suffix is neither, the objective has a quadratic term, or the format cannot say
-            what the program holds.
+            If the suffix is neither, or the format cannot say what the program holds.
         InstanceError
             If a bound or side is finite, but so large that the formats take it as infinite.
         """
-        if self.quadratic is not None:
-            raise OptionError("write: these formats are written of linear objectives only")
         from edgeopt.solvers.writing import write_program
 
         return write_program(self, path)

@@ -23,6 +23,10 @@ from edgeopt.solvers.labels import grouped
 from edgeopt.solvers.program import LinearProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from edgeopt.solvers.program import Sense
 
 INFINITE: Final = 1e20
@@ -80,11 +84,6 @@ class Source:
             raise self.error(line, "must be finite", text)
         return value
 
-    def side(self, text: str, line: int) -> float:
-        """Return a bound or side; one of 1e20 or more is infinite."""
-        value = self.number(text, line)
-        return value if abs(value) < INFINITE else float(np.copysign(np.inf, value))
-
     def comments(self) -> tuple[dict[tuple[str, str], str], list[str]]:
         """Return the labels that `LinearProgram.write` left beside plain names, and split rows."""
         labels, parted = {}, []
@@ -119,6 +118,8 @@ class Draft:
     entry_row: list[int] = field(default_factory=list)
     entry_column: list[int] = field(default_factory=list)
     entry_value: list[float] = field(default_factory=list)
+    # row, column and value of each entry of the quadratic term
+    products: list[tuple[int, int, float]] = field(default_factory=list)
 
     def column(self, name: str) -> int:
         """Return the position of a column, which is new if it was not named before."""
@@ -132,29 +133,45 @@ class Draft:
 
     def program(self, source: Source, labels: dict[tuple[str, str], str]) -> LinearProgram:
         """Return the program, its rows and columns under the labels that stand for their names."""
-        shape = (len(self.rows), len(self.columns))
-        if not self.columns:
+        count = len(self.columns)
+        if not count:
             raise InputError(str(source.path), "holds no columns")
-        entries = (self.entry_value, (self.entry_row, self.entry_column))
-        matrix = sparse.csc_array(sparse.coo_array(entries, shape=shape, dtype=np.float64))
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
+        one, other, value = zip(*self.products, strict=True) if self.products else ((), (), ())
+        quadratic = _matrix(value, one, other, (count, count))
+        shape = (len(self.rows), count)
         try:
             return LinearProgram(
                 self.cost,
-                matrix,
-                self.row_lower,
-                self.row_upper,
-                self.lower,
-                self.upper,
+                _matrix(self.entry_value, self.entry_row, self.entry_column, shape),
+                _limits(self.row_lower),
+                _limits(self.row_upper),
+                _limits(self.lower),
+                _limits(self.upper),
                 self.integer,
                 self.sense,
                 self.offset,
                 row_names=grouped([labels.get(("row", name), name) for name in self.rows]),
                 column_names=grouped([labels.get(("column", name), name) for name in self.columns]),
+                quadratic=quadratic if quadratic.nnz else None,
             )
         except InstanceError as failure:
-            raise InputError(str(source.path), f"is no linear program: {failure}") from None
+            raise InstanceError(str(source.path), f"holds no such program: {failure}") from None
+
+
+def _limits(sides: list[float]) -> NDArray[np.float64]:
+    """Return sides or bounds, infinite from 1e20 on."""
+    return np.array([side if abs(side) < INFINITE else np.copysign(np.inf, side) for side in sides])
+
+
+def _matrix(
+    values: Sequence[float], rows: Sequence[int], columns: Sequence[int], shape: tuple[int, int]
+) -> sparse.csc_array:
+    """Return the matrix of entries, those of the same place added up."""
+    entries = sparse.coo_array((values, (rows, columns)), shape=shape, dtype=np.float64)
+    matrix = sparse.csc_array(entries)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def read_program(path: str | Path) -> LinearProgram:

@@ -29,9 +29,10 @@ _REFUSED: Final = re.compile(
     r"gencons|multi-?objectives|ranges|scenario.*",
     re.IGNORECASE,
 )
+_IN_NAME: Final = r"[^\s+\-*/<>=^:\\\[\]]"
 _TOKEN: Final = re.compile(
-    r"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<name>[^\W\d][^\s+\-*/<>=^:\\]*|[!"#$%&(),;?@'`{}~|_][^\s+\-*/<>=^:\\]*)
+    rf"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<name>(?:[^\W\d]|[!"\#$%&(),;?@'`{{}}~|_])(?:{_IN_NAME}|\[{_IN_NAME}*\])*)
     |(?P<arrow>->)
     |(?P<sense><=|>=|=<|=>|<|>|=)
     |(?P<other>\S)""",
@@ -67,13 +68,16 @@ def _sections(source: Source) -> list[tuple[str, list[Token]]]:
         section, rest = _begins(text, found)
         if found and found[-1][0] == "end" and text:
             raise source.error(number, "text after End", text)
-        if _REFUSED.fullmatch(" ".join(rest.split())):
-            raise source.error(number, "this section is no part of a linear program", text)
+        if _REFUSED.fullmatch(" ".join(rest.split())) and (found or section):
+            section, rest = "refused", ""
+            refusal = source.error(number, "this section is no part of a linear program", text)
         if section:
             found.append((section, []))
         elif text and not found:
             raise source.error(number, "must begin with Minimize or Maximize", text)
         for match in _TOKEN.finditer(rest):
+            if found[-1][0] == "refused":  # as it is not empty
+                raise refusal
             kind = str(match.lastgroup)
             if kind == "name" and match[0].lower() in _INFINITE:
                 kind = "number"
@@ -150,63 +154,122 @@ class _Lp:
             sign = (sign or 1.0) * (-1.0 if self._next().text == "-" else 1.0)
         return sign
 
-    def _expression(self) -> tuple[list[tuple[str, float]], float | None]:
-        """Return columns with their coefficients, and the constant among them, if any."""
+    def _expression(
+        self, products: list[tuple[str, str, float]] | None = None
+    ) -> tuple[list[tuple[str, float]], float | None]:
+        """Return columns with their coefficients, and the constant among them, if any.
+
+        Quadratic terms are added to `products`, and refused without such a list.
+        """
         terms: list[tuple[str, float]] = []
         constant = None
+        begun = False
         while True:
             sign = self._sign()
-            if sign is None and (terms or constant is not None):
+            if sign is None and begun:
                 break
-            if self._kind() == "number":
-                token = self._next()
-                size = self._source.coefficient(token.text, token.line) * (sign or 1.0)
-                if self._kind() == "*":
-                    self._next()
-                    if self._kind() != "name":
-                        raise self._error("a column must follow *")
-                if self._kind() == "name" and self._kind(1) != ":":
-                    terms.append((self._next().text, size))
-                else:
-                    constant = (constant or 0.0) + size
-            elif self._kind() == "name":
-                terms.append((self._next().text, sign or 1.0))
+            begun = True
+            if self._kind() == "[" and products is not None:
+                products += self._bracket(sign or 1.0)
+            elif self._kind() == "name" or self._leads_to_column():
+                size = self._size(sign)
+                terms.append((self._column(), size))
+            elif self._kind() == "number":
+                size = self._number() if products is None else self._size(None)
+                constant = (constant or 0.0) + (sign or 1.0) * size
             else:
                 if sign is not None and self._kind() != "[":
                     raise self._error("a number or column must follow + or -")
                 break
         if self._kind() in ("[", "^", "*", "/"):
-            raise self._error("quadratic terms are no part of a linear program")
+            raise self._error("quadratic terms stand in [ ] / 2, and in the objective only")
         return terms, constant
+
+    def _leads_to_column(self) -> bool:
+        ahead = self._kind(1)
+        return self._kind() == "number" and (
+            ahead == "*" or (ahead == "name" and self._kind(2) != ":")
+        )
+
+    def _size(self, sign: float | None) -> float:
+        """Return the coefficient of the column that comes next."""
+        if self._kind() != "number":
+            return sign or 1.0
+        token = self._next()
+        if self._kind() == "*":
+            self._next()
+        return (sign or 1.0) * self._source.coefficient(token.text, token.line)
+
+    def _column(self) -> str:
+        if self._kind() != "name":
+            raise self._error("a column must follow * or a coefficient")
+        return self._next().text
+
+    def _number(self) -> float:
+        token = self._next()
+        return self._source.number(token.text, token.line)
+
+    def _bracket(self, sign: float) -> list[tuple[str, str, float]]:
+        """Return pairs of columns with the coefficients of their products in [ ... ] / 2."""
+        self._next()
+        found: list[tuple[str, str, float]] = []
+        while self._kind() != "]":
+            own = self._sign()
+            if own is None and found:
+                raise self._error("a sign or ] is missing before this")
+            size = sign * self._size(own)
+            one = other = self._column()
+            if self._kind() == "*":
+                self._next()
+                other = self._column()
+            else:
+                self._pass("^", "2", rule="in [ ] stand squares x ^ 2 and products x * y only")
+            found.append((one, other, size))
+        self._pass("]", "/", "2", rule="/ 2 must follow ]")
+        return found
+
+    def _pass(self, *texts: str, rule: str) -> None:
+        for text in texts:
+            after = self._peek()
+            if after is None or after.text != text:
+                raise self._error(rule)
+            self._next()
 
     def _objective(self) -> None:
         self._label()
-        terms, constant = self._expression()
+        draft, products = self.draft, list[tuple[str, str, float]]()
+        terms, constant = self._expression(products)
         if self._peek():
             raise self._error("a sign is missing before this, or it is no part of an objective")
-        self.draft.offset = constant or 0.0
+        draft.offset = constant or 0.0
         for name, value in terms:
-            self.draft.cost[self.draft.column(name)] += value
+            draft.cost[draft.column(name)] += value
+        for one, other, value in products:
+            a, b = draft.column(one), draft.column(other)
+            places = {(a, b), (b, a)}  # each half of x'Qx / 2 off the diagonal
+            draft.products += [(*place, value / len(places)) for place in places]
 
     def _side(self) -> float:
-        sign = self._sign() or 1.0
-        if self._kind() != "number":
-            raise self._error("a number is needed here")
-        token = self._next()
-        return sign * self._source.side(token.text, token.line)
+        """Return the number that comes next, with those which are added to it on its line."""
+        side = None
+        while side is None or (self._kind() in ("+", "-") and not self._at_new_line()):
+            sign = self._sign() or 1.0
+            if self._kind() != "number":
+                raise self._error("a number is needed here; columns stand on the left")
+            side = (side or 0.0) + sign * self._number()
+        return side
+
+    def _at_new_line(self) -> bool:
+        after = self._peek()
+        return after is not None and after.line > self._tokens[self._at - 1].line
 
     def _sense(self) -> str:
         return self._next().text.strip("=") or "="
 
-    def _leads_to_sense(self) -> bool:
-        ahead = 0
-        while self._kind(ahead) in ("+", "-"):
-            ahead += 1
-        return self._kind(ahead) == "number" and self._kind(ahead + 1) == "sense"
-
     def _row(self) -> None:
         draft, begin = self.draft, self._at
         name = self._label()
+        named = name is not None
         line = self._tokens[begin].line
         if name is None:
             number = len(draft.rows) + 1
@@ -217,14 +280,14 @@ class _Lp:
             raise self._source.error(line, "a second row of this name", name)
         low, high = -np.inf, np.inf
         left = None
-        if self._leads_to_sense():
-            side = self._side()
-            left = _FLIPPED[self._sense()]
-            low, high = _sides(left, side, low, high)
         terms, constant = self._expression()
-        if constant is not None:
-            raise self._source.error(line, "a constant among the columns; move it to the right")
-        if not terms and (left is not None or self._kind() != "sense"):
+        if not terms and constant is not None and self._kind() == "sense":
+            left = _FLIPPED[self._sense()]
+            low, high = _sides(left, constant, low, high)
+            terms, constant = self._expression()
+        # HiGHS writes rows without columns so, and always with a name.
+        bare = named and left is None and constant is None and self._kind() == "sense"
+        if not terms and not bare:
             raise self._error("a row needs columns")
         if self._kind() == "sense":
             sense = self._sense()
@@ -235,8 +298,8 @@ class _Lp:
             raise self._error("a row needs <=, >= or = before this")
         self._end_of_line()
         draft.rows[name] = row = len(draft.rows)
-        draft.row_lower.append(low)
-        draft.row_upper.append(high)
+        draft.row_lower.append(low - (constant or 0.0))
+        draft.row_upper.append(high - (constant or 0.0))
         self._terms.append(terms)
         for column, value in terms:
             draft.entry_row.append(row)
@@ -253,8 +316,10 @@ class _Lp:
     def _bound(self) -> None:
         draft, sides = self.draft, []
         line = self._tokens[self._at].line
-        if self._leads_to_sense():
+        if self._kind() != "name":
             side = self._side()
+            if self._kind() != "sense":
+                raise self._error("a bound needs <=, >= or = before this")
             sides.append((_FLIPPED[self._sense()], side))
         if self._kind() != "name":
             raise self._error("a bound needs a column")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from decimal import Decimal, localcontext
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,8 +13,12 @@ from edgeopt.errors import InputError
 from edgeopt.solvers.reading import Draft
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.reading import Source
+
+logger = logging.getLogger("edgeopt.solvers")
 
 _SENSES: Final = {
     "MIN": "min", "MINIMIZE": "min", "MINIMISE": "min",
@@ -47,23 +52,24 @@ def read_mps(source: Source) -> LinearProgram:
 
 
 def _may_be_fixed(source: Source) -> bool:
-    lines = [line for line in source.lines if line[:1] == " " and line.strip()]
+    before = takewhile(lambda line: line[:6].upper() != "ENDATA", source.lines)
+    lines = [line for line in before if line[:1] == " " and line.strip()]
     between = [(0, 1), *((a[1], b[0]) for a, b in pairwise(_FIELDS)), (61, None)]
     return not any("\t" in line or line[a:b].strip() for line in lines for a, b in between)
 
 
-def other_side(side: float, span: str, sign: int) -> float:
-    """Return side + sign |span|, rounded once: a span may say more digits than a float holds."""
+def other_side(side: str, span: str, sign: int) -> float:
+    """Return side + sign |span| of decimals, rounded once: 0.3 less 0.1 is 0.2."""
     with localcontext() as context:
         context.prec = _DIGITS
         return float(Decimal(side) + sign * abs(Decimal(span)))
 
 
 def span_between(low: float, high: float) -> str:
-    """Return high - low with as many digits as `other_side` heeds."""
+    """Return high - low, as both are written, with as many digits as `other_side` heeds."""
     with localcontext() as context:
         context.prec = _DIGITS
-        return format(Decimal(high) - Decimal(low), "e")
+        return format(Decimal(repr(high)) - Decimal(repr(low)), "e")
 
 
 class _Mps:
@@ -76,10 +82,12 @@ class _Mps:
         self._kinds: dict[str, str] = {}
         self._objective: str | None = None
         self._chosen: str | None = None  # by OBJNAME
-        self._sides: dict[str, float] = {}
+        self._sides: dict[str, str] = {}
         self._spans: dict[str, str] = {}
         self._bounds: dict[str, set[str]] = {}
         self._sets: dict[str, str] = {}
+        self._unused: dict[str, InputError] = {}  # by section, its first line of another set
+        self._products: set[tuple[str, str]] = set()
         self._whole = False
         self._current = -1  # the column whose entries are read
         self._seen: set[str] = set()  # its rows so far
@@ -98,18 +106,23 @@ class _Mps:
             "RHS": self._side,
             "RANGES": self._span,
             "BOUNDS": self._bound,
+            "QUADOBJ": self._half_of_products,
+            "QSECTION": self._half_of_products,
+            "QMATRIX": self._product,
         }
         for number, line in enumerate(self._source.lines, 1):
             self.line = number
-            if line[:1] == "*" or not line.strip():
+            if line[:1] == "*" or not line.strip() or section == "ENDATA":
                 continue
-            if section == "ENDATA":
-                raise self._error("text after ENDATA", line.strip())
-            if line[0] not in " \t":
+            named = section == "OBJSENSE" and line.strip().upper() in _SENSES
+            if line[0] not in " \t" and not named:
                 section, *rest = line.split()
                 section = section.upper()
                 if rest and section in ("OBJSENSE", "OBJNAME"):
                     sections[section](rest)
+                elif rest and section == "QSECTION":
+                    if " ".join(rest) != self._objective:
+                        raise self._error("a row may have no quadratic terms", " ".join(rest))
                 elif rest and section in sections:
                     raise self._error("a line of data must begin with a blank", line)
                 elif section not in (*sections, "NAME", "ENDATA"):
@@ -123,13 +136,19 @@ class _Mps:
         return self._finished()
 
     def _words(self, line: str, section: str) -> list[str]:
-        if not self._fixed or section in ("OBJSENSE", "OBJNAME"):
+        if section in ("OBJSENSE", "OBJNAME"):
             return line.split()
-        fields = [line[a:b].strip() for a, b in _FIELDS]
-        first = 0 if section in ("ROWS", "BOUNDS") else 1
-        while fields and not fields[-1]:
-            fields.pop()
-        return fields[first:]
+        words = line.split()
+        if self._fixed:
+            words = [line[a:b].strip() for a, b in _FIELDS]
+            while words and not words[-1]:
+                words.pop()
+            words = words[0 if section in ("ROWS", "BOUNDS") else 1 :]
+        names = (*self._kinds, *self._draft.columns) if "$" in line else ()
+        for at, word in enumerate(words):
+            if at > 1 and word[:1] == "$" and word not in names:
+                return words[:at]  # the rest is a comment
+        return words
 
     def _sense(self, words: list[str]) -> None:
         sense = _SENSES.get(" ".join(words).upper())
@@ -155,19 +174,22 @@ class _Mps:
         else:
             self._draft.rows[name] = len(self._draft.rows)
 
-    def _pairs(self, words: list[str]) -> list[tuple[str, str]]:
+    def _pairs(
+        self, words: list[str], known: Container[str], kind: str = "row"
+    ) -> list[tuple[str, str]]:
         """Return the rows and numbers that follow a name."""
         if len(words) not in (2, 4):
-            raise self._error("here one or two rows with a number each are needed", " ".join(words))
+            rule = f"here one or two {kind}s with a number each are needed"
+            raise self._error(rule, " ".join(words))
         pairs = list(zip(words[::2], words[1::2], strict=True))
-        for row, _ in pairs:
-            if row not in self._kinds:
-                raise self._error("there is no row of this name", row)
+        for name, _ in pairs:
+            if name not in known:
+                raise self._error(f"there is no {kind} of this name", name)
         return pairs
 
     def _column(self, words: list[str]) -> None:
-        if len(words) > 2 and words[1] == "'MARKER'":
-            self._mark(words[-1].strip("'"))
+        if len(words) > 2 and words[1].upper() == "'MARKER'":
+            self._mark(words[-1].strip("'").upper())
             return
         name, draft = words[0], self._draft
         if draft.columns.get(name, -1) != self._current or self._current < 0:
@@ -176,7 +198,7 @@ class _Mps:
             self._current = draft.column(name)
             draft.integer[-1] = self._whole
             self._seen = set()
-        for row, text in self._pairs(words[1:]):
+        for row, text in self._pairs(words[1:], self._kinds):
             if row in self._seen:
                 raise self._error(f"a second entry of column {name} in this row", row)
             self._seen.add(row)
@@ -195,34 +217,42 @@ class _Mps:
             raise self._error("markers INTORG and INTEND must alternate", kind)
         self._whole = kind == "INTORG"
 
-    def _of_one_set(self, section: str, words: list[str], *, named: bool) -> list[str]:
-        """Return the words without the name of the set, which must be the same on every line."""
+    def _of_first_set(self, section: str, words: list[str], *, named: bool) -> list[str]:
+        """Return the words without the name of the set, none if another set came before."""
         if not named:
             return words
-        first = self._sets.setdefault(section, words[0])
-        if words[0] != first:
-            raise self._error(f"a second set of {section} beside {first!r}: keep one", words[0])
-        return words[1:]
+        first = self._sets.setdefault(section, words[0]) if words[0] else ""
+        if words[0] == first:
+            return words[1:]
+        rule = f"this and later lines are not used, as the first set of {section} is {first!r}"
+        self._unused.setdefault(section, self._error(rule, words[0]))
+        return []
+
+    def _pairs_of_first_set(self, section: str, words: list[str]) -> list[tuple[str, str]]:
+        rest = self._of_first_set(section, words, named=len(words) % 2 == 1)
+        return self._pairs(rest, self._kinds) if rest else []
 
     def _side(self, words: list[str]) -> None:
-        odd = len(words) % 2 == 1
-        for row, text in self._pairs(self._of_one_set("RHS", words, named=odd)):
+        for row, text in self._pairs_of_first_set("RHS", words):
             if row in self._sides:
                 raise self._error("a second right-hand side of this row", row)
             if row == self._objective:
-                self._sides[row] = self._source.coefficient(text, self.line)
-            else:
-                self._sides[row] = self._source.side(text, self.line)
+                self._source.coefficient(text, self.line)
+            self._sides[row] = self._decimal(text)
 
     def _span(self, words: list[str]) -> None:
-        odd = len(words) % 2 == 1
-        for row, text in self._pairs(self._of_one_set("RANGES", words, named=odd)):
+        for row, text in self._pairs_of_first_set("RANGES", words):
             if row in self._spans:
                 raise self._error("a second range of this row", row)
             if self._kinds[row] == "N":
                 raise self._error("a row of kind N has no range", row)
             self._source.coefficient(text, self.line)
-            self._spans[row] = text.replace("D", "e").replace("d", "e")
+            self._spans[row] = self._decimal(text)
+
+    def _decimal(self, text: str) -> str:
+        """Return a number as it is written, in the spelling of Python."""
+        self._source.number(text, self.line)
+        return text.lower().replace("d", "e")
 
     def _bound(self, words: list[str]) -> None:
         kind = words[0].upper()
@@ -237,7 +267,9 @@ class _Mps:
             least = 1
         else:
             named, least = count == 4, 2
-        rest = self._of_one_set("BOUNDS", words[1:], named=named)
+        rest = self._of_first_set("BOUNDS", words[1:], named=named)
+        if not rest:
+            return
         if not least <= len(rest) <= 2:
             rule = (
                 f"a bound {kind} needs a column{' and a number' if least == 2 else ''}, not words"
@@ -249,8 +281,24 @@ class _Mps:
         if kind in given:
             raise self._error(f"a second bound {kind} of this column", rest[0])
         given.add(kind)
-        value = self._source.side(rest[1], self.line) if len(rest) == 2 else 0.0
+        value = self._source.number(rest[1], self.line) if len(rest) == 2 else 0.0
         self._set_bound(kind, columns[rest[0]], value)
+
+    def _half_of_products(self, words: list[str]) -> None:
+        self._product(words, both=True)
+
+    def _product(self, words: list[str], *, both: bool = False) -> None:
+        """Keep entries of the quadratic term; of QUADOBJ and QSECTION each stands for both."""
+        columns = self._draft.columns
+        if words[0] not in columns:
+            raise self._error("there is no column of this name", words[0])
+        for name, text in self._pairs(words[1:], columns, "column"):
+            places = {(words[0], name)} | ({(name, words[0])} if both else set())
+            if places & self._products:
+                raise self._error(f"a second entry of column {words[0]} and this one", name)
+            self._products |= places
+            value = self._source.coefficient(text, self.line)
+            self._draft.products += [(columns[a], columns[b], value) for a, b in places]
 
     def _set_bound(self, kind: str, column: int, value: float) -> None:
         draft = self._draft
@@ -271,10 +319,8 @@ class _Mps:
         draft = self._draft
         if self._chosen not in (None, self._objective):
             raise self._error("OBJNAME names no row of kind N that follows it", self._chosen)
-        if self._whole:
-            raise self._error("the marker INTORG has no INTEND")
         if self._objective is not None:
-            draft.offset = 0.0 - self._sides.get(self._objective, 0.0)
+            draft.offset = 0.0 - float(self._sides.get(self._objective, 0.0))
         for row in draft.rows:
             low, high = self._row_sides(row)
             draft.row_lower.append(low)
@@ -286,12 +332,15 @@ class _Mps:
             if draft.upper[column] < 0.0 and not given & _BELOW:
                 draft.lower[column] = -np.inf
         labels, _ = self._source.comments()
-        return draft.program(self._source, labels)
+        program = draft.program(self._source, labels)
+        for unused in self._unused.values():
+            logger.info("%s", unused)
+        return program
 
     def _row_sides(self, row: str) -> tuple[float, float]:
-        kind, side, span = self._kinds[row], self._sides.get(row, 0.0), self._spans.get(row)
-        low = -np.inf if kind in ("L", "N") else side
-        high = np.inf if kind in ("G", "N") else side
+        kind, side, span = self._kinds[row], self._sides.get(row, "0"), self._spans.get(row)
+        low = -np.inf if kind in ("L", "N") else float(side)
+        high = np.inf if kind in ("G", "N") else float(side)
         if span is not None:
             down = kind == "L" or (kind == "E" and span.startswith("-"))
             other = other_side(side, span, -1 if down else 1)

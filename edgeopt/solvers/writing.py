@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
+from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers.reading import INFINITE
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.labels import Labels
     from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.quadratic import ConvexMatrix
 
-# In the LP format a name must look neither like a number (1e5, .5, e3) nor like a section.
+# In the LP format a name must look neither like a number (1e5, .5, e3) nor like a section. Many
+# readers take what strtod takes for a number: also the beginning of "info" and "nano".
 _RESERVED = re.compile(
-    r"[0-9.].*|e[0-9].*|inf|infinity|free|min(imi[sz]e|imum)?|max(imi[sz]e|imum)?|st|s\.t\.|st\."
+    r"[0-9.].*|e[0-9].*|inf.*|nan.*|free|min(imi[sz]e|imum)?|max(imi[sz]e|imum)?|st|s\.t\.|st\."
     r"|subject|such|bounds?|gen(erals?)?|int(egers?)?|bin(ary|aries)?|semis?|sos[12]?|end|ranges"
     r"|gencons|pwlobj|scenario.*",
     re.IGNORECASE,
@@ -123,7 +126,18 @@ def _write_mps(program: LinearProgram, stream: TextIO) -> None:
     write("BOUNDS\n")
     for name, below, above in zip(names.columns, program.lower, program.upper, strict=True):
         stream.writelines(f" {line}\n" for line in _mps_bounds(name, below, above))
+    if program.quadratic is not None:
+        write("QUADOBJ\n")
+        for one, other, value in _lower_triangle(program.quadratic):
+            write(f" {names.columns[one]} {names.columns[other]} {_number(value)}\n")
     write("ENDATA\n")
+
+
+def _lower_triangle(quadratic: ConvexMatrix) -> Iterator[tuple[int, int, float]]:
+    """Return column, row and value of the entries of one half of a symmetric matrix."""
+    half = sparse.tril(quadratic, format="csc").tocoo()
+    half.eliminate_zeros()
+    return zip(half.col.tolist(), half.row.tolist(), half.data.tolist(), strict=True)
 
 
 def _mps_row(low: float, high: float) -> tuple[str, float, str]:
@@ -131,11 +145,12 @@ def _mps_row(low: float, high: float) -> tuple[str, float, str]:
     if low == high:
         return "E", high, ""
     if np.isfinite(low) and np.isfinite(high):
-        plain = _number(high - low)
-        if other_side(high, plain, -1) == low:
-            return "L", high, plain
-        # The file holds one side and the span, which may need more digits than a float has.
-        exact = span_between(low, high)
+        # The file holds one side and the span, which `read` adds as decimals, others as floats.
+        exact = span_between(float(low), float(high))
+        for span in (_number(high - low), exact):
+            for kind, side, other, sign in (("L", high, low, -1), ("G", low, high, 1)):
+                if other_side(_number(side), span, sign) == other == side + sign * float(span):
+                    return kind, side, span
         return ("L", high, exact) if abs(high) <= abs(low) else ("G", low, exact)
     if np.isfinite(low):
         return "G", low, ""
@@ -178,11 +193,7 @@ def _write_lp(program: LinearProgram, stream: TextIO) -> None:
     # Many readers know no row with two sides.
     stream.writelines(f"\\ both sides of row {names.rows[row]}\n" for row in np.flatnonzero(split))
     write("Maximize\n" if program.sense == "max" else "Minimize\n")
-    # Columns without cost are named too: readers number columns as they meet them.
-    costs = (f" {cost:+.17g} {name}" for cost, name in zip(program.cost, columns, strict=True))
-    write(f" {names.objective}:{''.join(costs)}")
-    write(f" {program.offset:+.17g}\n" if program.offset else "\n")
-    write("Subject To\n")
+    write(f" {names.objective}:{_lp_objective(program, columns)}\nSubject To\n")
     by_row = program.matrix.tocsr()
     for row, name in enumerate(names.rows):
         span = slice(by_row.indptr[row], by_row.indptr[row + 1])
@@ -204,6 +215,23 @@ def _write_lp(program: LinearProgram, stream: TextIO) -> None:
         write("General\n")
         stream.writelines(f" {columns[j]}\n" for j in np.flatnonzero(program.integer))
     write("End\n")
+
+
+def _lp_objective(program: LinearProgram, columns: list[str]) -> str:
+    # Columns without cost are named too: readers number columns as they meet them.
+    costs = [f" {cost:+.17g} {name}" for cost, name in zip(program.cost, columns, strict=True)]
+    products = []
+    if program.quadratic is not None:
+        # [ ] / 2 holds x'Qx, to which an entry off the diagonal adds twice.
+        products = [
+            f" {value:+.17g} {columns[one]} ^ 2"
+            if one == other
+            else f" {2.0 * value:+.17g} {columns[one]} * {columns[other]}"
+            for one, other, value in _lower_triangle(program.quadratic)
+        ]
+    bracket = f" + [{''.join(products)} ] / 2" if products else ""
+    offset = f" {program.offset:+.17g}" if program.offset else ""
+    return f"{''.join(costs)}{bracket}{offset}"
 
 
 def _expression(values: Iterable[float], positions: Iterable[int], names: list[str]) -> str:

@@ -270,8 +270,6 @@ def test_bad_terms_are_named() -> None:
     ):
         with pytest.raises(ProblemTypeError, match="convex quadratic program"):
             refused()
-    with pytest.raises(OptionError, match="linear objectives"):
-        program(np.eye(2)).write("quadratic.mps")
 
 
 def test_limits_and_reasons() -> None:

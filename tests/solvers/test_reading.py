@@ -31,6 +31,14 @@ def assert_same(found: LinearProgram, expected: LinearProgram) -> None:
     assert found.shape == expected.shape
     assert np.array_equal(found.matrix.toarray(), expected.matrix.toarray())
     assert (found.sense, found.offset) == (expected.sense, expected.offset)
+    assert np.array_equal(term(found), term(expected))
+
+
+def term(program: LinearProgram) -> np.ndarray:
+    """Return the matrix of the quadratic term, dense."""
+    if program.quadratic is None:
+        return np.zeros((program.shape[1],) * 2)
+    return program.quadratic.toarray()
 
 
 numbers = st.floats(-1e19, 1e19, allow_subnormal=True)
@@ -60,6 +68,9 @@ def any_programs(draw: st.DrawFn) -> LinearProgram:
         return draw(st.sampled_from([None, plain, [block], [listed]]))
 
     matrix = draw(st.lists(numbers, min_size=rows * columns, max_size=rows * columns))
+    sense = draw(st.sampled_from(["min", "max"]))
+    factor = np.array(draw(st.lists(st.integers(-4, 4), min_size=columns, max_size=columns)))
+    curved = np.outer(factor, factor) * (0.3 if sense == "min" else -0.3)
     present = draw(st.lists(st.booleans(), min_size=rows * columns, max_size=rows * columns))
     return LinearProgram(
         draw(st.lists(numbers, min_size=columns, max_size=columns)),
@@ -67,10 +78,11 @@ def any_programs(draw: st.DrawFn) -> LinearProgram:
         *spans(rows),
         *spans(columns),
         draw(st.lists(st.booleans(), min_size=columns, max_size=columns)),
-        draw(st.sampled_from(["min", "max"])),
+        sense,
         draw(numbers),
         labels(rows),
         labels(columns),
+        draw(st.sampled_from([None, curved])),
     )
 
 
@@ -113,26 +125,43 @@ def test_rows_that_were_parted_belong_together(tmp_path: Path) -> None:
             LinearProgram.read(path)
 
 
-def read_by_highs(path: Path) -> highspy.HighsLp:
+def highs(path: Path) -> highspy.Highs:
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     assert model.readModel(str(path)) == highspy.HighsStatus.kOk
-    return model.getLp()
+    return model
+
+
+def read_by_highs(path: Path) -> highspy.HighsLp:
+    return highs(path).getLp()
+
+
+def term_by_highs(path: Path) -> np.ndarray:
+    """Return Q as HiGHS reads it, which keeps its lower triangle."""
+    model = highs(path).getModel()
+    count, half = model.lp_.num_col_, model.hessian_
+    lower = np.zeros((count, count))
+    for column in range(half.dim_):
+        span = slice(half.start_[column], half.start_[column + 1])
+        lower[half.index_[span], column] = half.value_[span]
+    return lower + np.tril(lower, -1).T
 
 
 @pytest.mark.parametrize("suffix", [".mps", ".lp"])
 @settings(max_examples=draws(60))
-@given(program=linear_programs())
-def test_files_of_another_writer_are_read_alike(program, suffix, tmp_path_factory) -> None:
+@given(program=linear_programs(), data=st.data())
+def test_files_of_another_writer_are_read_alike(program, data, suffix, tmp_path_factory) -> None:
     folder = tmp_path_factory.mktemp("files")
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
-    model.readModel(str(program.write(folder / "own.mps")))
+    if data.draw(st.booleans()):
+        root = np.diag(np.arange(1.0, program.shape[1] + 1)) + np.eye(program.shape[1], k=1)
+        program = program.replace(quadratic=program.sign * (root @ root.T))
     foreign = folder / f"foreign{suffix}"
-    model.writeModel(str(foreign))
+    highs(program.write(folder / "own.mps")).writeModel(str(foreign))
     lp, found = read_by_highs(foreign), LinearProgram.read(foreign)
     order = [found.column(name) for name in lp.col_names_]
     assert len(order) == found.shape[1]
+    assert np.array_equal(term(found)[np.ix_(order, order)], term_by_highs(foreign))
+    assert found.quadratic is None or np.trace(term(found)) == np.trace(term(program))
     for field, theirs in (
         ("cost", lp.col_cost_),
         ("lower", lp.col_lower_),
@@ -287,9 +316,6 @@ def test_fixed_format_has_names_with_blanks(tmp_path: Path) -> None:
     lines += [line("", "M 1", "'MARKER'", "", "'INTORG'"), line("", "y", "row one", "-4", "b", "1")]
     lines += [line("", "M 2", "'MARKER'", "", "'INTEND'"), "RHS", line("", "", "row one", "10.")]
     lines += ["BOUNDS", line("UP", "", "x 1", "3"), line("FR", "BND 1", "y"), "ENDATA"]
-    with pytest.raises(InputError, match=r"line 15.*second set of BOUNDS"):
-        read(tmp_path, "\n".join(lines))
-    lines[-2] = line("FR", "", "y")
     program = read(tmp_path, "\r\n".join(lines))
     assert list(program.column_names) == ["x 1", "y"]
     assert list(program.row_names) == ["row one", "b"]
@@ -331,10 +357,9 @@ def test_lp_format(tmp_path: Path) -> None:
         ("RHS\n", " x r3 5\nRHS\n", 11, "together"),
         ("NAME", "OBJSENSE\n MUCH\nNAME", 2, "neither MIN nor MAX"),
         ("NAME", "OBJNAME\n r1\nNAME", 17, "OBJNAME"),
-        ("RHS\n", " M 'MARKER' 'INTORG'\nRHS\n", 16, "no INTEND"),
+        ("RHS\n", " M 'MARKER' 'INTEND'\nRHS\n", 11, "alternate"),
         ("RHS\n", " M 'MARKER' 'SOSORG'\nRHS\n", 11, "SOSORG"),
         (" RHS obj -5 r3 2", " RHS obj -5 r1 2", 13, "second right-hand side"),
-        (" RHS obj", " other obj", 13, "second set of RHS"),
         (" RHS obj", "RHS obj", 13, "begin with a blank"),
         ("{}", "BOUNDS\n ZZ B x 4\n", 15, "no kind of bound"),
         ("{}", "BOUNDS\n SC B x 4\n", 15, "semi-continuous"),
@@ -345,13 +370,18 @@ def test_lp_format(tmp_path: Path) -> None:
         ("{}", "BOUNDS\n UP B x 1\n LO B x 3\n", None, "must not exceed"),
         ("{}", "RANGES\n R obj 4\n", 15, "no range"),
         ("{}", "RANGES\n R r1 4 r1 5\n", 15, "second range"),
-        ("{}", "QUADOBJ\n x x 2\n", 14, "QUADOBJ.*no part of a linear program"),
+        ("{}", "QUADOBJ\n x z 2\n", 15, "no column of this name"),
+        ("{}", "QUADOBJ\n z x 2\n", 15, "no column of this name"),
+        ("{}", "QUADOBJ\n x x\n", 15, "number each"),
+        ("{}", "QUADOBJ\n x y 2\n y x 2\n", 16, "second entry of column y"),
+        ("{}", "QMATRIX\n x y 2\n x y 2\n", 16, "second entry of column x"),
+        ("{}", "QMATRIX\n x x 2\n y y 2\n x y 1\n", None, "must be symmetric"),
+        ("{}", "QSECTION r1\n x x 2\n", 14, "no quadratic terms"),
         ("{}", "QCMATRIX r1\n x x 2\n", 14, "QCMATRIX"),
         ("{}", "SOS\n S1 a 1\n", 14, "SOS"),
         ("{}", "INDICATORS\n IF r1 x 1\n", 14, "INDICATORS"),
         ("{}", "FOO\n", 14, "FOO"),
         ("ENDATA\n", "", 14, "cut short"),
-        ("ENDATA\n", "ENDATA\nNAME\n", 15, "after ENDATA"),
         ("NAME t", " x", 1, "outside"),
     ],
 )
@@ -368,13 +398,24 @@ def test_damaged_mps_names_the_line(tmp_path, old: str, new: str, line, rule: st
         ("2 y -", "2 y z -", 3, "sign is missing"),
         ("x + 2 y -", "7 8 -", 3, "sign is missing"),
         ("+ z", "+", 4, r"follow \+ or -"),
-        ("+ z", "+ [ x ^2 ] / 2", 4, "quadratic"),
+        ("+ z", "+ [ x ^ 3 ] / 2", 4, "squares"),
+        ("+ z", "+ [ x ] / 2", 4, "squares"),
+        ("+ z", "+ [ x ^ 2 y ^ 2 ] / 2", 4, "sign or"),
+        ("+ z", "+ [ x ^ 2 ]", 4, "/ 2 must follow"),
+        ("+ z", "+ [ x ^ 2 ] / 3", 4, "/ 2 must follow"),
+        ("+ z", "+ [ x ^ 2", 4, r"sign or \] is missing"),
+        ("+ z", "+ 2 [ x ^ 2 ] / 2", 4, "quadratic"),
         ("+ z", "+ x ^ 2", 4, "quadratic"),
+        ("+ z", "+ inf", 4, "finite"),
+        ("x + y >= 1", "[ x ^ 2 ] <= 1", 6, "quadratic.*objective only"),
+        ("x + y >= 1", "x + [ x ^ 2 ] <= 1", 6, "quadratic.*objective only"),
         ("+ z", "+ 2 * 3", 4, r"follow \*"),
         ("x + y >= 1", "x + y", 7, "needs <="),
         ("x + y >= 1", "x + y >= y", 6, "number is needed"),
         ("x + y >= 1", "x + y >= 1 + y", 6, "on the left"),
-        ("x + y >= 1", "x + y + 3 >= 1", 6, "constant"),
+        ("x + y >= 1", "x + y >= 1 + 3 y", 6, "on the left"),
+        ("x + y >= 1", "0 <= 1", 7, "needs columns"),
+        ("r1: x + y >= 1", ">= 1", 6, "needs columns"),
         ("x + y >= 1", "x = 1 -> y >= 1", 6, "indicator"),
         ("x + y >= 1", "x y >= 1", 6, "needs <="),
         ("x + y >= 1", "x + 1e400 y >= 1", 6, "finite"),
@@ -442,6 +483,140 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         (tmp_path / "bad.mps.gz").write_bytes(damaged)
         with pytest.raises(InputError, match="cannot be read"):
             LinearProgram.read(tmp_path / "bad.mps.gz")
+
+
+QUADRATIC_MPS = """NAME t
+ROWS
+ N cost
+ L r1
+COLUMNS
+ x r1 1
+ y r1 1
+RHS
+ RHS r1 10
+{}ENDATA
+"""
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "QUADOBJ\n x x 2\n x y -1\n y y 5\n",
+        "QUADOBJ\n x x 2\n y x -1\n y y 5\n",
+        "QUADOBJ\n x x 2 y -1\n y y 5\n",
+        "QMATRIX\n x x 2\n x y -1\n y x -1\n y y 5\n",
+        "QSECTION cost\n x x 2\n y x -1\n y y 5\n",
+    ],
+)
+def test_quadratic_sections(tmp_path: Path, section: str) -> None:
+    program = read(tmp_path, QUADRATIC_MPS.format(section))
+    assert term(program).tolist() == [[2.0, -1.0], [-1.0, 5.0]]
+    assert np.array_equal(term(program), term_by_highs(tmp_path / "file.mps"))
+
+
+@pytest.mark.parametrize(
+    "bracket",
+    [
+        "+ [ 2 x ^ 2 - 2 x * y + 5 y ^ 2 ] / 2",
+        "+ [2x^2-2x*y+5y^2]/2 + 3",
+        "+ 3 + [ - x * y + x * x + x^2 - y * x + 5 y ^ 2 ] / 2",
+        "+ [ 2 x ^ 2 - - 5 y ^ 2 ] / 2 + [ - 2 y * x\n ] / 2 + 0 x",
+    ],
+)
+def test_quadratic_brackets(tmp_path: Path, bracket: str) -> None:
+    text = f"min\n cost: 0 x + 0 y {bracket}\nst\n r1: x + y <= 10\nend\n"
+    program = read(tmp_path, text, ".lp")
+    assert term(program).tolist() == [[2.0, -1.0], [-1.0, 5.0]]
+    assert program.offset == 3.0 * bracket.count("3")
+    assert np.array_equal(term(program), term_by_highs(tmp_path / "file.lp"))
+
+
+def test_signs_and_coefficients_of_a_bracket(tmp_path: Path) -> None:
+    text = "max\n - [ 2 * x[1,2] ^ 2 + 4 * x[1,2]*y ] / 2 - [ 2 y^2 ] / 2\nst\nend\n"
+    program = read(tmp_path, text, ".lp")
+    assert list(program.column_names) == ["x[1,2]", "y"]
+    assert term(program).tolist() == [[-2.0, -2.0], [-2.0, -2.0]]
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+def test_a_term_that_curves_the_wrong_way_names_the_file(tmp_path: Path, suffix: str) -> None:
+    path = glass().replace(quadratic=-np.eye(2)).write(tmp_path / f"glass{suffix}")
+    text = path.read_text().replace("MAX", "MIN").replace("Maximize", "Minimize")
+    with pytest.raises(InstanceError, match=rf"file\{suffix}: .*quadratic.*must be convex"):
+        read(tmp_path, text, suffix)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+def test_highs_finds_the_optimum_of_a_quadratic_file(tmp_path: Path, suffix: str) -> None:
+    root = np.array([[2.0, 0.0], [-1.0, 1.0]])
+    program = glass().replace(quadratic=-(root @ root.T), offset=0.5)
+    path = program.write(tmp_path / f"glass{suffix}")
+    model = highs(path)
+    model.run()
+    assert np.array_equal(term_by_highs(path), term(program))
+    assert model.getInfo().objective_function_value == pytest.approx(solve(program).objective)
+
+
+@pytest.mark.parametrize(
+    ("row", "low", "high"),
+    [
+        ("x + 3 <= 5", -INF, 2.0),
+        ("3 - 2 + x >= 5 - 1", 3.0, INF),
+        ("x - 3 = - -4", 7.0, 7.0),
+        ("1 <= x + 3 <= 5", -2.0, 2.0),
+        ("1 + 1 <= x\n + 0 y <= + 7", 2.0, 7.0),
+        ("-inf <= x + 1 <= 1e30", -INF, INF),
+        ("x >= 1\n - y >= 2", 1.0, INF),
+    ],
+)
+def test_constants_in_rows(tmp_path: Path, row: str, low: float, high: float) -> None:
+    text = f"min\n cost: x + 2 + y - 3\nst\n c1: {row}\n last: y <= 1\nend\n"
+    program = read(tmp_path, text, ".lp")
+    assert (program.row_lower[0], program.row_upper[0], program.offset) == (low, high, -1.0)
+    assert program.matrix.toarray()[0].tolist() == [1.0, 0.0]
+    assert program.row_upper[program.row("last")] == 1.0
+
+
+def test_empty_sections_and_rows_of_highs(tmp_path: Path) -> None:
+    text = "max\n obj: \nst\n r3: = +3\n r4: +1 x <= +2\nbounds\n x free\nbin\ngen\nsemi\nend\n"
+    program = read(tmp_path, text, ".lp")
+    assert program.matrix.toarray().tolist() == [[0.0], [1.0]]
+    assert program.row_lower.tolist() == read_by_highs(tmp_path / "file.lp").row_lower_
+    assert (program.row_upper.tolist(), program.lower[0]) == ([3.0, 2.0], -INF)
+
+
+def test_the_first_of_several_sets_is_used(tmp_path: Path, caplog) -> None:
+    text = MPS.replace(" RHS obj -5 r3 2", " RHS r3 2\n later r1 7\n later r2 7")
+    text = text.format("RANGES\n A r1 3\n B r1 4\n B r2 4\nBOUNDS\n UP A x 4\n FR B x\n UP B y 1\n")
+    with caplog.at_level("INFO", "edgeopt.solvers"):
+        program = read(tmp_path, text)
+    assert (program.row_lower.tolist(), program.row_upper.tolist()) == ([7, 1, 2], [10, INF, 2])
+    assert (program.lower.tolist(), program.upper.tolist()) == ([0, 0], [4, INF])
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.partition("line ")[2][:2] for line in said] == ["14", "18", "22"]
+    assert "'later'" in said[0]
+    assert "first set of RHS is 'RHS'" in said[0]
+
+
+def test_what_other_readers_of_mps_pass_over(tmp_path: Path) -> None:
+    text = MPS.replace("RHS\n", " m 'marker' 'intorg'\n n r1 1 $ a comment\nRHS\n", 1).format("")
+    text = text.replace("ROWS", "objsense\nMAX\nrows") + "after the end\n\tq\n"
+    program = read(tmp_path, text)
+    assert program.sense == "max"
+    assert program.integer.tolist() == [False, False, True]
+
+
+def test_ranges_are_decimals(tmp_path: Path) -> None:
+    text = MPS.format("RANGES\n R r1 .1\n").replace("r1 10", "r1 .3")
+    assert read(tmp_path, text).row_lower[0] == 0.2  # not .3 - .1 of floats
+
+
+@pytest.mark.parametrize("name", ["info", "Nano", "infinite", "e5", "st"])
+def test_readers_in_c_take_no_name_for_a_number(tmp_path: Path, name: str) -> None:
+    program = glass().replace(column_names=[name, "y"])
+    path = program.write(tmp_path / "glass.lp")
+    assert read_by_highs(path).col_cost_.tolist() == [3.0, 5.0]
+    assert list(LinearProgram.read(path).column_names) == [name, "y"]
 
 
 def test_a_large_finite_side_is_not_written(tmp_path: Path) -> None:

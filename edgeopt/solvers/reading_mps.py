@@ -114,19 +114,18 @@ class _Mps:
             self.line = number
             if line[:1] == "*" or not line.strip() or section == "ENDATA":
                 continue
-            named = section == "OBJSENSE" and line.strip().upper() in _SENSES
-            if line[0] not in " \t" and not named:
+            begins = line[0] not in " \t"
+            if begins and not (section == "OBJSENSE" and line.strip().upper() in _SENSES):
                 section, *rest = line.split()
                 section = section.upper()
+                if section not in (*sections, "NAME", "ENDATA"):
+                    raise self._error("this section is no part of a linear program", section)
                 if rest and section in ("OBJSENSE", "OBJNAME"):
                     sections[section](rest)
                 elif rest and section == "QSECTION":
-                    if " ".join(rest) != self._objective:
-                        raise self._error("a row may have no quadratic terms", " ".join(rest))
+                    self._require_objective(" ".join(rest))
                 elif rest and section in sections:
                     raise self._error("a line of data must begin with a blank", line)
-                elif section not in (*sections, "NAME", "ENDATA"):
-                    raise self._error("this section is no part of a linear program", section)
             elif section in sections:
                 sections[section](self._words(line, section))
             else:
@@ -136,17 +135,15 @@ class _Mps:
         return self._finished()
 
     def _words(self, line: str, section: str) -> list[str]:
-        if section in ("OBJSENSE", "OBJNAME"):
-            return line.split()
         words = line.split()
-        if self._fixed:
+        if self._fixed and section not in ("OBJSENSE", "OBJNAME"):
             words = [line[a:b].strip() for a, b in _FIELDS]
             while words and not words[-1]:
                 words.pop()
             words = words[0 if section in ("ROWS", "BOUNDS") else 1 :]
-        names = (*self._kinds, *self._draft.columns) if "$" in line else ()
         for at, word in enumerate(words):
-            if at > 1 and word[:1] == "$" and word not in names:
+            named = word in self._kinds or word in self._draft.columns
+            if at > 1 and word[:1] == "$" and not named:
                 return words[:at]  # the rest is a comment
         return words
 
@@ -155,6 +152,10 @@ class _Mps:
         if sense is None:
             raise self._error("is neither MIN nor MAX", " ".join(words))
         self._draft.sense = "max" if sense == "max" else "min"
+
+    def _require_objective(self, row: str) -> None:
+        if row != self._objective:
+            raise self._error("a row may have no quadratic terms", row)
 
     def _name_objective(self, words: list[str]) -> None:
         self._chosen = " ".join(words)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 import highspy
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
 from edgeopt.solvers.conformance import CASES
 from edgeopt.testing.strategies import linear_programs
-from tests.draws import draws, some
+from tests.draws import LEAN, draws, some
 from tests.solvers.programs import glass
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 INF = np.inf
 FIELDS = ("cost", "row_lower", "row_upper", "lower", "upper", "integer")
@@ -617,6 +616,30 @@ def test_readers_in_c_take_no_name_for_a_number(tmp_path: Path, name: str) -> No
     path = program.write(tmp_path / "glass.lp")
     assert read_by_highs(path).col_cost_.tolist() == [3.0, 5.0]
     assert list(LinearProgram.read(path).column_names) == [name, "y"]
+
+
+def test_public_files_are_read_as_by_highs() -> None:
+    files = sorted(Path(os.environ.get("EDGEOPT_DATA", "missing")).glob("solver_files/*/*.mps.gz"))
+    if not files:
+        pytest.skip("EDGEOPT_DATA names no folder with solver_files")
+    for file in files[:: 6 if LEAN else 1]:
+        found, lp = LinearProgram.read(file), read_by_highs(file)
+        theirs = {
+            "cost": lp.col_cost_, "lower": lp.col_lower_, "upper": lp.col_upper_,
+            "row_lower": lp.row_lower_, "row_upper": lp.row_upper_,
+            "integer": [kind == highspy.HighsVarType.kInteger for kind in lp.integrality_],
+        }  # fmt: skip
+        bound = np.isfinite(found.row_lower) | np.isfinite(found.row_upper)
+        for field, values in theirs.items():
+            own = getattr(found, field)
+            own = own[bound] if "row" in field else own
+            # HiGHS adds ranges as floats.
+            close = np.allclose(own, values if len(values) else 0, rtol=1e-12, atol=0)
+            assert close, (file.name, field)
+        parts = (lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_)
+        matrix = sparse.csc_array(parts, shape=(lp.num_row_, lp.num_col_))
+        assert abs(found.matrix[bound] - matrix).sum() == 0.0, file.name
+        assert found.offset == lp.offset_
 
 
 def test_a_large_finite_side_is_not_written(tmp_path: Path) -> None:

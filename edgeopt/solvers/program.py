@@ -396,8 +396,6 @@ class LinearProgram:
         ------
         OptionError
             If the suffix is neither, or the format cannot say what the program holds.
-        InstanceError
-            If a bound or side is finite, but so large that the formats take it as infinite.
         """
         from edgeopt.solvers.writing import write_program
 

@@ -25,12 +25,7 @@ from edgeopt.solvers.program import LinearProgram
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from edgeopt.solvers.program import Sense
-
-INFINITE: Final = 1e20
-"""Bounds and sides from here on stand for infinity, by the custom of both formats."""
 
 _LABEL: Final = re.compile(r'[*\\] label of (row|column) (\S+): (".*")')
 _PARTED: Final = re.compile(r"\\ both sides of row (\S+)")
@@ -143,10 +138,10 @@ class Draft:
             return LinearProgram(
                 self.cost,
                 _matrix(self.entry_value, self.entry_row, self.entry_column, shape),
-                _limits(self.row_lower),
-                _limits(self.row_upper),
-                _limits(self.lower),
-                _limits(self.upper),
+                self.row_lower,
+                self.row_upper,
+                self.lower,
+                self.upper,
                 self.integer,
                 self.sense,
                 self.offset,
@@ -156,11 +151,6 @@ class Draft:
             )
         except InstanceError as failure:
             raise InstanceError(str(source.path), f"holds no such program: {failure}") from None
-
-
-def _limits(sides: list[float]) -> NDArray[np.float64]:
-    """Return sides or bounds, infinite from 1e20 on."""
-    return np.array([side if abs(side) < INFINITE else np.copysign(np.inf, side) for side in sides])
 
 
 def _matrix(

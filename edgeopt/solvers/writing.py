@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 from scipy import sparse
 
-from edgeopt.errors import InstanceError, OptionError
-from edgeopt.solvers.reading import INFINITE
+from edgeopt.errors import OptionError
 from edgeopt.solvers.reading_mps import other_side, span_between
 from edgeopt.writing import write_file
 
@@ -45,13 +44,6 @@ def write_program(program: LinearProgram, path: str | Path) -> Path:
         raise OptionError(
             f"cannot tell the format of {target.name!r}; end it in .mps or .lp, and .gz to pack it"
         )
-    for name in ("row_lower", "row_upper", "lower", "upper"):
-        side = getattr(program, name)
-        large = np.isfinite(side) & (np.abs(side) >= INFINITE)
-        if large.any():
-            first = int(np.argmax(large))
-            rule = "cannot be written: 1e20 and more stand for infinity in MPS and LP files"
-            raise InstanceError(name, rule, index=(first,), value=side[first])
 
     def fill(draft: Path) -> None:
         with draft.open("wb") as raw:

@@ -614,7 +614,7 @@ def test_ranges_are_decimals(tmp_path: Path) -> None:
 def test_readers_in_c_take_no_name_for_a_number(tmp_path: Path, name: str) -> None:
     program = glass().replace(column_names=[name, "y"])
     path = program.write(tmp_path / "glass.lp")
-    assert read_by_highs(path).col_cost_.tolist() == [3.0, 5.0]
+    assert list(read_by_highs(path).col_cost_) == [3.0, 5.0]
     assert list(LinearProgram.read(path).column_names) == [name, "y"]
 
 
@@ -642,6 +642,16 @@ def test_public_files_are_read_as_by_highs() -> None:
         assert found.offset == lp.offset_
 
 
-def test_a_large_finite_side_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InstanceError, match=r"upper\[1\].*infinity"):
-        glass().replace(upper=[1, 1e20]).write(tmp_path / "glass.mps")
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+def test_a_large_side_is_none(tmp_path: Path, suffix: str) -> None:
+    path = glass().replace(upper=[1, 1e20], row_lower=[-1e25, 0, 0]).write(tmp_path / f"a{suffix}")
+    assert "e+2" not in path.read_text()
+    found = LinearProgram.read(path)
+    assert (found.upper.tolist(), found.row_lower.tolist()) == ([1.0, INF], [-INF, 0.0, 0.0])
+    assert list(read_by_highs(path).col_upper_) == [1.0, INF]
+
+
+def test_a_range_beyond_all_limits(tmp_path: Path) -> None:
+    program = read(tmp_path, MPS.format("RANGES\n R r1 1e30\n R r2 -1e20\n R r3 1e21\n"))
+    assert program.row_lower.tolist() == [-INF, 1.0, 2.0]
+    assert program.row_upper.tolist() == [10.0, INF, INF]

@@ -49,7 +49,7 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
     try:
         content, data = checker.opened(name)
         sense, bound, point = checker.examine(content, data)
-        objective, violation = (None, None) if point is None else map(float, point)
+        objective, violation = (None, None) if point is None else map(float, point[:2])
         proven = float(bound)
     except checker.ProofError as error:
         return {"code": error.args[0], "reason": error.args[1]}
@@ -64,6 +64,8 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
         "objective": objective,
         "violation": violation,
     }
+    if point is not None and point[2]:
+        said["misses"] = point[2]
     if instance is None:
         return said
     same = _is_of(content["kind"], data, instance, seed)
@@ -100,7 +102,9 @@ def _said(found: dict[str, Any]) -> str:
         return f"refused: {found['reason']}"
     side = "at least" if found["sense"] == "min" else "at most"
     said = f"proven: the optimum is {side} {found['bound']!r}"
-    if found["objective"] is not None:
+    if "misses" in found:
+        said += f"; its point {found['misses']}, so it proves no value"
+    elif found["objective"] is not None:
         most = found["violation"]
         broken = f"nothing by more than {most!r}" if most else "nothing"
         said += f"; its point has {found['objective']!r} and violates {broken}"

@@ -91,7 +91,7 @@ class Certificate:
         CertificateError
             If it is not proven, which an unchanged certificate never does.
         """
-        _examined(self.content, self.data)
+        _examined(self.content, self.data, PATIENCE)
 
     def text(self) -> str:
         """Return the whole certificate as one JSON document."""
@@ -147,10 +147,14 @@ def _text_of(content: Any) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _examined(content: Any, data: Any) -> tuple[str, Fraction, Any]:
+PATIENCE: Final = 16
+"""Times the work of the checker that a certificate may take that is made here."""
+
+
+def _examined(content: Any, data: Any, patience: int = 1) -> tuple[str, Fraction, Any]:
     """Return sense, bound and point as the checker finds them."""
     try:
-        found: tuple[str, Fraction, Any] = checker.examine(content, data)
+        found: tuple[str, Fraction, Any] = checker.examine(content, data, patience)
     except checker.ProofError as error:
         raise CertificateError(f"no certificate: {error.args[1]}") from None
     return found
@@ -194,7 +198,7 @@ def _certificate(
     content: Mapping[str, Any], data: Mapping[str, Any], sense: str, bound: Fraction, point: Any
 ) -> Certificate:
     try:
-        objective, violation = (None, None) if point is None else map(float, point)
+        objective, violation = (None, None) if point is None else map(float, point[:2])
         nearest = float(bound)
     except OverflowError:
         raise CertificateError("no certificate: its numbers are beyond those of doubles") from None
@@ -236,15 +240,16 @@ def proven(
         "dual": dual,
         "claim": claim,
     }
-    found, bound, point = _examined(content, data)
+    found, bound, point = _examined(content, data, PATIENCE)
     if repaired is not None and point is not None and point[1] > 0:
         other = content | {"primal": repaired}
-        _, _, moved = _examined(other, data)
+        _, _, moved = _examined(other, data, PATIENCE)
         if moved[1] < point[1]:
             content, point = other, moved
     content["claim"] = claim | {
         "bound": outward(bound, sense == "max"),
-        "objective": None if point is None else outward(point[0], sense == "min"),
+        # A point that misses a row by more than rounding reaches no value.
+        "objective": None if point is None or point[2] else outward(point[0], sense == "min"),
     }
     return _certificate(content, data, found, bound, point)
 

@@ -19,7 +19,7 @@ from edgeopt.solvers.residuals.multipliers import close_duals, projected, reduce
 from edgeopt.solvers.tolerance import EPSILON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NEAR: Final = 1e4
 """Roundings below which a reduced cost may be 0."""
 
-FEW: Final = 300
+FEW: Final = 3000
 """Reduced costs that are made 0 in exact numbers at most."""
 
 SMALL: Final = 100_000
@@ -63,9 +63,9 @@ def certificate_of_duals(
     signed = projected(program, program.sign * np.asarray(solution.duals, dtype=float))
     why = "no certificate: the duals are not finite"
     for moved in close_duals(program, signed):
-        for make in (_rounded, _solved) if np.isfinite(moved).all() else ():
+        for exact in nearby(program, moved) if np.isfinite(moved).all() else ():
             try:
-                dual = {"rows": _proof(program, make(program, moved))}
+                dual = {"rows": _written(program, rested(program, exact))}
                 return proven("linear-program", data, dual, *points, name=name, instance=instance)
             except CertificateError as error:
                 why = str(error) if why.endswith("not finite") else why
@@ -91,66 +91,74 @@ def data_of(program: LinearProgram) -> dict[str, Any]:
     }
 
 
-def _rounded(program: LinearProgram, signed: Vector) -> Exact:
-    """Return multipliers of the minimisation as they are written, without zeros."""
-    return {i: _rational(y) for i, y in enumerate(signed.tolist()) if y}
-
-
-def _solved(program: LinearProgram, signed: Vector) -> Exact:
-    """Return multipliers next to given ones at which reduced costs that seem to be 0 are so."""
+def nearby(program: LinearProgram, signed: Vector) -> Iterator[Exact]:
+    """Yield multipliers of the minimisation: as they are, without small ones, and solved for."""
+    yield _rounded(signed)
+    exact = _rounded(np.where(np.abs(signed) > NEAR * EPSILON * _most(signed), signed, 0.0))
+    yield exact
     reduced, rounding = reduced_costs(program, signed)
     near = (np.abs(reduced) <= NEAR * rounding) & (
         np.isinf(program.lower) | np.isinf(program.upper)
     )
+    near &= rounding > 0.0  # columns without a term are 0 as they are
+    if np.count_nonzero(near) <= FEW:
+        yield _solved(program, exact, np.flatnonzero(near).tolist())
+
+
+def _rounded(signed: Vector) -> Exact:
+    """Return multipliers as they are written, without zeros."""
+    return {i: rational(y) for i, y in enumerate(signed.tolist()) if y}
+
+
+def _solved(program: LinearProgram, exact: Exact, columns: Iterable[int]) -> Exact:
+    """Return multipliers next to given ones at which the reduced costs of some columns are 0."""
     free = np.isinf(program.lower) & np.isinf(program.upper)
-    columns = sorted(np.flatnonzero(near).tolist(), key=lambda j: not free[j])
-    exact = _rounded(program, np.where(np.abs(signed) > NEAR * EPSILON * _most(signed), signed, 0))
-    if len(columns) > FEW:
-        return exact
-    # Gauss-Jordan elimination: every equation is a column, its unknowns are rows.
-    solved: dict[int, tuple[Exact, Fraction]] = {}
+    # Every equation is a column, its unknowns are changes of rows.
+    lines, right = dict[int, Exact](), dict[int, Fraction]()
+    met: dict[int, set[int]] = {i: set() for i in exact}
     for j in columns:
-        part = slice(program.matrix.indptr[j], program.matrix.indptr[j + 1])
-        pairs = zip(program.matrix.indices[part].tolist(), program.matrix.data[part], strict=True)
-        line = {i: _rational(a) for i, a in pairs if i in exact and a}
-        right = _reduced(program, j, exact)
-        for i, (other, value) in solved.items():
-            factor = line.pop(i, Fraction(0))
-            if factor:
-                right -= factor * value
-                _add(line, other, -factor)
-        if not line:
+        lines[j] = {i: a for i, a in _column(program, j) if i in exact and a}
+        right[j] = reduced_cost(program, j, exact)
+        for i in lines[j]:
+            met[i].add(j)
+    # Gaussian elimination in Markowitz' order, which keeps the equations short.
+    pivots: list[tuple[int, int]] = []
+    todo = set(lines)
+    while todo:
+        j = min(todo, key=lambda j: (not free[j], len(lines[j]), j))
+        todo.remove(j)
+        for i in lines[j]:
+            met[i].remove(j)
+        if not lines[j]:
             continue
-        pivot = max(line, key=lambda i: abs(line[i]))
-        by = line.pop(pivot)
-        line, right = {i: a / by for i, a in line.items()}, right / by
-        for i, (other, value) in solved.items():
-            factor = other.pop(pivot, Fraction(0))
-            if factor:
-                _add(other, line, -factor)
-                solved[i] = other, value - factor * right
-        solved[pivot] = line, right
-    return {i: y + (solved[i][1] if i in solved else 0) for i, y in exact.items()}
+        pivot = min(lines[j], key=lambda i: (len(met[i]), i))
+        pivots.append((j, pivot))
+        for k in [*met[pivot]]:
+            factor = lines[k][pivot] / lines[j][pivot]
+            right[k] -= factor * right[j]
+            for i, a in lines[j].items():
+                lines[k][i] = lines[k].get(i, Fraction(0)) - factor * a
+                (met[i].add if lines[k][i] else met[i].discard)(k)
+                if not lines[k][i]:
+                    del lines[k][i]
+    change: Exact = {}
+    for j, pivot in reversed(pivots):
+        others = (a * change[i] for i, a in lines[j].items() if i in change)
+        change[pivot] = (right[j] - sum(others)) / lines[j][pivot]
+    return {i: y + change.get(i, 0) for i, y in exact.items()}
 
 
 def _most(values: Vector) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _add(line: Exact, other: Exact, factor: Fraction) -> None:
-    for i, a in other.items():
-        line[i] = line.get(i, Fraction(0)) + factor * a
-        if not line[i]:
-            del line[i]
-
-
-def _proof(program: LinearProgram, exact: Exact) -> dict[str, str]:
+def rested(program: LinearProgram, exact: Exact) -> Exact:
     """Return multipliers of rows whose reduced costs rest on no side that is missing.
 
     What rests on one is moved into a row where all other columns have the side that they then rest
     on: the same as resting it on the side that the row implies.
     """
-    signed = np.zeros(program.shape[0])
+    exact, signed = dict(exact), np.zeros(program.shape[0])
     for i, y in exact.items():
         signed[i] = float(y)
     resting = _resting(program, _suspects(program, signed), exact)
@@ -158,6 +166,11 @@ def _proof(program: LinearProgram, exact: Exact) -> dict[str, str]:
         found = _resting(program, [j], exact)
         if found:
             exact[i] = exact.get(i, Fraction(0)) + found[j] / a
+    return exact
+
+
+def _written(program: LinearProgram, exact: Exact) -> dict[str, str]:
+    """Return multipliers of rows as texts, in the sense of the program."""
     return {str(i): _said(int(program.sign) * y) for i, y in sorted(exact.items()) if y}
 
 
@@ -186,22 +199,27 @@ def _resting(program: LinearProgram, columns: Iterable[int], exact: Exact) -> di
     """Return those of some columns that rest on a side that is missing, and their reduced costs."""
     found = {}
     for j in columns:
-        reduced = _reduced(program, j, exact)
+        reduced = reduced_cost(program, j, exact)
         side = program.lower[j] if reduced > 0 else program.upper[j]
         if reduced and np.isinf(side):
             found[j] = reduced
     return found
 
 
-def _reduced(program: LinearProgram, j: int, exact: Exact) -> Fraction:
+def reduced_cost(program: LinearProgram, j: int, exact: Exact) -> Fraction:
     """Return the reduced cost of a column of the minimisation."""
+    used = (a * exact[i] for i, a in _column(program, j) if i in exact)
+    return rational(program.sign * program.cost[j]) - sum(used)
+
+
+def _column(program: LinearProgram, j: int) -> Iterator[tuple[int, Fraction]]:
     part = slice(program.matrix.indptr[j], program.matrix.indptr[j + 1])
     rows, values = program.matrix.indices[part].tolist(), program.matrix.data[part].tolist()
-    used = (_rational(a) * exact[i] for i, a in zip(rows, values, strict=True) if i in exact)
-    return _rational(program.sign * program.cost[j]) - sum(used)
+    return ((i, rational(a)) for i, a in zip(rows, values, strict=True))
 
 
-def _rational(value: float) -> Fraction:
+def rational(value: float) -> Fraction:
+    """Return the rational that the shortest decimal of a double says."""
     return Fraction(text(value))
 
 
@@ -232,7 +250,7 @@ def _implied(
             assert best is not None
             row, end, coefficient = best
             (low if side == "lower" else high)[j] = end
-            order.append((j, row, _rational(coefficient)))
+            order.append((j, row, rational(coefficient)))
             todo.discard((j, side))
     return order
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from edgeopt.errors import CertificateError
 from edgeopt.instances import idn, rescue, tapfinger
@@ -52,6 +53,16 @@ def test_linear_programs() -> None:
         certificate = solution.certificate()
         holds(certificate, solution.bound, gap=1e-8)
         assert certificate.violation <= 1e-9 * (1.0 + np.abs(solution.values).max(initial=0.0))
+
+
+def test_many_free_columns_are_certified() -> None:
+    """Reduced costs of columns without sides must be 0 exactly; doubles leave roundings."""
+    draw = np.random.default_rng(0)
+    blocks = [draw.integers(1, 99, (2, 2)) / 10 + np.diag([10, 10]) for _ in range(200)]
+    matrix = sparse.block_diag(blocks, format="csc")
+    duals = draw.integers(1, 99, 400) / 10
+    program = LinearProgram(matrix.T @ duals, matrix, 1, np.inf, -np.inf, np.inf)
+    assert solve(program).certificate().bound == pytest.approx(duals.sum())
 
 
 @many

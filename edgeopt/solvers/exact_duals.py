@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 NEAR: Final = 1e4
 """Roundings below which a reduced cost may be 0."""
 
+WRONG: Final = 1e8
+"""Roundings below which one that rests on a missing side may be 0: about 1e-6 of its terms."""
+
 FEW: Final = 3000
 """Reduced costs that are made 0 in exact numbers at most."""
 
@@ -97,12 +100,21 @@ def nearby(program: LinearProgram, signed: Vector) -> Iterator[Exact]:
     exact = _rounded(np.where(np.abs(signed) > NEAR * EPSILON * _most(signed), signed, 0.0))
     yield exact
     reduced, rounding = reduced_costs(program, signed)
-    near = (np.abs(reduced) <= NEAR * rounding) & (
-        np.isinf(program.lower) | np.isinf(program.upper)
-    )
-    near &= rounding > 0.0  # columns without a term are 0 as they are
-    if np.count_nonzero(near) <= FEW:
-        yield _solved(program, exact, np.flatnonzero(near).tolist())
+    missing = np.isinf(program.lower) | np.isinf(program.upper)
+    # Columns without a term are 0 as they are.
+    small = missing & (rounding > 0.0) & (np.abs(reduced) <= WRONG * rounding)
+    leaning = linear.unsupported(reduced, program.lower, program.upper) > 0.0
+    near = leaning | (np.abs(reduced) <= NEAR * rounding)
+    todo = set(np.flatnonzero(small & near).tolist())
+    for _ in range(linear.PASSES):
+        if len(todo) > FEW:
+            break
+        solved = _solved(program, exact, sorted(todo))
+        yield solved
+        wrong = todo.union(_resting(program, np.flatnonzero(small).tolist(), solved))
+        if wrong == todo:
+            break
+        todo = wrong
 
 
 def _rounded(signed: Vector) -> Exact:

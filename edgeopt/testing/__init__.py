@@ -1,6 +1,7 @@
 """Checks of parts of one's own: policies, roundings, solvers, instances, environments, systems.
 
-Strategies that draw small instances are in :mod:`edgeopt.testing.strategies`.
+`check_programs` holds solvers against a folder of programs whose optima are known. Strategies that
+draw small instances are in :mod:`edgeopt.testing.strategies`.
 """
 
 from edgeopt.testing.environment import check_environment
@@ -11,13 +12,16 @@ from edgeopt.testing.report import CheckError, Report
 from edgeopt.testing.rounding import check_rounding
 from edgeopt.testing.solver import check_solver
 from edgeopt.testing.system import check_system
+from edgeopt.testing.verdicts import ProgramReport, check_programs
 
 __all__ = [
     "CheckError",
+    "ProgramReport",
     "Report",
     "check_environment",
     "check_instance",
     "check_policy",
+    "check_programs",
     "check_rounding",
     "check_solver",
     "check_system",

@@ -21,7 +21,7 @@ DEV := $(VENV)/.edgeopt-dev
 RL := $(VENV)/.edgeopt-rl
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned collection learners docs clean
+.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned programs collection learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,16 @@ verdicts: $(DEV) ## check all claims on their named instances, and store the ver
 
 tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the options (10 minutes)
 	@$(BIN)/python -c 'from edgeopt.studies.tuning.stored import store; store("edr")'
+
+programs: $(DEV) ## hold solvers against the public programs in EDGEOPT_DATA, and store the table of the docs (20 minutes)
+	@failed=0; run() { name=$$1; shift; $(BIN)/python -m edgeopt.testing.programs \
+	  "$${EDGEOPT_DATA:?must name the folder that holds solver_files}/solver_files" \
+	  --json "docs/_static/programs/$$name.json" "$$@" || failed=1; }; \
+	run linear --set netlib infeasible --solver highs scipy scip glop; \
+	run integer --set miplib3 --solver highs scip; \
+	run quadratic --set qp --solver clarabel highs osqp; \
+	run approximate --set netlib --solver clarabel pdlp scs osqp ipopt --time-limit 5; \
+	exit $$failed
 
 collection: $(DEV) ## solve and certify the named instances, run all policies on them, store the results (20 minutes)
 	@$(BIN)/python -m edgeopt.collection.make --workers 2

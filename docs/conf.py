@@ -28,6 +28,7 @@ extensions = [
     "sliders",
     "scoreboard",
     "solver_table",
+    "program_table",
     "command_line",
     "tutorial",
 ]

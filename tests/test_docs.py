@@ -43,6 +43,7 @@ MADE = {
     "command",
     "commands",
     "gallery",
+    "program_table",
     "scoreboard",
     "sliders",
     "solver_table",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.request import Progress, ProgressCallback, Request
 
     Rows = NDArray[np.intp]
 
@@ -109,6 +109,34 @@ class LogStream(io.TextIOBase):
 def log_lines(text: str) -> None:
     """Log what a solver has printed, line by line."""
     LogStream().write(text.rstrip() + "\n")
+
+
+class Reports:
+    """Hands progress to the caller, and keeps what it raises until the solver has come to rest.
+
+    Solvers in other languages swallow an exception that passes through them, or end the process.
+    """
+
+    def __init__(self, progress: ProgressCallback | None) -> None:
+        self.wanted = progress is not None
+        self._progress = progress
+        self._raised: BaseException | None = None
+
+    def __call__(self, report: Progress) -> bool:
+        """Return whether the solver has to stop; after an exception, nothing more is reported."""
+        if self._progress is None:
+            return False
+        if self._raised is None:
+            try:
+                return bool(self._progress(report))
+            except BaseException as raised:
+                self._raised = raised
+        return True
+
+    def raise_kept(self) -> None:
+        """Raise what the caller's function raised, as it was."""
+        if self._raised is not None:
+            raise self._raised
 
 
 def only_common(request: Request, name: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import MissingDependencyError, OptionError
-from edgeopt.solvers.backend.assembly import LogStream, answer, assemble
+from edgeopt.solvers.backend.assembly import LogStream, Reports, answer, assemble
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.residuals.casadi import infeasible_tangents
@@ -137,6 +137,9 @@ def _run(problem: CasadiNlp, request: Request) -> _Stop:
         except KeyboardInterrupt:
             seconds = (built - start, time.perf_counter() - built)
             return _Stop(Status.INTERRUPTED, False, watch.values, None, *seconds, options[name])
+    with contextlib.suppress(KeyboardInterrupt):
+        # CasADi runs in this thread: Ctrl-C may come during a report, and stops as at any time.
+        watch.reports.raise_kept()
     seconds = (built - start, time.perf_counter() - built)
     reason = str(solver.stats()["return_status"])
     status = _STATUS.get(reason, Status.UNKNOWN)
@@ -223,7 +226,7 @@ class _IterationWatch(casadi.Callback):
         casadi.Callback.__init__(self)
         self.values: NDArray[np.float64] | None = None
         self._sizes = {"x": columns, "lam_x": columns, "f": 1, "g": rows, "lam_g": rows}
-        self._progress = progress
+        self.reports = Reports(progress)
         self._sign = sign
         self._iterations = 0
         self._start = time.perf_counter()
@@ -254,8 +257,8 @@ class _IterationWatch(casadi.Callback):
         """Keep the iterate and let the caller stop the solver."""
         self._iterations += 1
         self.values = np.array(results[0]).reshape(-1)
-        if self._progress is None:
+        if not self.reports.wanted:
             return [0]
         seconds = time.perf_counter() - self._start
         report = Progress.of(seconds, self._iterations, self._sign, float(results[1]))
-        return [1 if self._progress(report) else 0]
+        return [1 if self.reports(report) else 0]

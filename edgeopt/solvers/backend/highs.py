@@ -13,7 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.backend.assembly import answer, run_interruptibly
+from edgeopt.solvers.backend.assembly import Reports, answer, run_interruptibly
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Status
@@ -214,7 +214,7 @@ class _Watch:
 
     def __init__(self, request: Request, sign: float) -> None:
         self.stop = threading.Event()
-        self._progress = request.progress
+        self.reports = Reports(request.progress)
         self._sign = sign
         self._reported = -np.inf
 
@@ -222,13 +222,12 @@ class _Watch:
         if kind == HighsCallbackType.kCallbackLogging:
             logger.info("%s", message.rstrip("\n"))
             return
-        if self._progress is not None:
+        if self.reports.wanted:
             self._report(kind, out)
         if reply is not None:
             reply.user_interrupt = self.stop.is_set()
 
     def _report(self, kind: Any, out: Any) -> None:
-        assert self._progress is not None
         now = time.perf_counter()
         if now - self._reported < _SECONDS_BETWEEN_REPORTS:
             return
@@ -239,7 +238,7 @@ class _Watch:
             count = max(out.simplex_iteration_count, out.ipm_iteration_count, 0)
             value, bound = out.objective_function_value, np.nan
         report = Progress.of(out.running_time, int(count), self._sign, value, bound)
-        if self._progress(report):
+        if self.reports(report):
             self.stop.set()
 
 
@@ -268,6 +267,7 @@ def run(model: highspy.Highs, request: Request, sign: float) -> None:
     finally:
         for kind in kinds:
             model.stopCallback(kind)
+    watch.reports.raise_kept()
 
 
 def read(

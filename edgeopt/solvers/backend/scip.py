@@ -16,7 +16,7 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import LogStream, answer
+from edgeopt.solvers.backend.assembly import LogStream, Reports, answer
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import ProgressCallback, Request
+    from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
@@ -66,14 +66,16 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     start = time.perf_counter()
     model, columns, rows = _build(program)
     settings = _configure(model, request, continuous=not program.is_mixed_integer)
-    if request.progress is not None:
-        watcher = _Watcher(request.progress, program.sign)
+    reports = Reports(request.progress)
+    if reports.wanted:
+        watcher = _Watcher(reports, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
     if request.start is not None:
         _place(model, columns, program, request)
     built = time.perf_counter()
     with contextlib.redirect_stdout(LogStream()) if request.log else contextlib.nullcontext():
         model.optimize()
+    reports.raise_kept()
     seconds = (built - start, time.perf_counter() - built)
     status = STATUS.get(model.getStatus(), Status.UNKNOWN)
     values = _values(model, columns) if _may_have_point(model, status) else None
@@ -198,8 +200,8 @@ class _Watcher(Eventhdlr):
 
     _EVENTS = SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.BESTSOLFOUND
 
-    def __init__(self, progress: ProgressCallback, sign: float) -> None:
-        self._progress = progress
+    def __init__(self, reports: Reports, sign: float) -> None:
+        self._reports = reports
         self._sign = sign
 
     def eventinit(self) -> None:
@@ -210,7 +212,7 @@ class _Watcher(Eventhdlr):
 
     def eventexec(self, _: Any) -> None:
         model = self.model
-        stop = self._progress(
+        stop = self._reports(
             Progress.of(
                 model.getSolvingTime(),
                 model.getNNodes(),

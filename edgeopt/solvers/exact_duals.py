@@ -15,7 +15,13 @@ import numpy as np
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, proven, text, texts
 from edgeopt.solvers.residuals import linear
-from edgeopt.solvers.residuals.multipliers import close_duals, projected, reduced_costs
+from edgeopt.solvers.residuals.multipliers import (
+    PASSES,
+    close_duals,
+    projected,
+    reduced_costs,
+    unsupported,
+)
 from edgeopt.solvers.tolerance import EPSILON
 
 if TYPE_CHECKING:
@@ -103,10 +109,10 @@ def nearby(program: LinearProgram, signed: Vector) -> Iterator[Exact]:
     missing = np.isinf(program.lower) | np.isinf(program.upper)
     # Columns without a term are 0 as they are.
     small = missing & (rounding > 0.0) & (np.abs(reduced) <= WRONG * rounding)
-    leaning = linear.unsupported(reduced, program.lower, program.upper) > 0.0
+    leaning = unsupported(reduced, program.lower, program.upper) > 0.0
     near = leaning | (np.abs(reduced) <= NEAR * rounding)
     todo = set(np.flatnonzero(small & near).tolist())
-    for _ in range(linear.PASSES):
+    for _ in range(PASSES):
         if len(todo) > FEW:
             break
         solved = _solved(program, exact, sorted(todo))

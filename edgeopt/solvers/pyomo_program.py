@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyomo.common.errors import InfeasibleConstraintException
+from pyomo.core.base.block import Block
 from pyomo.core.base.constraint import Constraint
+from pyomo.core.base.expression import Expression
+from pyomo.core.base.external import ExternalFunction
 from pyomo.core.base.objective import Objective, maximize, minimize
+from pyomo.core.base.param import Param
 from pyomo.core.base.PyomoModel import ConcreteModel
+from pyomo.core.base.set import RangeSet, Set
 from pyomo.core.base.set_types import Integers, Reals
+from pyomo.core.base.sos import SOSConstraint
+from pyomo.core.base.suffix import Suffix
 from pyomo.core.base.var import Var
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.numvalue import value
+from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variables
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from edgeopt.errors import InstanceError, ProblemTypeError, SolverError
@@ -54,14 +63,25 @@ def compile_model(model: Any) -> PyomoProgram:
 
     Fixed variables become constants; constraints and objectives that are deactivated are left out.
     """
+    _check_objectives(model)
     try:
         form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     except InfeasibleConstraintException as failure:
         raise SolverError(f"the model cannot be feasible: {failure}") from None
     except (ValueError, TypeError) as failure:
+        _check_values(model)
+        _check_domains(free_variables(model))
         raise ProblemTypeError(f"not a linear Pyomo model: {failure}") from None
-    if len(form.objectives) > 1:
-        raise ProblemTypeError(f"the model has {len(form.objectives)} active objectives, not one")
+    _check_domains(form.columns)
+    try:
+        return _assemble(form)
+    except ValueError as failure:
+        _check_values(model)
+        rows = _merge_rows(form.rows, np.zeros(len(form.rows)))[1]
+        raise _named(failure, rows, form.columns) from failure
+
+
+def _assemble(form: Any) -> PyomoProgram:
     whole = np.array([_is_whole(variable) for variable in form.columns], dtype=bool)
     lower, upper = _column_bounds(form.columns)
     first, constraints, row_lower, row_upper = _merge_rows(form.rows, np.asarray(form.rhs))
@@ -81,6 +101,93 @@ def compile_model(model: Any) -> PyomoProgram:
         column_names=[variable.name for variable in form.columns],
     )
     return PyomoProgram(program, list(form.columns), constraints)
+
+
+def _named(failure: ValueError, rows: list[Any], columns: list[Any]) -> InstanceError:
+    """Return an error about data of the compiled program with the names of the components."""
+    if not isinstance(failure, InstanceError):
+        return InstanceError("model", str(failure))
+    if failure.index is None:
+        return failure
+    parts = rows if failure.field in ("matrix", "row_lower", "row_upper") else columns
+    where = [parts[failure.index[0]].name] + [columns[entry].name for entry in failure.index[1:]]
+    what = {"cost": "the coefficient in the objective", "matrix": "a coefficient"}
+    part = what.get(failure.field, failure.field)
+    return InstanceError(f"{part} of {', '.join(reversed(where))}", failure.rule, value=failure.value)
+
+
+def free_variables(model: Any) -> list[Any]:
+    """Return the variables of a model that are not fixed."""
+    every = model.component_data_objects(Var, descend_into=True)
+    return [variable for variable in every if not variable.fixed]
+
+
+def _check_objectives(model: Any) -> None:
+    """Raise if a model has more than one objective, or has none yet because it is abstract."""
+    if not model.is_constructed():
+        raise InstanceError("model", "is abstract: solve what model.create_instance() returns")
+    names = [one.name for one in _active(model, Objective)]
+    if len(names) > 1:
+        raise InstanceError(
+            "model",
+            f"has {len(names)} active objectives, {', '.join(names)}: "
+            f"leave one, by {names[-1]}.deactivate()",
+        )
+
+
+def _check_values(model: Any) -> None:
+    """Raise if a parameter or fixed variable has no value where an active component needs one."""
+    for component in _active(model, (Objective, Constraint)):
+        bodies = [component.expr]
+        if component.ctype is Constraint:
+            bodies = [part for part in component.to_bounded_expression() if part is not None]
+        for body in bodies:
+            _check_leaves(component.name, body)
+    for variable in free_variables(model):
+        for bound in (variable.lower, variable.upper):
+            if bound is not None:
+                _check_leaves(f"the bounds of {variable.name}", bound)
+
+
+def _check_leaves(where: str, expression: Any) -> None:
+    for parameter in identify_mutable_parameters(expression):
+        if value(parameter, exception=False) is None:
+            raise InstanceError(
+                f"parameter {parameter.name}", f"is used in {where}, but has no value: set it"
+            )
+    for variable in identify_variables(expression, include_fixed=True):
+        if variable.fixed and variable.value is None:
+            raise InstanceError(
+                f"variable {variable.name}",
+                f"is used in {where}, but fixed without a value: fix it at a number",
+            )
+
+
+def _check_domains(variables: list[Any]) -> None:
+    """Raise if a variable may take values that are neither an interval nor its whole numbers."""
+    for variable in variables:
+        if not variable.is_continuous() and not _is_whole(variable):
+            raise InstanceError(
+                f"variable {variable.name}",
+                f"has the domain {variable.domain}, which is neither an interval of real numbers "
+                "nor all whole numbers of one: choose among its values by binary variables",
+            )
+
+
+def check_components(model: Any) -> None:
+    """Raise if a model has active components that interfaces to solvers pass over in silence."""
+    known = {Block, Constraint, Var, Param, Expression, ExternalFunction, Objective, SOSConstraint}
+    kinds = known | {Set, RangeSet, Suffix}
+    for component in model.component_objects(active=True, descend_into=True):
+        if component.ctype not in kinds:
+            raise ProblemTypeError(
+                f"{component.name} is a {component.ctype.__name__}, which no backend takes: "
+                "transform the model first, as by TransformationFactory('gdp.bigm') of Pyomo"
+            )
+
+
+def _active(model: Any, kinds: Any) -> Any:
+    return model.component_data_objects(kinds, active=True, descend_into=True)
 
 
 def _column_bounds(variables: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from edgeopt.errors import CertificateError
 from edgeopt.solvers import exact_duals
-from edgeopt.solvers.residuals.linear import projected
+from edgeopt.solvers.residuals.multipliers import projected
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

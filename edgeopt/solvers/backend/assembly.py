@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 
 if TYPE_CHECKING:
@@ -74,6 +74,43 @@ def answer(
     objective = float("nan") if values is None else program.objective(np.asarray(values))
     found |= {"sign": program.sign, "objective": objective, "values": values}
     return assemble(program, request, status, **found)
+
+
+def answer_without_columns(program: LinearProgram, request: Request, version: str) -> Solution:
+    """Build the solution of a program without columns, whose only point is the empty one."""
+    rows = np.zeros(program.shape[0])
+    holds = bool(((program.row_lower <= rows) & (rows <= program.row_upper)).all())
+    return answer(
+        program,
+        request,
+        Status.CONVERGENCE_CRITERIA_SATISFIED if holds else Status.CLAIMED_INFEASIBLE,
+        seconds=(0.0, 0.0),
+        version=version,
+        values=np.zeros(0) if holds else None,
+        duals=rows if holds else None,
+    )
+
+
+def refusal(name: str, program: LinearProgram, why: object) -> SolverError:
+    """Return the error of a solver that gives up on a program; it names the largest number."""
+    matrix = program.matrix.tocoo()
+    columns, rows = program.column_label, program.row_label
+    parts = (
+        (matrix.data, lambda k: f"the coefficient of {columns(matrix.col[k])} in "
+                                f"{rows(matrix.row[k])}"),
+        (program.cost, lambda k: f"the cost of {columns(k)}"),
+        (program.lower, lambda k: f"the lower bound of {columns(k)}"),
+        (program.upper, lambda k: f"the upper bound of {columns(k)}"),
+        (program.row_lower, lambda k: f"the lower side of {rows(k)}"),
+        (program.row_upper, lambda k: f"the upper side of {rows(k)}"),
+    )  # fmt: skip
+    largest, place = 0.0, ""
+    for numbers, named in parts:
+        sizes = np.where(np.isfinite(numbers), np.abs(numbers), 0.0)
+        if sizes.max(initial=0.0) > largest:
+            largest, place = float(sizes.max()), named(int(np.argmax(sizes)))
+    advice = f"; its largest number is {place}: take smaller numbers" if place else ""
+    return SolverError(f"{name} refused the program: {why}{advice}, or another solver")
 
 
 _NO_POINT: Final = (Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED, Status.ERROR)

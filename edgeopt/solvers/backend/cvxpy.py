@@ -20,7 +20,13 @@ from cvxpy.settings import ERROR, SOLUTION_PRESENT
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
-from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer, assemble
+from edgeopt.solvers.backend.assembly import (
+    LogStream,
+    RowSides,
+    answer,
+    answer_without_columns,
+    assemble,
+)
 from edgeopt.solvers.backend.cvxpy_options import refuse_unknown, translate
 from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, proven_unsolvable, search_bound
@@ -290,6 +296,8 @@ def _duals(problem: Any, sign: float) -> dict[str, Any]:
 
 def solve_linear(program: LinearProgram, request: Request) -> Solution:
     """Solve a linear program, or a mixed-integer one where the solver takes it."""
+    if program.shape[1] == 0:
+        return answer_without_columns(program, request, f"CVXPY {version('cvxpy')}")
     sides = RowSides(program)
     whole = (np.flatnonzero(program.integer),) if program.is_mixed_integer else False
     point = cvxpy.Variable(program.shape[1], integer=whole)

@@ -13,7 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.backend.assembly import Reports, answer, run_interruptibly
+from edgeopt.solvers.backend.assembly import Reports, answer, refusal, run_interruptibly
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Status
@@ -114,7 +114,7 @@ def load(program: LinearProgram) -> highspy.Highs:
         program.integer.astype(np.int32),
     )
     if outcome == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refused the program; look at the size of its coefficients")
+        raise refusal("HiGHS", program, "it takes no numbers of such a size")
     if program.quadratic is not None:
         _load_quadratic(model, program)
     return model

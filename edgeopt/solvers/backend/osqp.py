@@ -13,7 +13,13 @@ import osqp
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import LogStream, answer, last_point, only_common
+from edgeopt.solvers.backend.assembly import (
+    LogStream,
+    answer,
+    answer_without_columns,
+    last_point,
+    only_common,
+)
 from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER, refuse_unknown
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.solution import Status
@@ -49,6 +55,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     only_common(request, "OSQP")
     if request.threads not in (None, 1):
         raise OptionError("OSQP solves on one thread; leave threads out")
+    if program.shape[1] == 0:
+        return answer_without_columns(program, request, version("osqp"))
     begun = time.perf_counter()
     bounded = np.flatnonzero(np.isfinite(program.lower) | np.isfinite(program.upper))
     column = sparse.eye_array(program.shape[1], format="csr")[bounded]

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from pyomo.common.errors import PyomoException
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import TerminationCondition
 from pyomo.contrib.solver.common.util import NoDualsError
@@ -29,7 +30,13 @@ from pyomo.opt import TerminationCondition as OlderCondition
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
 from edgeopt.solvers.attempts import best_answer, warn_if_overstated
 from edgeopt.solvers.backend.assembly import LogStream, assemble
-from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model, flat_model
+from edgeopt.solvers.pyomo_program import (
+    PyomoProgram,
+    check_components,
+    compile_model,
+    flat_model,
+    free_variables,
+)
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.solution import Seconds, Solution, Status
 from edgeopt.solvers.start import START, vector
@@ -78,6 +85,12 @@ _NATIVE: Final[Mapping[str, str]] = MappingProxyType(
 TOLERANCE: Final[Mapping[str, str]] = MappingProxyType({"scip_direct": "numerics/feastol"})
 """What Pyomo's interfaces call a tolerance, as far as we have them to try."""
 
+_ABLE: Final = (
+    "scip takes nonlinear models, with whole numbers or without (pip install pyscipopt), ipopt "
+    "smooth ones without, where its executable is installed"
+)
+"""Who takes what is not linear."""
+
 _COMPILED: Final = ("highs", "scip", "scipy", "clarabel", "osqp", "scs", "ipopt")
 
 logger = logging.getLogger("edgeopt.solvers")
@@ -108,13 +121,22 @@ def solve(model: Any, request: Request) -> Solution:
                 backend.check_start(kind)
             return _solve_compiled(run, model, compiled, request, seconds)
         if request.solver not in _NATIVE:
-            raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}")
+            raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}; {_ABLE}")
     name = native if library else _NATIVE[request.solver]
     if request.start is not None:
         _place(model, name, request)
     reach = partial(_reach, name, _interface(name, request))
     if compiled is None:
+        if name == "highs" and any(not one.is_continuous() for one in free_variables(model)):
+            raise ProblemTypeError(
+                f"highs takes whole numbers only where all is linear: {reason}; {_ABLE}"
+            )
         found = reach(model, request)
+        if name == "highs" and found.status in (Status.UNKNOWN, Status.ERROR):
+            raise ProblemTypeError(
+                f"highs gave up; beside linear models it takes convex quadratic objectives: "
+                f"{reason}; {_ABLE}"
+            )
         return found if request.start is None else replace(found, path=START)
     return _solve_compiled(partial(_solve_flat, reach), model, compiled, request, seconds)
 
@@ -204,6 +226,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
         key: value for key, value in asked.items() if value is not None and key in solver.config
     }
     own = dict(request.options)
+    check_components(model)
     if request.tolerance is not None and name in TOLERANCE:
         own.setdefault(TOLERANCE[name], request.tolerance)
     start = time.perf_counter()
@@ -216,6 +239,10 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
             solver_options=own,
             **known,
         )
+    except (PyomoException, NotImplementedError) as failure:
+        raise ProblemTypeError(
+            f"Pyomo's interface to {name} does not take this model: {failure}; {_ABLE}"
+        ) from failure
     except KeyboardInterrupt:
         logger.info("Pyomo's %s does not hand over what it has when interrupted", name)
         seconds, sign = (0.0, time.perf_counter() - start), _sign(model)

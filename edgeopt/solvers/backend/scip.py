@@ -15,8 +15,8 @@ from pyscipopt.scip import PY_SCIP_EVENTTYPE as SCIP_EVENTTYPE
 from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
-from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import LogStream, Reports, answer
+from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.solvers.backend.assembly import LogStream, Reports, answer, refusal
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
@@ -63,10 +63,22 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     """
     if request.algorithm is not None:
         raise OptionError("SCIP has no common name for algorithms; pass its own parameters")
+    reports = Reports(request.progress)
+    try:
+        found = _solve(program, request, reports)
+    except EdgeOptError:
+        raise
+    except Exception as failure:  # PySCIPOpt raises many types for SCIP's codes, mostly this one
+        reports.raise_kept()
+        raise refusal("SCIP", program, failure) from failure
+    reports.raise_kept()
+    return found
+
+
+def _solve(program: LinearProgram, request: Request, reports: Reports) -> Solution:
     start = time.perf_counter()
     model, columns, rows = _build(program)
     settings = _configure(model, request, continuous=not program.is_mixed_integer)
-    reports = Reports(request.progress)
     if reports.wanted:
         watcher = _Watcher(reports, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
@@ -75,7 +87,6 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     built = time.perf_counter()
     with contextlib.redirect_stdout(LogStream()) if request.log else contextlib.nullcontext():
         model.optimize()
-    reports.raise_kept()
     seconds = (built - start, time.perf_counter() - built)
     status = STATUS.get(model.getStatus(), Status.UNKNOWN)
     values = _values(model, columns) if _may_have_point(model, status) else None

@@ -11,7 +11,7 @@ import scipy
 from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, milp
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import RowSides, answer
+from edgeopt.solvers.backend.assembly import RowSides, answer, answer_without_columns
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -44,6 +44,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         raise OptionError("SciPy solves on one thread; leave threads out")
     if request.algorithm not in METHODS:
         raise OptionError(f"SciPy has no algorithm {request.algorithm!r}; take simplex or ipm")
+    if program.shape[1] == 0:
+        return answer_without_columns(program, request, scipy.__version__)
     start = time.perf_counter()
     solve_one = _solve_milp if program.is_mixed_integer else _solve_linprog
     result, duals, built, settings = solve_one(program, request)

@@ -90,9 +90,11 @@ class CasadiNlp:
                     low, f"must not exceed {high}", index=(first,), value=getattr(self, low)[first]
                 )
         nearest = np.clip(0.0, self.lower, self.upper)
-        store(
-            self, "start", _vector("start", nearest if self.start is None else self.start, columns)
-        )
+        start = _vector("start", nearest if self.start is None else self.start, columns)
+        if not np.isfinite(start).all():
+            first = int(np.argmin(np.isfinite(start)))
+            raise InstanceError("start", "must be finite", index=(first,), value=start[first])
+        store(self, "start", start)
         store(self, "row_names", Labels(rows, self.row_names, "row"))
         store(self, "column_names", Labels(columns, self.column_names, "column"))
 

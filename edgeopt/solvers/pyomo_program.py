@@ -50,8 +50,8 @@ class PyomoProgram:
 
     def load(self, values: NDArray[np.float64]) -> None:
         """Put values into the variables of the model."""
-        for variable, value in zip(self.variables, values.tolist(), strict=True):
-            variable.set_value(round(value) if _is_whole(variable) else value, skip_validation=True)
+        for variable, found in zip(self.variables, values.tolist(), strict=True):
+            variable.set_value(round(found) if _is_whole(variable) else found, skip_validation=True)
 
 
 def _is_whole(variable: Any) -> bool:
@@ -112,8 +112,8 @@ def _named(failure: ValueError, rows: list[Any], columns: list[Any]) -> Instance
     parts = rows if failure.field in ("matrix", "row_lower", "row_upper") else columns
     where = [parts[failure.index[0]].name] + [columns[entry].name for entry in failure.index[1:]]
     what = {"cost": "the coefficient in the objective", "matrix": "a coefficient"}
-    part = what.get(failure.field, failure.field)
-    return InstanceError(f"{part} of {', '.join(reversed(where))}", failure.rule, value=failure.value)
+    field = f"{what.get(failure.field, failure.field)} of {', '.join(reversed(where))}"
+    return InstanceError(field, failure.rule, value=failure.value)
 
 
 def free_variables(model: Any) -> list[Any]:

@@ -95,7 +95,7 @@ def refusal(name: str, program: LinearProgram, why: object) -> SolverError:
     """Return the error of a solver that gives up on a program; it names the largest number."""
     matrix = program.matrix.tocoo()
     columns, rows = program.column_label, program.row_label
-    parts = (
+    parts: tuple[tuple[NDArray[np.float64], Callable[[int], str]], ...] = (
         (matrix.data, lambda k: f"the coefficient of {columns(matrix.col[k])} in "
                                 f"{rows(matrix.row[k])}"),
         (program.cost, lambda k: f"the cost of {columns(k)}"),

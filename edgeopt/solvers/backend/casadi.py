@@ -13,7 +13,7 @@ import casadi
 import numpy as np
 from scipy import sparse
 
-from edgeopt.errors import MissingDependencyError, OptionError
+from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
 from edgeopt.solvers.backend.assembly import LogStream, Reports, answer, assemble
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.request import Progress
@@ -127,6 +127,7 @@ def _run(problem: CasadiNlp, request: Request) -> _Stop:
     try:
         solver = casadi.nlpsol("solver", name, nlp, options)
     except RuntimeError as failure:
+        _check_symbols(problem)
         raise OptionError(f"CasADi refused the problem or an option: {failure}") from None
     built = time.perf_counter()
     sides = {"lbg": problem.row_lower, "ubg": problem.row_upper} if rows else {}
@@ -143,12 +144,85 @@ def _run(problem: CasadiNlp, request: Request) -> _Stop:
     seconds = (built - start, time.perf_counter() - built)
     reason = str(solver.stats()["return_status"])
     status = _STATUS.get(reason, Status.UNKNOWN)
+    if status is Status.ERROR:
+        _check_defined(problem, np.asarray(first, dtype=float), "start")
+        if watch.values is not None:
+            _check_defined(problem, watch.values, "last iterate")
     values = np.array(found["x"]).reshape(-1)
     # CasADi adds multipliers times constraints to the objective: the derivative is their negative.
     multipliers = -np.array(found["lam_g"]).reshape(-1) if rows else np.zeros(0)
     if np.isnan(values).any():
         return _Stop(status, reason == _INFEASIBLE, None, None, *seconds, options[name])
     return _Stop(status, reason == _INFEASIBLE, values, multipliers, *seconds, options[name])
+
+
+def _check_symbols(problem: CasadiNlp) -> None:
+    """Raise if an expression holds symbols that are no variables."""
+    for what, expression in _functions(problem):
+        option = {"allow_free": True}
+        free = casadi.Function("free", [problem.variables], [expression], option).get_free()
+        if free:
+            raise InstanceError(what, f"depends on {', '.join(free)}, no variables: set values")
+
+
+def _functions(problem: CasadiNlp) -> list[tuple[str, Any]]:
+    """Return the functions of a program, and what they are called in an error."""
+    rows = [] if problem.constraints is None else casadi.vertsplit(casadi.vec(problem.constraints))
+    constraints = zip(problem.row_names, rows, strict=True)
+    named = [(f"the constraint {name}", row) for name, row in constraints]
+    return [("the objective", problem.objective), *named]
+
+
+_SAMPLES: Final = 16  # other points that are tried before a function is called undefined
+
+
+def _undefined(problem: CasadiNlp, point: NDArray[np.float64]) -> list[int]:
+    """Return the positions of functions that, or whose slopes, are not finite at a point."""
+    body = problem.objective
+    if problem.constraints is not None:
+        body = casadi.vertcat(body, casadi.vec(problem.constraints))
+    slopes = casadi.jacobian(body, problem.variables)
+    values, found = casadi.Function("tried", [problem.variables], [body, slopes])(point)
+    entries = found.sparse().tocoo()
+    wrong = np.flatnonzero(~np.isfinite(np.array(values).reshape(-1)))
+    return sorted({*wrong.tolist(), *entries.row[~np.isfinite(entries.data)].tolist()})
+
+
+def _check_defined(problem: CasadiNlp, point: NDArray[np.float64], called: str) -> None:
+    """Raise if a function or its slope is no finite number at a point."""
+    wrong = _undefined(problem, point)
+    if not wrong:
+        return
+    what, expression = _functions(problem)[wrong[0]]
+    function = casadi.Function("tried", [problem.variables], [expression])
+    found = np.array(function(point)).reshape(-1)
+    if np.isfinite(found).all():
+        slope = casadi.densify(casadi.gradient(expression, problem.variables))
+        function = casadi.Function("tried", [problem.variables], [slope])
+        found = np.array(function(point)).reshape(-1)
+        columns = np.flatnonzero(~np.isfinite(found)).tolist()[:_SHOWN]
+        what = f"the slope of {what} by {', '.join(problem.column_names[k] for k in columns)}"
+    bad, way = found[~np.isfinite(found)][0], _way_out(problem, function)
+    raise InstanceError(what, f"is {bad} at the {called}, {_shown(problem, point)}: {way}")
+
+
+_SHOWN: Final = 8  # entries of a point that an error names
+
+
+def _shown(problem: CasadiNlp, point: NDArray[np.float64]) -> str:
+    entries = zip(problem.column_names, point.tolist(), strict=True)
+    shown = [f"{name} = {value:g}" for name, value in entries][:_SHOWN]
+    return ", ".join(shown) + (", ..." if len(point) > _SHOWN else "")
+
+
+def _way_out(problem: CasadiNlp, function: Any) -> str:
+    """Return what to do: another start if the function is defined anywhere that is tried."""
+    low, high = np.maximum(problem.lower, -1e3), np.minimum(problem.upper, 1e3)
+    low, high = np.minimum(low, problem.upper), np.maximum(high, problem.lower)
+    points = np.random.default_rng(0).uniform(low, high, (_SAMPLES, len(low)))
+    if any(np.isfinite(np.array(function(other))).all() for other in points):
+        return "pass a start=... where it is finite, or bounds that keep away from there"
+    return f"nor is it finite at {_SAMPLES} other points between the bounds; look at its formula"
 
 
 def _options(name: str, request: Request) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from cvxpy.atoms.quad_form import quad_form
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from cvxpy.settings import ERROR, SOLUTION_PRESENT
+from scipy.sparse.linalg import ArpackError
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
@@ -28,8 +29,16 @@ from edgeopt.solvers.backend.assembly import (
     assemble,
 )
 from edgeopt.solvers.backend.cvxpy_options import refuse_unknown, translate
+from edgeopt.solvers.backend.cvxpy_refusals import (
+    able,
+    check_data,
+    check_numbers,
+    constraint_names,
+)
 from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, proven_unsolvable, search_bound
+from edgeopt.solvers.registry import backends
+from edgeopt.solvers.request import Kind
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.start import COLD, START
 
@@ -102,6 +111,7 @@ def solve(problem: Any, request: Request) -> Solution:
     ``constraint[i]``. The dual of ``a <= b`` is the derivative of the optimum by its constant
     side, or by b where neither is constant.
     """
+    check_data(problem)
     outcome = _run(problem, request, prove=True)
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
     values = duals = None
@@ -165,8 +175,12 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
     start = time.perf_counter()
     try:
         data, chain, inverse = problem.get_problem_data(name, solver_opts=keywords)
-    except (cvxpy.error.DCPError, cvxpy.error.SolverError) as failure:
+    except cvxpy.error.DCPError as failure:
         raise ProblemTypeError(f"CVXPY cannot hand this problem to {name}: {failure}") from None
+    except (cvxpy.error.SolverError, ValueError, NotImplementedError, ArpackError) as failure:
+        raise ProblemTypeError(
+            f"CVXPY cannot hand this problem to {name}: {failure} {_advice(problem)}"
+        ) from None
     for constraint in problem.constraints:
         for multiplier in constraint.dual_variables:
             # A solver that leaves no multipliers must not seem to have those of the one before.
@@ -201,15 +215,16 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
             except (TypeError, ValueError) as why:
                 if any(option in str(why) for option in request.options):
                     raise OptionError(f"{name} does not take an option: {why}") from None
-                if isinstance(why, TypeError):
-                    raise
-                raise ProblemTypeError(f"{name} refuses the problem or an option: {why}") from None
+                check_numbers(problem)
+                raise ProblemTypeError(
+                    f"{name} refuses the problem or an option: {why}; try another solver"
+                ) from None
             except KeyboardInterrupt:
                 return _failed(name, Status.INTERRUPTED, start, built, keywords)
             try:
                 _unpack(problem, raw, chain, inverse, exponent)
-            except (cvxpy.error.SolverError, ValueError):
-                # A ValueError comes from interfaces that cannot read their own solver's result.
+            except (cvxpy.error.SolverError, ValueError, TypeError):
+                # The last two come from interfaces that cannot read their own solver's result.
                 return _failed(name, Status.ERROR, start, built, keywords)
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())
@@ -228,6 +243,16 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
         # OR-Tools says so, too, where presolve cannot tell the two apart.
         status = Status.INFEASIBLE_OR_UNBOUNDED
     return _Run(status, name, has_point, pair, bound, *seconds, keywords, path)
+
+
+def _advice(problem: Any) -> str:
+    """Return who takes a problem that the solver asked for does not."""
+    known = [one.name for one in backends(installed=True) if Kind.CVXPY in one.routes]
+    takers = able(problem, known)
+    if takers:
+        return f"Take {', '.join(takers)}."
+    more = "; mosek takes whole numbers with exponential and power cones"
+    return f"No installed solver takes it{more if problem.is_mixed_integer() else ''}."
 
 
 def _path(problem: Any, name: str, request: Request) -> str:
@@ -271,14 +296,6 @@ def _failed(
 ) -> _Run:
     seconds = (built - start, time.perf_counter() - built)
     return _Run(status, name, False, None, float("nan"), *seconds, keywords)
-
-
-def constraint_names(problem: Any) -> list[str]:
-    """Return a name for each constraint: its label, or its position."""
-    return [
-        constraint.label or f"constraint[{position}]"
-        for position, constraint in enumerate(problem.constraints)
-    ]
 
 
 def _duals(problem: Any, sign: float) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from edgeopt.solvers.backend.assembly import (
     answer_without_columns,
     last_point,
     only_common,
+    refusal,
 )
 from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER, refuse_unknown
 from edgeopt.solvers.quadratic import upper_triangle
@@ -75,8 +76,12 @@ def solve(program: LinearProgram, request: Request) -> Solution:
                 verbose=request.log,
                 **settings,
             )
-        except (TypeError, ValueError, osqp.OSQPException) as refused:
+        except (TypeError, ValueError) as refused:
             raise OptionError(f"OSQP does not take an option: {refused}") from None
+        except osqp.OSQPException as refused:
+            if request.options:
+                raise OptionError(f"OSQP does not take an option: {refused}") from None
+            raise refusal("OSQP", program, f"error {refused}") from None
         if request.start is not None:
             solver.warm_start(x=request.start)
         built = time.perf_counter()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import QualityWarning, SolverError
+from edgeopt.solvers.backend.assembly import Reports
 from edgeopt.solvers.rays import (
     improving_ray,
     infeasibility_proof,
@@ -102,6 +103,9 @@ def best_answer(
     begun, path = time.perf_counter(), None
     if request.start is not None:
         request, path = ready(program, request, solved_by_highs)
+    reports = Reports(request.progress)
+    if reports.wanted:
+        request = replace(request, progress=reports)
     best: Answer | None = None
     refused: SolverError | None = None
     left, settled = request.time_limit, False
@@ -114,6 +118,7 @@ def best_answer(
                     run, attempt, program, replace(request, time_limit=left)
                 )
             except SolverError as why:
+                reports.raise_kept()  # which may be such an error of the caller's own
                 refused, claimed = why, None
             first, left = None, time_left(request.time_limit, begun)
             if claimed is not None:

@@ -13,7 +13,6 @@ from scipy.io import loadmat
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.reading import INFINITE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,10 +99,9 @@ def _quadratic(path: Path) -> LinearProgram:
     for name in "PqrAlu":
         if name not in found:
             raise InputError(str(path), f"there is no {name}; it must hold P, q, r, A, l and u")
-    cost, sides = _vector(found["q"]), [_vector(found["l"]), _vector(found["u"])]
+    cost, low, high = (_vector(found[name]) for name in "qlu")
     # Files keep small whole numbers in types in which sums would overflow.
     matrix = sparse.csr_array(found["A"], dtype=float)
-    low, high = (np.where(abs(one) < INFINITE, one, np.copysign(np.inf, one)) for one in sides)
     lower: Any = -np.inf
     upper: Any = np.inf
     columns = len(cost)

@@ -111,8 +111,11 @@ def best_answer(
     left, settled = request.time_limit, False
     with few_factorisations():
         for attempt in _attempts(program, request):
-            if best is not None and best.solution.values is None and attempt.tolerance is not None:
-                continue
+            if best is not None and attempt.tolerance is not None:
+                if best.solution.values is None:
+                    continue
+                near = attempt.scaling.near(best.solution.objective)
+                attempt = attempt._replace(scaling=near)
             try:
                 claimed = first or handed_over(
                     run, attempt, program, replace(request, time_limit=left)
@@ -256,12 +259,14 @@ def judged(claimed: Solution, request: Request) -> Solution:
     # Duals prove the optimum whatever status the solver reports.
     claimed = replace(claimed, quality=Quality.OPTIMAL)
     best = certified(claimed, bound)
+    if best.quality is Quality.OPTIMAL:
+        return best
     for candidate in _candidates(claimed, best):
-        if best.quality is Quality.OPTIMAL:
-            break
         other = certified(candidate, bound)
         if RANK[other.quality] > RANK[best.quality]:
             best = other
+        if best.quality is Quality.OPTIMAL:
+            break
     if best.quality is Quality.FEASIBLE and kind_of(claimed.problem) is Kind.QUADRATIC:
         # A bound of a quadratic program is that of its tangent at the point.
         moved = replace(best, quality=Quality.OPTIMAL)

@@ -15,7 +15,7 @@ which the objective improves while no side comes closer proves that there is no 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +31,8 @@ from edgeopt.solvers.units import wide
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.solution import Solution
+
     Vector = NDArray[np.float64]
 
 CERTAIN: Final = 1e-9
@@ -44,31 +46,44 @@ def infeasibility_proof(
 
     Whole-number conditions are left out. Neither is returned where HiGHS finds no answer in time.
     """
+    point = None
+    # As they stand, then divided by their largest entry, so that none is overlooked.
+    for unit in (np.zeros(program.shape[0], dtype=int), -np.frexp(program.row_size)[1]):
+        found = solved_by_highs(_elastic(program, unit), time_limit, feasible=True)
+        if found.values is None or found.duals is None:
+            continue
+        (value, size), multipliers = linear.best_multipliers(
+            _without_objective(program), np.ldexp(found.duals, unit)
+        )
+        if value > CERTAIN * size:
+            return multipliers, None
+        point = found.values[: program.shape[1]]
+        if linear.primal_violation(program.relaxed(), point) <= TIGHT:
+            break
+    return None, point
+
+
+def _elastic(program: LinearProgram, unit: NDArray[np.integer]) -> LinearProgram:
+    """Return the program of the least total give of all rows, counted in powers of two."""
     rows, columns = program.shape
-    size = program.row_size
-    give = sparse.diags_array(np.where(size > 0.0, size, 1.0))  # so that rows count alike
-    elastic = LinearProgram(
+    give = sparse.eye_array(rows)
+    matrix = sparse.diags_array(np.ldexp(1.0, unit)) @ program.matrix
+    return LinearProgram(
         np.concatenate([np.zeros(columns), np.ones(2 * rows)]),
-        sparse.hstack([program.matrix, give, -give], format="csc"),
-        program.row_lower,
-        program.row_upper,
+        sparse.hstack([matrix, give, -give], format="csc"),
+        np.ldexp(program.row_lower, unit),
+        np.ldexp(program.row_upper, unit),
         np.concatenate([program.lower, np.zeros(2 * rows)]),
         np.concatenate([program.upper, np.full(2 * rows, np.inf)]),
     )
-    found = solved_by_highs(elastic, time_limit, feasible=True)
-    if found.values is None or found.duals is None:
-        return None, None
-    if proves_infeasible(program, found.duals):
-        return farkas_multipliers(program, found.duals), None
-    return None, found.values[:columns]
 
 
 def solved_by_highs(
     program: LinearProgram, time_limit: float | None = None, *, feasible: bool = False
-) -> Any:
+) -> Solution:
     """Return what HiGHS claims of a program, equilibrated first if it would drop entries.
 
-    Of one that is known to have points, a second scaling is tried where it finds none.
+    Of one that is known to have points, the other scaling is tried where it finds none.
     """
     from edgeopt.solvers.backend import highs
 
@@ -86,17 +101,6 @@ def _without_objective(program: LinearProgram) -> LinearProgram:
     return program.replace(
         cost=np.zeros(program.shape[1]), sense="min", offset=0.0, integer=False, quadratic=None
     )
-
-
-def proves_infeasible(program: LinearProgram, multipliers: Vector) -> bool:
-    """Return whether multipliers of rows prove, beyond rounding, that a program has no point."""
-    (value, size), _ = linear.best_multipliers(_without_objective(program), multipliers)
-    return bool(value > CERTAIN * size)
-
-
-def farkas_multipliers(program: LinearProgram, multipliers: Vector) -> Vector:
-    """Return multipliers next to given ones, at which the proof of infeasibility is best."""
-    return linear.best_multipliers(_without_objective(program), multipliers)[1]
 
 
 def improving_ray(program: LinearProgram, time_limit: float | None = None) -> Vector | None:

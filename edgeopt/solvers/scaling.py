@@ -78,6 +78,16 @@ class Scaling:
         """Whether rows and columns stay as they are."""
         return not (self.rows.any() or self.columns.any())
 
+    def near(self, objective: float) -> Scaling:
+        """Return the scaling in which an objective that is near the optimum has at least size 1.
+
+        Solvers measure gaps below 1 as they are, not relatively.
+        """
+        size = abs(objective - self.offset)
+        if not (np.isfinite(size) and size > 0.0):
+            return self
+        return replace(self, objective=max(self.objective, 1 - int(np.frexp(size)[1])))
+
     def apply(self, program: LinearProgram) -> LinearProgram:
         """Return the program as the solver gets it."""
         changes: dict[str, Any] = {

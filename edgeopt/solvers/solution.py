@@ -124,6 +124,12 @@ class Solution:
         How the solver started: "cold", "warm" (from an earlier basis or point), "in place",
         "start" or "repaired start"; then, if so, that it got the program "equilibrated", and that
         its point was "repaired" until no row was violated.
+    bound_by
+        Who answers for a finite bound: "proof" (duals, checked on the data) or "solver" (its search
+        is not checked); "" if there is none.
+    claim
+        What the solver said of a problem without a usable point, where that is not proven; "" where
+        it said nothing, or it is.
     evidence
         Of a program that is proven infeasible, multipliers of its rows, shape [m], that add the
         sides up to a contradiction (Farkas' lemma); of one proven unbounded, the direction, shape
@@ -136,12 +142,6 @@ class Solution:
     sizes
         Sums of the absolute values of the terms that objective and bound are added up from, where
         they are known: differences that are rounding against them count as none.
-    bound_by
-        Who answers for a finite bound: "proof" (duals, checked on the data) or "solver" (its search
-        is not checked); "" if there is none.
-    claim
-        What the solver said of a problem without a usable point, where that is not proven; "" where
-        it said nothing, or it is.
     """
 
     status: Status
@@ -156,11 +156,11 @@ class Solution:
     options: Mapping[str, Any]
     problem: Any = field(repr=False)
     path: str = "cold"
+    bound_by: str = ""
+    claim: str = ""
     evidence: Any = field(default=None, repr=False)
     sense: Sense | None = None
     sizes: tuple[float | None, float | None] = field(default=(None, None), repr=False)
-    bound_by: str = ""
-    claim: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": portable(self.problem)}

@@ -86,7 +86,10 @@ def wide(program: LinearProgram) -> bool:
 def units_of(program: LinearProgram) -> Units:
     """Return factors that bring the entries of a program closer together, or leave them."""
     rows, columns = _balanced(program)
-    columns = np.where(np.diff(program.matrix.indptr) == 0, _bound_levels(program), columns)
+    alone = np.diff(program.matrix.indptr) == 0
+    if program.quadratic is not None:
+        alone &= np.diff(program.quadratic.indptr) == 0
+    columns = np.where(alone, _bound_levels(program), columns)
     if not program.is_mixed_integer:
         shift = _common_shift(program, rows, columns)
         rows, columns = rows - shift, columns + shift

@@ -114,6 +114,8 @@ class Benchmark:
         Bound of each simulated scenario, whose mean is `bound`; empty where `bound` holds for all.
     labels
         Labels of the instance, by axis, for the file of a plan.
+    bound_by
+        Who answers for the bound: "proof", or "solver" where it is the word of a search.
     """
 
     value: float
@@ -125,6 +127,7 @@ class Benchmark:
     plan: Any = None
     each: tuple[float, ...] = ()
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bound_by: str = "proof"
 
     @property
     def scope(self) -> str:
@@ -135,7 +138,7 @@ class Benchmark:
     def certified(cls, plan: Any, instance: Any) -> Benchmark:
         """Sum up a solved plan with ``objective``, ``bound``, ``gap`` and ``solution``."""
         solution = plan.solution
-        ended = (one.name.lower().replace("_", " ") for one in (solution.status, solution.quality))
+        ended = solution.status.value, solution.in_hand
         return cls(
             value=plan.objective,
             bound=plan.bound,
@@ -145,6 +148,7 @@ class Benchmark:
             status=", ".join(ended),
             plan=plan,
             labels=dict(instance.labels),
+            bound_by=solution.bound_by or "proof",
         )
 
     def record(self) -> dict[str, float | str | list[float]]:
@@ -152,6 +156,7 @@ class Benchmark:
         return {
             "value": float(self.value),
             "bound": float(self.bound),
+            "bound_by": self.bound_by,
             "relative_gap": float(self.gap),
             "seconds": float(self.seconds),
             "solver": self.solver,

@@ -227,7 +227,7 @@ def _searched(
     slots = int((listed.start + listed.duration).max())
     program = assembled(problem, groups, listed, slots)
     solution = solve(program, backend, time_limit=time_limit, gap=gap, threads=1, raises=False)
-    if solution.status is Status.PROVEN_INFEASIBLE:
+    if solution.status.infeasible:
         return known, np.inf, Status.CONVERGENCE_CRITERIA_SATISFIED
     if solution.quality.usable:
         count = np.rint(solution.values).astype(np.int64)

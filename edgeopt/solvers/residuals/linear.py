@@ -95,21 +95,33 @@ def primal_violation(
     worst = 0.0
     if broken.any() or (outside > 0.0).any():
         scales = row_scales(program, values)
-        if reach is None and ((broken > TIGHT * scales).any() or (outside > 0.0).any()):
-            reach = _reach(program, values)
-        if reach is not None:
-            scales = np.maximum(scales, reach * program.row_size)
-        sides = np.where(values < program.lower, program.lower, program.upper)
-        own = np.maximum(np.abs(sides), np.abs(values))
-        inside = np.diff(program.matrix.indptr) > 0
-        own[inside] = np.maximum(own, (reach or 0.0) * program.units.column_unit)[inside]
-        worst = max(_largest_ratio(broken, scales), _largest_ratio(np.maximum(outside, 0.0), own))
+        worst = _worst(program, values, broken, outside, scales, reach or 0.0)
+        if reach is None and worst > TIGHT:
+            worst = _worst(program, values, broken, outside, scales, _reach(program, values))
     if program.is_mixed_integer:
         whole = np.where(program.integer, np.round(values), values)
         exact, _ = whole_rows(program)
         counted = _broken(program, program.matrix @ whole)[exact]
         worst = max(worst, float(np.abs(whole - values).max()), float(counted.max(initial=0.0)))
     return worst
+
+
+def _worst(
+    program: LinearProgram,
+    values: Vector,
+    broken: Vector,
+    outside: Vector,
+    scales: Vector,
+    reach: float,
+) -> float:
+    """Return the largest violation of a row or bound, where columns of a size count everywhere."""
+    sides = np.where(values < program.lower, program.lower, program.upper)
+    own = np.maximum(np.abs(sides), np.abs(values))
+    if reach:
+        scales = np.maximum(scales, reach * program.row_size)
+        inside = np.diff(program.matrix.indptr) > 0
+        own = np.where(inside, np.maximum(own, reach * program.units.column_unit), own)
+    return max(_largest_ratio(broken, scales), _largest_ratio(np.maximum(outside, 0.0), own))
 
 
 def _broken(program: LinearProgram, activity: Vector) -> Vector:
@@ -246,13 +258,13 @@ def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float
     low, high = program.lower, program.upper
     leaning = unsupported(reduced, low, high) > 0.0
     if leaning.any():
+        reduced, rounding = reduced_costs(program, signed)
+        reduced[leaning & (np.abs(reduced) <= rounding)] = 0.0
+        leaning &= reduced != 0.0
+    if leaning.any():
         low, high = _implied_bounds(program, leaning)
-        bare = unsupported(reduced, low, high) > 0.0
-        if bare.any():
-            reduced, rounding = reduced_costs(program, signed)
-            if (np.abs(reduced[bare]) > rounding[bare]).any():
-                return -np.inf, np.inf, np.inf
-            reduced[bare] = 0.0
+        if unsupported(reduced, low, high).any():
+            return -np.inf, np.inf, np.inf
     rows = _rest(signed, program.row_lower, program.row_upper)
     columns = _rest(reduced, low, high)
     size = float(np.abs(rows).sum() + np.abs(columns).sum())

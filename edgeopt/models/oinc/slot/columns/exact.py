@@ -17,7 +17,7 @@ from edgeopt.models.oinc.slot.columns.master import MANY, Pool, gap_of, gather
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.solve import evaluate
 from edgeopt.representation import brief
-from edgeopt.solvers import LinearProgram, Status, solve
+from edgeopt.solvers import LinearProgram, solve
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def _pick(evidence: Evidence, pool: Pool, gap: float, time_limit: float | None) 
         integer=True,
     )
     solution = solve(program, gap=gap / 2.0, time_limit=time_limit, raises=False)
-    if solution.status is Status.PROVEN_INFEASIBLE:
+    if solution.status.infeasible:
         return np.inf
     if solution.quality.usable:
         chosen = np.flatnonzero(np.asarray(solution.values) > 0.5)

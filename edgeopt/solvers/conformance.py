@@ -212,6 +212,57 @@ CASES: Final[tuple[Case, ...]] = (
         -11.0,
     ),
     Case(
+        "a small side beside large demands",
+        LinearProgram([1, 2], [[1, 1], [1, 0]], [1e6, 1e-4], [1e6, INF]),
+        "by hand: x = (1e6, 0); a reduction of Netlib's share1b",
+        1e6,
+        (1.0, 0.0),
+        differentiable=False,
+    ),
+    Case(
+        "purchase and sale with small and large limits as rows",
+        LinearProgram(
+            [5, 3, -1], [[1, 1, -1], [1, 0, 0], [0, 0, 1], [0, 1, 0]], [0, 1e-4, 1e4, -INF],
+            [INF, INF, 1e6, 2],
+        ),
+        "by hand: x = (9998, 2, 1e4)",
+        39996.0,
+        (5.0, 0.0, 4.0, -2.0),
+        differentiable=False,
+    ),
+    Case(
+        "sides and bounds that stand for infinity",
+        LinearProgram(
+            [1, 2], [[1, 1], [1, -1]], [1, -1.797e308], [1.797e308, 1e30], 0, [1e20, 1.797e308]
+        ),
+        "by hand: x = (1, 0)",
+        1.0,
+        (1.0, 0.0),
+        differentiable=False,
+    ),
+    Case(
+        "a large constant beside a knapsack",
+        LinearProgram([9, 5, 6], [[4, 3, 2]], -INF, 6, 0, 1, True, "max", 1e8),
+        "by hand: items 1 and 3 of 3",
+        1e8 + 15.0,
+    ),
+    Case(
+        "whole numbers, unbounded",
+        LinearProgram([1, 1], [[1, -1]], -INF, 1, integer=True, sense="max"),
+        "by hand: along (1, 1)",
+        statuses=(Status.PROVEN_UNBOUNDED,),
+    ),
+    Case(
+        "whole numbers that nearly fit",
+        LinearProgram([1, 1], [[1e9, 100]], 999999998, 999999998, 0, 100, True),
+        "by hand: the side is no multiple of 100",
+        # A search that takes its tolerance for a solution ends with a point that is none.
+        statuses=(
+            Status.CLAIMED_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED,
+            Status.CONVERGENCE_CRITERIA_SATISFIED,
+        ),
+    ),
+    Case(
         "integer infeasible",
         LinearProgram([1, 1], [[2, 2]], 3, 3, 0, 5, True),
         "by hand: parity",

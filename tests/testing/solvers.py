@@ -117,9 +117,14 @@ NO_OPTIONS = backend("no options", ignores_options)
 DISAGREES = backend("disagrees", disagrees)
 NEVER_RECOVERS = backend("never recovers", NeverRecovers())
 
+BOASTED = (
+    "an integer optimum of 0", "integer", "mixed integer, minimised",
+    "a large constant beside a knapsack",
+)  # fmt: skip
+
 MUTANTS = {
     "duals": (REMEMBERS, ()),
-    "bound": (BOASTS, ("an integer optimum of 0", "integer", "mixed integer, minimised")),
+    "bound": (BOASTS, BOASTED),
     "time limit": (NO_CLOCK, ()),
     "unknown option": (NO_OPTIONS, ()),
     "threads": (DISAGREES, ()),

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import deque
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import QualityWarning, SolverError
+from edgeopt.errors import InstanceError, QualityWarning, SolverError
 from edgeopt.solvers.backend.assembly import Reports
 from edgeopt.solvers.rays import (
     improving_ray,
@@ -69,6 +70,10 @@ NO_POINT: Final = frozenset(
         Status.INFEASIBLE_OR_UNBOUNDED,
     }
 )
+CLAIMS: Final = {
+    "infeasible": Status.CLAIMED_INFEASIBLE,
+    "unbounded": Status.CLAIMED_UNBOUNDED,
+}
 UNSETTLED: Final = NO_POINT | {
     Status.UNKNOWN,
     Status.ERROR,
@@ -109,38 +114,68 @@ def best_answer(
     best: Answer | None = None
     refused: SolverError | None = None
     left, settled = request.time_limit, False
+    attempts = deque(_attempts(program, request))
     with few_factorisations():
-        for attempt in _attempts(program, request):
+        while attempts and (left != 0.0 or (best is None and refused is None)):
+            attempt = attempts.popleft()
             if best is not None and attempt.tolerance is not None:
                 if best.solution.values is None:
                     continue
                 near = attempt.scaling.near(best.solution.objective)
                 attempt = attempt._replace(scaling=near)
             try:
-                claimed = first or handed_over(
-                    run, attempt, program, replace(request, time_limit=left)
-                )
+                asked = replace(request, time_limit=left)
+                claimed = first or handed_over(run, attempt, program, asked)
             except SolverError as why:
-                reports.raise_kept()  # which may be such an error of the caller's own
                 refused, claimed = why, None
+            reports.raise_kept()
             first, left = None, time_left(request.time_limit, begun)
-            if claimed is not None:
-                with few_factorisations(SHARE):
-                    found = judged(claimed, request)
-                if not settled and _gave_up(found, request):
-                    asked = replace(request, time_limit=left)
-                    found, settled = _settled(run, program, found, asked), True
-                if best is None or _better(found, best.solution):
-                    best = Answer(found, claimed)
-                if _ends(found):
-                    break
-            if left == 0.0:
+            if claimed is None:
+                continue
+            asked = replace(request, time_limit=left)
+            with few_factorisations(SHARE):
+                found = judged(claimed, asked)
+            if not settled and _gave_up(found, request):
+                (found, point), settled = _settled(run, program, found, asked), True
+                if point is not None and is_point(program, point):
+                    attempts.append(attempt._replace(program=_holding(program, point)))
+                left = time_left(request.time_limit, begun)
+            if best is None or _better(found, best.solution):
+                best = Answer(found, claimed)
+            if _ends(found):
                 break
+        if best is not None and _may_be_unbounded(best.solution):
+            asked = replace(request, time_limit=left, start=None)
+            proof = _unbounded(run, program, best.solution, asked, best.solution.values)
+            best = best if proof is None else best._replace(solution=proof)
     if best is None:
         raise refused or SolverError(f"{request.solver} gave no answer")
     if path is None:
         return best
     return best._replace(solution=replace(best.solution, path=path))
+
+
+def _holding(program: LinearProgram, point: Vector) -> LinearProgram:
+    """Return the program with sides moved by rounding, so that a point satisfies it.
+
+    Equations that repeat others up to noise have no point in common, to the last digit.
+    """
+    activity = program.matrix @ point
+    return program.replace(
+        row_lower=np.minimum(program.row_lower, activity),
+        row_upper=np.maximum(program.row_upper, activity),
+    )
+
+
+def _may_be_unbounded(found: Solution) -> bool:
+    """Return whether a point is in hand, and nothing that bounds a continuous program."""
+    stopped = found.status in (Status.INTERRUPTED, Status.OBJECTIVE_LIMIT, Status.MAX_TIME_LIMIT)
+    searched = found.problem.is_mixed_integer
+    return (
+        found.quality is Quality.FEASIBLE
+        and bool(np.isinf(found.bound))
+        and not (stopped or searched)
+    )
 
 
 def _gave_up(found: Solution, request: Request) -> bool:
@@ -166,6 +201,8 @@ def warn_if_overstated(answer: Answer, request: Request, *, stacklevel: int = 2)
             f"{claimed.solver} claims the bound {claimed.bound:.10g}, and found "
             f"{found.objective:.10g}, which is better: the bound is dropped"
         )
+    elif found.evidence is not None:
+        return
     elif claimed.quality is Quality.OPTIMAL and found.quality is not Quality.OPTIMAL:
         text = (
             f"{claimed.solver} called its solution optimal, the data say {found.quality.value}: "
@@ -232,11 +269,18 @@ def handed_over(
     """Return what a backend claims of a program."""
     scaling, tolerance = attempt.scaling, attempt.tolerance or request.tolerance
     asked = scaling.request(replace(request, tolerance=tolerance))
-    found = scaling.restore(run(scaling.apply(attempt.program), asked), program)
+    try:
+        with np.errstate(over="ignore"):
+            stated = scaling.apply(attempt.program)
+    except InstanceError as why:
+        raise SolverError(f"{request.solver} was not asked: in other units, {why}") from None
+    found = scaling.restore(run(stated, asked), program)
     return found if scaling.is_plain else replace(found, path=f"{found.path}, equilibrated")
 
 
 def _better(one: Solution, other: Solution) -> bool:
+    if one.evidence is not None:
+        return True
     if RANK[one.quality] != RANK[other.quality]:
         return RANK[one.quality] > RANK[other.quality]
     return one.gap < other.gap
@@ -262,7 +306,8 @@ def judged(claimed: Solution, request: Request) -> Solution:
     if best.quality is Quality.OPTIMAL:
         return best
     for candidate in _candidates(claimed, best):
-        other = certified(candidate, bound)
+        own = bound if candidate.duals is claimed.duals else proven_bound(candidate)
+        other = certified(candidate, _tighter(own, bound, claimed))
         if RANK[other.quality] > RANK[best.quality]:
             best = other
         if best.quality is Quality.OPTIMAL:
@@ -333,41 +378,49 @@ def _holds(program: LinearProgram, point: Vector, tolerance: float) -> bool:
 
 def _settled(
     run: BackendSolve, program: LinearProgram, found: Solution, request: Request
-) -> Solution:
-    """Return what can be proven of a program for which a backend has no usable point."""
+) -> tuple[Solution, Vector | None]:
+    """Return what is proven of a program without a usable point, or a point of its relaxation."""
     begun = time.perf_counter()
-    none = replace(found, values=None, duals=None, quality=Quality.NO_SOLUTION, bound_by="")
+    none = replace(found, values=None, duals=None, objective=float("nan"), bound_by="", claim="")
+    none = replace(none, quality=Quality.NO_SOLUTION)
     proof, point = infeasibility_proof(program, request.time_limit)
     if proof is not None:
-        return replace(
-            none,
-            status=Status.PROVEN_INFEASIBLE,
-            bound=program.sign * np.inf,
-            evidence=proof,
-            claim="",
-        )
-    direction = None
+        infinite = program.sign * np.inf
+        proven = replace(none, status=Status.PROVEN_INFEASIBLE, bound=infinite, evidence=proof)
+        return proven, None
     if point is not None:
-        direction = improving_ray(program, time_left(request.time_limit, begun))
-    left = replace(request, time_limit=time_left(request.time_limit, begun), start=None)
-    if direction is not None and point is not None and _has_point(run, program, point, left):
-        return replace(
-            none,
-            status=Status.PROVEN_UNBOUNDED,
-            bound=-program.sign * np.inf,
-            evidence=direction,
-            claim="",
-        )
+        left = replace(request, time_limit=time_left(request.time_limit, begun), start=None)
+        unbounded = _unbounded(run, program, none, left, point)
+        if unbounded is not None:
+            return unbounded, None
     if found.status not in NO_POINT:
-        return found
+        return found, point
     said = found.status.value.removeprefix("proven ").removesuffix(" by the solver's word")
     status = Status.UNKNOWN
     if program.is_mixed_integer and point is not None:
         # Only the search can tell; a point of the relaxation says nothing.
-        status = {
-            "infeasible": Status.CLAIMED_INFEASIBLE, "unbounded": Status.CLAIMED_UNBOUNDED
-        }.get(said, found.status)  # fmt: skip
-    return replace(none, status=status, bound=-program.sign * np.inf, claim=said)
+        status = CLAIMS.get(said, found.status)
+    return replace(none, status=status, bound=-program.sign * np.inf, claim=said), point
+
+
+def _unbounded(
+    run: BackendSolve,
+    program: LinearProgram,
+    found: Solution,
+    request: Request,
+    point: Vector,
+) -> Solution | None:
+    """Return the proof that a program has no best point, if there is one.
+
+    `point` satisfies the program without its whole-number conditions.
+    """
+    direction = improving_ray(program, request.time_limit)
+    if direction is None or not _has_point(run, program, point, request):
+        return None
+    return replace(
+        found, status=Status.PROVEN_UNBOUNDED, quality=Quality.NO_SOLUTION, evidence=direction,
+        bound=-program.sign * np.inf, bound_by="", values=None, duals=None, objective=float("nan"),
+    )  # fmt: skip
 
 
 def _has_point(
@@ -378,5 +431,8 @@ def _has_point(
         return is_point(program, relaxed)
     question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
     attempt = Attempt(question, preferred_scaling(question))
-    claimed = handed_over(run, attempt, question, request)
+    try:
+        claimed = handed_over(run, attempt, question, request)
+    except SolverError:
+        return False
     return judged(claimed, request).quality.usable

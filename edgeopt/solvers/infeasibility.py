@@ -10,8 +10,10 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import ProblemTypeError
 from edgeopt.representation import brief
-from edgeopt.solvers.conflict import Bound, cheapest_point, find_conflict, is_infeasible
-from edgeopt.solvers.request import Kind, kind_of
+from edgeopt.solvers.attempts import best_answer
+from edgeopt.solvers.backend import highs
+from edgeopt.solvers.conflict import Bound, cheapest_point, find_conflict
+from edgeopt.solvers.request import Kind, Request, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.writing.results import in_html
 
@@ -165,7 +167,9 @@ with their values at the cheapest repair:
 
 
 def _explain_program(program: LinearProgram, time_limit: float | None) -> Explanation:
-    if not is_infeasible(program, time_limit):
+    question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
+    request = Request("highs", time_limit=time_limit)
+    if best_answer(highs.solve, question, request).solution.quality.usable:
         return Explanation(feasible=True)
     members, minimal, background = find_conflict(program, time_limit)
     point, cost = cheapest_point(program, time_limit)

@@ -20,7 +20,7 @@ from edgeopt.representation import brief
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Kind, LeftBehind, kind_of, portable
 from edgeopt.solvers.saddle import few_factorisations
-from edgeopt.solvers.tolerance import DEFAULT, Sum, relative_gap
+from edgeopt.solvers.tolerance import DEFAULT, ROUNDING_UNITS, Sum, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -193,8 +193,10 @@ class Solution:
         The constant of a linear program's objective counts in neither. The gap is 0 where the
         difference is rounding, and infinite where one of both is missing.
         """
-        own, proven = self.sizes
         constant = self._constant
+        # The constant adds one rounding to each of the two sums, whatever its size.
+        part = (1.0 - 1.0 / ROUNDING_UNITS) * abs(constant)
+        own, proven = (None if size is None else max(0.0, size - part) for size in self.sizes)
         return relative_gap(
             self.objective - constant, self.bound - constant, objective_size=own, bound_size=proven
         )
@@ -306,7 +308,8 @@ class Solution:
         self, bound: Sum, tolerance: float, *, gap: float | None = None, absolute_gap: float = 0.0
     ) -> Solution:
         """Return this solution with the quality that a bound on the optimum supports."""
-        by = "proof" if self.duals is not None else "solver"
+        searched = isinstance(self.problem, LinearProgram) and self.problem.is_mixed_integer
+        by = "proof" if self.duals is not None and not searched else "solver"
         checked = replace(
             self,
             bound=bound.value,

@@ -114,8 +114,10 @@ class Checked:
                 continue
             # Of a kind that has not all options, or refused as it stands.
             with contextlib.suppress(OptionError, SolverError):
-                limits = {"absolute_gap": case.absolute_gap}
-                yield case, (self.claim if claimed else partial(self.solve, **limits))(case.program)
+                if claimed:
+                    yield case, self.claim(case.program)
+                else:
+                    yield case, self.solve(case.program, absolute_gap=case.absolute_gap)
 
     def claim(self, program: LinearProgram) -> Solution:
         """Return what the solver says of a problem before it is checked."""

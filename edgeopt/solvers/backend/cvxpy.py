@@ -233,6 +233,8 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
         pair = cone_pair(name, chain.solver, data, inverse[-1], raw)
         pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
     status = STATUS[problem.status]
+    if status is Status.MAX_TIME_LIMIT and request.time_limit is None:
+        status = Status.ITERATION_LIMIT  # CVXPY has one word for both
     if prove and status in _UNSOLVABLE:
         arguments = name, chain.solver, data, inverse[-1], raw
         proof = proven_unsolvable(*arguments, whole=problem.is_mixed_integer())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,6 +20,7 @@ from edgeopt.errors import (
 )
 from edgeopt.solvers import LinearProgram, Quality, Reusable, Status, explain, solve
 from tests.draws import LEAN, draws, every
+from tests.solvers.vertices import exact_optimum
 
 NATIVE = ["clarabel", "osqp", "highs"]
 
@@ -51,66 +50,6 @@ def strictly_convex(draw: st.DrawFn) -> LinearProgram:
         offset=draw(small),
         quadratic=sign * (factor @ factor.T + np.eye(columns, dtype=int)),
     )
-
-
-def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
-    """Solve equations by elimination; None if they are singular."""
-    table = [[*row, side] for row, side in zip(matrix, right, strict=True)]
-    for k in range(len(table)):
-        pivot = next((i for i in range(k, len(table)) if table[i][k]), None)
-        if pivot is None:
-            return None
-        table[k], table[pivot] = table[pivot], table[k]
-        table[k] = [entry / table[k][k] for entry in table[k]]
-        for i in range(len(table)):
-            if i != k and table[i][k]:
-                share = table[i][k]
-                table[i] = [a - share * b for a, b in zip(table[i], table[k], strict=True)]
-    return [row[-1] for row in table]
-
-
-def exact_optimum(program: LinearProgram) -> Fraction | None:
-    """Return the optimum of a strictly convex program, None if it is infeasible.
-
-    Every set of independent sides is tried as the active one: the point where the conditions of
-    Karush, Kuhn and Tucker hold is the optimum.
-    """
-    count, sign = program.shape[1], int(program.sign)
-    quadratic = [[Fraction(v) * sign for v in row] for row in program.quadratic.toarray()]
-    cost = [Fraction(v) * sign for v in program.cost]
-    body = [*program.matrix.toarray(), *np.eye(count)]
-    rows = [[Fraction(v) for v in row] for row in body]
-    lows = [*program.row_lower, *program.lower]
-    highs = [*program.row_upper, *program.upper]
-    sides = [
-        [side for side in {low, high} if np.isfinite(side)]
-        for low, high in zip(lows, highs, strict=True)
-    ]
-    for size in range(min(count, len(rows)) + 1):
-        for active in itertools.combinations(range(len(rows)), size):
-            for chosen in itertools.product(*(sides[i] for i in active)):
-                matrix = [[*quadratic[j], *(-rows[i][j] for i in active)] for j in range(count)] + [
-                    [*rows[i], *([Fraction(0)] * size)] for i in active
-                ]
-                found = _solved(matrix, [-c for c in cost] + [Fraction(s) for s in chosen])
-                if found is None:
-                    continue
-                x, y = found[:count], found[count:]
-                at = [sum(a * b for a, b in zip(row, x, strict=True)) for row in rows]
-                inside = all(
-                    low <= value <= high for low, value, high in zip(lows, at, highs, strict=True)
-                )
-                right_sign = all(
-                    lows[i] == highs[i] or (m >= 0 if side == lows[i] else m <= 0)
-                    for i, side, m in zip(active, chosen, y, strict=True)
-                )
-                if inside and right_sign:
-                    curved = sum(
-                        x[i] * quadratic[i][j] * x[j] for i in range(count) for j in range(count)
-                    )
-                    linear = sum(c * v for c, v in zip(cost, x, strict=True))
-                    return sign * (linear + curved / 2) + Fraction(program.offset)
-    return None
 
 
 @pytest.mark.parametrize("solver", every(2, [*NATIVE, "scs", "ipopt"]))
@@ -144,23 +83,6 @@ def test_optimum_equals_exact_enumeration(solver: str) -> None:
         compare()
     optimal = qualities.count(Quality.OPTIMAL)
     assert optimal >= 0.9 * len(qualities) > 0
-
-
-@pytest.mark.filterwarnings("ignore::edgeopt.errors.QualityWarning")
-@given(program=strictly_convex(), data=st.data())
-def test_any_point_and_duals_give_a_bound_that_holds(program: LinearProgram, data) -> None:
-    optimum = exact_optimum(program)
-    if optimum is None:
-        return
-    numbers = st.integers(-16, 16).map(lambda k: k / 4)
-    solution = solve(program, raises=False, absolute_gap=1e-6)
-    shaken = replace(
-        solution,
-        values=np.array([data.draw(numbers) for _ in range(program.shape[1])]),
-        duals=np.array([data.draw(numbers) for _ in range(program.shape[0])]),
-    ).certify()
-    size = abs(float(optimum)) + (shaken.sizes[1] if np.isfinite(shaken.bound) else 0.0)
-    assert program.sign * (shaken.bound - float(optimum)) <= 1e-12 * size
 
 
 def _portfolio(count: int = 30, rank: int = 4) -> LinearProgram:

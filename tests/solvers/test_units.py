@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from scipy import sparse
 
-from edgeopt.errors import EdgeOptWarning
 from edgeopt.solvers import (
     Backend,
     Kind,
@@ -31,8 +25,8 @@ from edgeopt.solvers.residuals.linear import bound_from_duals
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws, every
+from tests.solvers.vertices import INF, in_old_units, optimal_vertices, restated, solved
 
-INF = np.inf
 OWN = {"ipopt": {"max_iter": 100}}  # It takes thousands to give up where there is no optimum.
 INSTALLED = [one.name for one in backends(installed=True) if Kind.LINEAR in one.routes]
 LINEAR = [(name, OWN.get(name, {})) for name in INSTALLED] + [
@@ -43,56 +37,12 @@ LINEAR = [(name, OWN.get(name, {})) for name in INSTALLED] + [
     ("cvxpy:highs", {}),
 ]
 SOME = every(3, LINEAR, rows=True)
-INTEGER = [one.name for one in backends(installed=True) if Kind.MIXED_INTEGER in one.routes]
 EXACT = {"highs", "scipy", "scip", "cvxpy:highs"}
 """Backends that end at a vertex, if they cross over to one.
 
 Clarabel stops at a gap of 1e-8, as its own default has it.
 """
-BINARY = [(part, 2.0**power) for part in ("objective", "row", "column") for power in (-40, 40)]
 DECIMAL = [(part, 10.0**power) for part in ("objective", "row", "column") for power in (-8, 8)]
-
-
-def restated(program: LinearProgram, part: str, factor: float) -> LinearProgram:
-    """Return the program with its objective, last row or first column in another unit."""
-    rows, columns = np.ones(program.shape[0]), np.ones(program.shape[1])
-    if part == "objective":
-        return program.replace(cost=program.cost * factor, offset=program.offset * factor)
-    if part == "row":
-        rows[-1:] = factor
-        matrix = sparse.diags_array(rows) @ program.matrix
-        sides = {side: getattr(program, side) * rows for side in ("row_lower", "row_upper")}
-        return program.replace(matrix=matrix, **sides)
-    columns[0] = factor
-    bounds = {side: getattr(program, side) * columns for side in ("lower", "upper")}
-    matrix = program.matrix @ sparse.diags_array(1.0 / columns)
-    return program.replace(cost=program.cost / columns, matrix=matrix, **bounds)
-
-
-def in_old_units(values: np.ndarray, part: str, factor: float) -> np.ndarray:
-    values = values.copy()
-    if part == "column":
-        values[0] /= factor
-    return values
-
-
-def solved(program: LinearProgram, solver: Any, **arguments: Any) -> Solution:
-    with warnings.catch_warnings():
-        # Of programs without a solution, and where a first-order method stops short, also here.
-        warnings.simplefilter("ignore", EdgeOptWarning)
-        return solve(program, solver, raises=False, **arguments)
-
-
-@st.composite
-def half_open_programs(draw: st.DrawFn) -> LinearProgram:
-    """Draw a program some of whose columns have no bound of one kind or of both."""
-    program = draw(linear_programs().filter(lambda program: program.shape[0] > 0))
-    count = program.shape[1]
-    some = st.lists(st.booleans(), min_size=count, max_size=count)
-    low, high = np.array(draw(some)), np.array(draw(some))
-    return program.replace(
-        lower=np.where(low, program.lower, -INF), upper=np.where(high, program.upper, INF)
-    )
 
 
 @pytest.mark.parametrize(("solver", "arguments"), SOME)
@@ -120,87 +70,6 @@ def test_other_factors_change_rounding_alone(
         if exact and len(vertices) == 1:
             back = in_old_units(other.values, part, factor)
             np.testing.assert_allclose(back, base.values, rtol=1e-6, atol=1e-6)
-
-
-# --- an oracle in exact arithmetic ---------------------------------------------------------------
-
-
-def optimal_vertices(program: LinearProgram) -> list[tuple[Fraction, ...]]:
-    """Return the best vertices of a program whose columns are bounded, by enumeration."""
-    rows, count = program.matrix.toarray(), program.shape[1]
-    planes = []
-    for normals, below, above in (
-        (rows, program.row_lower, program.row_upper),
-        (np.eye(count), program.lower, program.upper),
-    ):
-        for normal, low, high in zip(normals, below, above, strict=True):
-            exact = [Fraction(float(entry)) for entry in normal]
-            planes += [(exact, Fraction(float(s)), k) for s, k in ((low, 1), (high, -1))
-                       if np.isfinite(s)]  # fmt: skip
-    cost = [Fraction(float(c)) * int(program.sign) for c in program.cost]
-    best: dict[tuple[Fraction, ...], Fraction] = {}
-    for chosen in combinations(planes, count):
-        point = intersection([normal for normal, _, _ in chosen], [side for _, side, _ in chosen])
-        if point is None:
-            continue
-        if all(k * (dot(normal, point) - side) >= 0 for normal, side, k in planes):
-            best[tuple(point)] = dot(cost, point)
-    least = min(best.values(), default=Fraction(0))
-    return [point for point, value in best.items() if value == least]
-
-
-def dot(one: list[Fraction], other: Any) -> Fraction:
-    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
-
-
-def intersection(normals: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction] | None:
-    """Solve a square system by elimination; None if it has not exactly one solution."""
-    table = [[*normal, side] for normal, side in zip(normals, sides, strict=True)]
-    count = len(table)
-    for step in range(count):
-        pivot = next((i for i in range(step, count) if table[i][step] != 0), None)
-        if pivot is None:
-            return None
-        table[step], table[pivot] = table[pivot], table[step]
-        table[step] = [entry / table[step][step] for entry in table[step]]
-        for i in range(count):
-            if i != step and table[i][step] != 0:
-                table[i] = [a - table[i][step] * b for a, b in zip(table[i], table[step])]  # noqa: B905
-    return [row[-1] for row in table]
-
-
-@settings(max_examples=draws(60))
-@given(program=linear_programs(), power=st.sampled_from([-60, -27, 0, 27, 60]))
-def test_optimum_equals_the_best_vertex(program: LinearProgram, power: int) -> None:
-    vertices = optimal_vertices(program)
-    solution = solved(restated(program, "objective", 2.0**power), "highs")
-    if not vertices:
-        assert solution.status is Status.PROVEN_INFEASIBLE
-        return
-    cost = [Fraction(float(c)) for c in program.cost]
-    optimum = dot(cost, vertices[0]) + Fraction(program.offset)
-    assert solution.quality is Quality.OPTIMAL
-    assert solution.objective * 2.0**-power == pytest.approx(float(optimum), rel=1e-9, abs=1e-12)
-
-
-@settings(max_examples=draws(40))
-@given(
-    program=half_open_programs(),
-    duals=st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=4),
-    tiny=st.sampled_from([1.0, 1e-8, 1e-20]),
-)
-def test_no_duals_prove_more_than_the_best_vertex(
-    program: LinearProgram, duals: list[float], tiny: float
-) -> None:
-    """Against the optimum within a box, which is no better than that without it."""
-    boxed = program.replace(lower=np.maximum(program.lower, -1000.0), upper=np.minimum(program.upper, 1000.0))  # noqa: E501  # fmt: skip
-    vertices = optimal_vertices(boxed)
-    assume(vertices)
-    least = float(dot([Fraction(float(c)) for c in program.cost], vertices[0]))
-    scaled = program.replace(cost=program.cost * tiny, offset=0.0)
-    bound = bound_from_duals(scaled, tiny * np.array(duals[: program.shape[0]]))
-    slack = 1e-12 * (bound.size if np.isfinite(bound.size) else 1.0) + 1e-9 * tiny
-    assert program.sign * (least * tiny - bound.value) >= -slack
 
 
 # --- what a backend is handed, and what it may not claim -----------------------------------------

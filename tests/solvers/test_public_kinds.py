@@ -195,6 +195,34 @@ def test_no_entry_is_dropped_from_an_infeasible_program(solver: str) -> None:
     assert proves_no_point(program, found.evidence)
 
 
+@pytest.mark.xfail(strict=True, reason="a row in a large unit is not proven infeasible")
+@pytest.mark.parametrize("solver", ["highs", "scipy"])
+@pytest.mark.parametrize("unit", [2.0**-32, 2.0**-40])
+def test_a_row_in_a_large_unit_is_proven_infeasible(solver: str, unit: float) -> None:
+    program = LinearProgram([-2], [[-2 * unit]], -6 * unit, -3 * unit, -INF, -2)
+    assert solved(program, solver).status is Status.PROVEN_INFEASIBLE
+    assert solved(program.replace(integer=True), solver).status is Status.PROVEN_INFEASIBLE
+
+
+@pytest.mark.xfail(strict=True, reason="HiGHS ends at a point, and its word is not gone beyond")
+def test_a_column_in_a_small_unit_is_proven_unbounded() -> None:
+    unit = 2.0**39
+    program = LinearProgram([unit], [[3 * unit]], 4, INF, -INF, INF, sense="max")
+    assert solved(program).status is Status.PROVEN_UNBOUNDED
+
+
+@pytest.mark.xfail(strict=True, reason="one column in a large unit, in rows and quadratic term")
+def test_a_quadratic_program_with_one_column_in_a_large_unit_is_right() -> None:
+    unit = 2.0**-33
+    term = [[4 * unit**2, 4 * unit], [4 * unit, 4]]
+    program = LinearProgram(
+        [2 * unit, -3], [[3 * unit, 0]], 6, 6, [-2 / unit, -INF], [INF, -2], quadratic=term
+    )
+    found = solved(program)
+    assert found.quality is Quality.OPTIMAL
+    assert found.objective == pytest.approx(10.0, rel=1e-5)
+
+
 @pytest.mark.xfail(strict=True, reason="columns of 2^-10 keep their unit: Clarabel stops beside 0")
 @pytest.mark.parametrize("cost", [0.0, -1.0])
 def test_a_quadratic_program_in_a_small_unit_is_right(cost: float) -> None:

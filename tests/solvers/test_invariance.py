@@ -175,6 +175,16 @@ def test_no_duals_prove_more_than_the_optimum(
 
 
 @settings(max_examples=draws(100))
+@given(program=linear_programs(), data=st.data())
+def test_any_duals_prove_something_where_columns_have_bounds(
+    program: LinearProgram, data: st.DataObject
+) -> None:
+    numbers = st.floats(-1e6, 1e6)
+    duals = data.draw(st.lists(numbers, min_size=program.shape[0], max_size=program.shape[0]))
+    assert np.isfinite(bound_from_duals(program, np.array(duals)).value)
+
+
+@settings(max_examples=draws(100))
 @given(program=st.one_of(strictly_convex(), convex_programs()), data=st.data())
 def test_no_point_and_duals_prove_more_than_the_optimum(
     program: LinearProgram, data: st.DataObject
@@ -213,12 +223,14 @@ def test_a_repaired_point_keeps_to_its_bounds_and_is_no_worse(
     assert_no_worse(program, start, point)
 
 
-@settings(max_examples=draws(100))
-@given(program=linear_programs(), data=st.data())
-def test_a_repaired_point_keeps_to_its_bounds_from_outside(
-    program: LinearProgram, data: st.DataObject
+@given(program=linear_programs(), data=st.data(), near=st.booleans())
+def test_a_repaired_point_keeps_to_its_bounds_from_anywhere(
+    program: LinearProgram, data: st.DataObject, near: bool
 ) -> None:
     start = vector(data, program.shape[1])
+    if near:  # inside, next to the bounds that a least change may pass
+        share = data.draw(st.lists(st.floats(0, 1), min_size=len(start), max_size=len(start)))
+        start = program.lower + np.array(share) * (program.upper - program.lower)
     point = repaired(program, start)
     assert np.all((program.lower <= point) & (point <= program.upper))
     assert_no_worse(program, np.clip(start, program.lower, program.upper), point)

@@ -354,11 +354,21 @@ def test_no_lie_is_believed(lie: str, program: LinearProgram, seed: int) -> None
         assert program.sign * (found.bound - float(answer)) <= ROUNDING * size
 
 
-@pytest.mark.skipif(not (FOLDER / "optima.csv").is_file(), reason="EDGEOPT_DATA names no programs")
+NOISE = {"QETAMACR"}
+"""Proven infeasible by differences of 1e-10, while the default solver proves an optimum."""
+
+
+NEEDS_FILES = pytest.mark.skipif(
+    not (FOLDER / "optima.csv").is_file(), reason="EDGEOPT_DATA names no programs"
+)
+
+
+@NEEDS_FILES
 @pytest.mark.parametrize("lie", ["PROVEN_INFEASIBLE", "PROVEN_UNBOUNDED", "wrong point"])
 @pytest.mark.parametrize("group", ["netlib", "qp"])
 def test_no_lie_about_public_programs_is_believed(group: str, lie: str) -> None:
-    programs = [(one, one.program()) for one in known_programs(FOLDER, [group])]
+    names = [one for one in known_programs(FOLDER, [group]) if one.name not in NOISE]
+    programs = [(one, one.program()) for one in names]
     programs.sort(key=lambda pair: pair[1].matrix.nnz)
     for known, program in programs[: 4 if LEAN else 34]:
         found = solved(program, lying(lie), time_limit=5.0)
@@ -384,3 +394,12 @@ def test_the_bound_of_a_search_is_its_own_word() -> None:
     found = solve(program, Backend("boaster", "edgeopt", "edgeopt", dict.fromkeys(KINDS, boasts)))
     assert (found.quality, found.bound_by) == (Quality.OPTIMAL, "solver")
     assert "optimal (bound by the solver)" in str(found)
+
+
+@NEEDS_FILES
+@pytest.mark.xfail(strict=True, reason="what is optimal to a tolerance is infeasible without one")
+@pytest.mark.parametrize("name", sorted(NOISE))
+def test_no_lie_is_believed_where_an_optimum_is_proven(name: str) -> None:
+    program = next(one for one in known_programs(FOLDER, ["qp"]) if one.name == name).program()
+    assert solved(program).quality is Quality.OPTIMAL
+    assert solved(program, lying("PROVEN_INFEASIBLE")).status is not Status.PROVEN_INFEASIBLE

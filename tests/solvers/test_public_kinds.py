@@ -204,9 +204,7 @@ def test_a_row_in_a_large_unit_is_proven_infeasible(solver: str, unit: float) ->
     assert solved(program.replace(integer=True), solver).status is Status.PROVEN_INFEASIBLE
 
 
-@pytest.mark.xfail(
-    strict=True, reason="HiGHS ends at a point, or refuses the ray's program: raises"
-)
+@pytest.mark.xfail(strict=True, reason="HiGHS ends at a point, or refuses the program of rays")
 @pytest.mark.parametrize("unit", [2.0**33, 2.0**39, 2.0**50])
 def test_a_column_in_a_small_unit_is_proven_unbounded(unit: float) -> None:
     program = LinearProgram([unit], [[3 * unit]], 4, INF, -INF, INF, sense="max")

@@ -396,6 +396,15 @@ def test_the_bound_of_a_search_is_its_own_word() -> None:
     assert "optimal (bound by the solver)" in str(found)
 
 
+@pytest.mark.xfail(strict=True, reason="a proof of infeasibility rests on a side of 1e-16")
+def test_no_proof_rests_on_a_side_that_is_noise() -> None:
+    """What is proven optimal, to a tolerance, is proven infeasible where a backend says so."""
+    noise = -(2.0**-53)
+    program = LinearProgram([1, 1, 1], [[1, 1, 0], [0, 1, 1]], [noise, 5], [noise, 5])
+    assert solved(program).quality is Quality.OPTIMAL
+    assert solved(program, lying("PROVEN_INFEASIBLE")).status is not Status.PROVEN_INFEASIBLE
+
+
 @NEEDS_FILES
 @pytest.mark.xfail(strict=True, reason="what is optimal to a tolerance is infeasible without one")
 @pytest.mark.parametrize("name", sorted(NOISE))

@@ -139,7 +139,7 @@ class PluginWarning(EdgeOptWarning):
 
 
 class ScalingWarning(EdgeOptWarning):
-    """Coefficients span so many orders of magnitude that a solver may lose precision."""
+    """The entries of a matrix lie far apart even equilibrated: a solver may lose precision."""
 
 
 class QualityWarning(EdgeOptWarning):

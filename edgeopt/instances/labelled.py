@@ -1,6 +1,6 @@
 """Labelled files: NetCDF with dimension names, units, a format version and a content hash.
 
-Every system saves its instances through this one door, and never by pickle.
+Every system saves its instances in this one way, and never by pickle.
 """
 
 from __future__ import annotations

@@ -41,6 +41,12 @@ def solve(
 ) -> Solution:
     """Solve a problem and check the answer against its data.
 
+    A linear or quadratic program goes to the solver as it stands, its objective divided by a power
+    of two and without its constant; if no certified answer comes back, a second time with rows and
+    columns equilibrated. Mixed-integer programs, and those whose entries span more than 2^33, are
+    equilibrated first. A point that misses rows is repaired where a small change does. All of this
+    is in `Solution.path`. Other units leave the optimum the same to 1e-6, not the same bits.
+
     Parameters
     ----------
     problem
@@ -56,7 +62,7 @@ def solve(
         Seconds after which the solver returns the best it has.
     gap
         Relative gap at which it may stop; 1e-6 for mixed-integer programs by default. It has no
-        unit: see `edgeopt.solvers.tolerance.relative_gap`.
+        unit, and leaves out the constant of the objective: see `Solution.duality_gap`.
     absolute_gap
         Difference of bound and objective, in the objective's unit, at which it may stop whatever
         the relative gap. An optimum that is exactly 0 is only called optimal if it is proven to
@@ -72,7 +78,8 @@ def solve(
         Whether to raise when no usable point is in hand. A time limit or Ctrl-C with a feasible
         point in hand never raises.
     progress
-        Called with a `Progress` now and then; returning True stops the solver.
+        Called with a `Progress` now and then; returning True stops the solver. What it raises comes
+        out of the solve.
     warm
         Whether to go on from where the problem stands: from the state that the solver keeps of its
         last solve of the same CVXPY problem, or from the values of a Pyomo model's variables. Every
@@ -90,7 +97,8 @@ def solve(
 
     Returns
     -------
-    The solution, with its quality from recomputed residuals.
+    The solution. Its quality is that of recomputed residuals and gap; the bound is recomputed from
+    duals where there are any, and otherwise the solver's (`Solution.bound_by`).
 
     Raises
     ------
@@ -107,10 +115,9 @@ def solve(
     Warns
     -----
     ScalingWarning
-        Before the solve, if the coefficients of a linear program span too many magnitudes whatever
-        the units of its rows and columns.
+        Before the solve, if the entries of a program's matrix span more than 1e9 even equilibrated.
     QualityWarning
-        If the solver claimed an optimum that the recomputed residuals do not support.
+        If the solver claimed an optimum, or a bound, that the data do not support.
 
     Examples
     --------

@@ -93,9 +93,9 @@ class LinearProgram:
         \quad \underline{x} \le x \le \overline{x},
         \quad x_j \in \mathbb{Z} \ (j \in I)
 
-    A row with equal sides is an equation; infinite sides are absent, and so are those of 1e20 or
-    more, as in HiGHS and in the formats of files. All arrays are read-only;
-    vectors are copied, the arrays of `matrix` are shared with the caller.
+    A row with equal sides is an equation. Infinite sides and bounds are none, and so are those of
+    1e20 or more, as in HiGHS and in the formats of files; the logger ``edgeopt.solvers`` says so.
+    All arrays are read-only; vectors are copied, the arrays of `matrix` are shared with the caller.
 
     Parameters
     ----------

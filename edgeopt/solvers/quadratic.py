@@ -1,7 +1,7 @@
 r"""The quadratic term of an objective: :math:`\tfrac12 x^\top Q x` beside :math:`c^\top x`.
 
-Whether it is convex is told without its units: rows and columns are multiplied by powers of two
-that bring the diagonal to about 1.
+Whether it is convex is judged at a diagonal of about 1, to which powers of two bring rows and
+columns.
 """
 
 from __future__ import annotations

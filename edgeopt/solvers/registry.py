@@ -40,6 +40,11 @@ BackendSolve = Callable[[Any, Request], "Solution"]
 class Backend:
     """A solver that `solve` can reach.
 
+    What its functions return is a claim. A point may miss its rows by a tolerance, and
+    "infeasible" or "unbounded" is `Status.CLAIMED_INFEASIBLE` or `Status.CLAIMED_UNBOUNDED`, of
+    which `solve` looks for the proof. Of one program they may be asked several times: as it stands
+    and equilibrated, always without the objective's constant.
+
     Parameters
     ----------
     name

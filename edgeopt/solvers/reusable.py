@@ -42,7 +42,8 @@ class Reusable:
     changes in a model is noticed, and it is compiled anew. The next solve starts from the last
     basis or point where the algorithm can use one. The attribute `path` of each solution says what
     happened: "cold" (first solve), "warm" (changed in place, started from there) or "in place"
-    (changed in place, started afresh, as interior-point methods do).
+    (changed in place, started afresh, as interior-point methods do). An answer that is not
+    certified is followed by the further attempts of `solve`.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ class Scaling:
 
 
 def warn_if_badly_scaled(program: LinearProgram, *, stacklevel: int = 2) -> None:
-    """Warn if the entries of the matrix stay further apart than `LARGEST_RATIO` in any units."""
+    """Warn if the entries of the matrix stay further apart than `LARGEST_RATIO`, equilibrated."""
     limit = np.log2(LARGEST_RATIO)
     if span(program.matrix.data) <= limit:
         return

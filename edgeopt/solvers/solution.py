@@ -58,7 +58,11 @@ class Status(Enum):
 
 
 class Quality(Enum):
-    """What is in hand, judged from the data of the problem."""
+    """What is in hand, judged from the data of the problem.
+
+    Feasible is a point that misses no row by more than the tolerance, relative to the row's size;
+    optimal one whose gap is closed as well, by the bound that `Solution.bound_by` answers for.
+    """
 
     NO_SOLUTION = "no solution"
     INFEASIBLE = "infeasible"
@@ -88,7 +92,8 @@ class Seconds(NamedTuple):
 class Solution:
     """What a solver found, with everything needed to check it.
 
-    Residuals and gap are methods that recompute from the data of the problem; nothing is believed.
+    Residuals and gap are methods that recompute from the data of the problem. Believed is only what
+    no data can tell: the bound of a search, as of a mixed-integer program (`bound_by`).
 
     A solution can be pickled and copied. A deep copy has the same problem, not a copy of it. A
     problem that cannot be pickled, such as one of CVXPY that holds its solver, is left behind:

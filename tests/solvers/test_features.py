@@ -28,13 +28,13 @@ def test_a_sound_backend_passes_what_it_offers() -> None:
     found = features(backend())
     offered = {name for name, cell in found.items() if cell == PASSED}
     assert offered == {
-        "linear", "integer", "duals", "says infeasible", "says unbounded",
+        "linear", "integer", "duals", "proven infeasible", "proven unbounded",
         "point at a time limit", "stops at a gap",
     }  # fmt: skip
     assert set(found.values()) == {PASSED, NOT_OFFERED}
     continuous = features(backend(lambda solution: solution, Kind.LINEAR))
     assert {name for name, cell in continuous.items() if cell == PASSED} == {
-        "linear", "duals", "says infeasible", "says unbounded",
+        "linear", "duals", "proven infeasible", "proven unbounded",
     }  # fmt: skip
 
 

@@ -355,7 +355,7 @@ ODD: dict[str, Callable[[Any], LinearProgram]] = {
 @pytest.mark.parametrize("name", BACKENDS)
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_programs_are_answered_or_refused_in_own_words(odd: str, name: str) -> None:
-    """By the door, and by the backend itself, to which the units of the program may come."""
+    """By `solve`, and by the backend itself, to which the units of the program may come."""
     backend = find_backend(available(name))
     plain = ODD[odd](lambda _: None)
     programs = [plain, ODD[odd](np.eye)]

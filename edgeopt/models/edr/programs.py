@@ -1,6 +1,6 @@
 """Problems of EDR for general solvers: training and routing over all frames, and the macro step.
 
-The Pyomo model of all frames is the specification and the door to every solver that Pyomo knows;
+The Pyomo model of all frames is the specification and the way to every solver that Pyomo knows;
 `colocation_matrix` is its compiled form. Constraints carry the tags of the paper's equations. The
 step that `take_step` takes in closed form is also a convex program, and a smooth one for Ipopt,
 which the paper uses.

@@ -1,6 +1,6 @@
 """Static placement in mathematical notation, as Pyomo models and as a concave program in CVXPY.
 
-These models are the specification and the door to every solver that Pyomo knows; `placement_matrix`
+These models are the specification and the way to every solver that Pyomo knows; `placement_matrix`
 and `cooperative_matrix` are their compiled forms. Constraints carry the tags of the paper's
 equations, or the name of what they limit where the paper writes a minimum instead.
 """

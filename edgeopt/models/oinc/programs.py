@@ -1,6 +1,6 @@
 """OINC in mathematical notation: all slots at once as a Pyomo model, inference as CVXPY problems.
 
-These programs are the specification and the door to the solvers that Pyomo and CVXPY know; the
+These programs are the specification and the way to the solvers that Pyomo and CVXPY know; the
 compiled forms stand with the slot. Constraints carry the tags of the paper's equations, or the
 name of what they say where the paper has nothing like it.
 """

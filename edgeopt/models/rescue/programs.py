@@ -1,6 +1,6 @@
 r"""RESCUE's offline problem in mathematical notation, as Pyomo models.
 
-Constraints carry the tags of the paper's equations. These models are the specification and the door
+Constraints carry the tags of the paper's equations. These models are the specification and the way
 to every solver that Pyomo knows; `p1_lp_matrix` is the compiled form of `p1_lp`.
 """
 

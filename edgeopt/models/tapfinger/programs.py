@@ -1,6 +1,6 @@
 r"""The time-indexed program, as a Pyomo model and as arrays.
 
-The Pyomo model is the specification and the door to every solver that Pyomo knows;
+The Pyomo model is the specification and the way to every solver that Pyomo knows;
 `start_matrix` is its compiled form. Constraints carry the tags of the paper's equations.
 """
 

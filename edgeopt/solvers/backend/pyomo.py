@@ -1,8 +1,8 @@
 """Pyomo models: compiled and handed over in memory when linear, otherwise by Pyomo's interfaces.
 
 CPLEX, Xpress, MOSEK and executables are known to its older interfaces only. A linear model that is
-to go through one of these interfaces goes without its units as well: as a model of its own, made of
-the compiled program.
+to go through one of these interfaces is tried like any other, as it stands and equilibrated: as a
+model of its own, made of the compiled program.
 """
 
 from __future__ import annotations

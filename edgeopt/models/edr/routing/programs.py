@@ -1,6 +1,6 @@
 r"""Routing as a Pyomo model, and as arrays in units that give numbers around 1.
 
-The Pyomo model is the specification and the door to every solver that Pyomo knows;
+The Pyomo model is the specification and the way to every solver that Pyomo knows;
 `routing_matrix` is its compiled form. Constraints carry the tags of the paper's equations,
 or the name of what they limit where the paper writes something else.
 """

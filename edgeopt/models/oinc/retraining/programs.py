@@ -1,6 +1,6 @@
 r"""The linear programs of retraining in mathematical notation, as Pyomo models.
 
-These models are the specification and the door to every solver that Pyomo knows; `flow_matrix` and
+These models are the specification and the way to every solver that Pyomo knows; `flow_matrix` and
 `dual_matrix` are their compiled forms. Constraints carry the tags of the paper's equations, or the
 name of what they say where the paper has nothing like it.
 """

@@ -21,9 +21,10 @@ class ProgramTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         found: list[nodes.Node] = []
-        for path in sorted(FOLDER.glob("*.json")):
+        reports = {path: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
+        # What has less time for the same programs comes after them.
+        for path, report in sorted(reports.items(), key=lambda item: -item[1]["time_limit"]):
             self.env.note_dependency(str(path))
-            report = json.loads(path.read_text(encoding="utf-8"))
             rows = [[str(value) for value in row.values()] for row in report["table"]]
             found.append(table(list(report["table"][0]), rows, left=2, classes=["made"]))
             versions = ", ".join(f"{name} {said}" for name, said in report["versions"].items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
+from edgeopt.models.oinc.slot.columns import exact as exact_module
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.ascent import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
@@ -300,3 +302,16 @@ def test_limits_are_numbers(options):
     for bound in (slot_bound, solve_by_columns):
         with pytest.raises(OptionError, match=rf"^{next(iter(options))} = "):
             bound(problem, **options)
+
+
+def test_columns_that_make_up_no_assignment_cost_more_than_any():
+    # Each of three sites may take two of three requests: by halves they do, by whole columns not,
+    # which the search of a solver alone can tell.
+    pairs = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
+    pool = SimpleNamespace(
+        count=3,
+        roots=SimpleNamespace(a=np.ones((3, 3))),
+        cost=np.ones(3),
+        matrix=lambda: np.vstack([pairs, np.eye(3)]),
+    )
+    assert exact_module._pick(SimpleNamespace(known=np.inf), pool, 1e-6, None) == np.inf

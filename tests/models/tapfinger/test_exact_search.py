@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,7 @@ from edgeopt.models.tapfinger.listing import PRESSURES
 from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced
 from edgeopt.models.tapfinger.starts import interchangeable, starts
-from edgeopt.solvers import solve
+from edgeopt.solvers import Status, solve
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.oracles.tapfinger.plans import queue
@@ -166,3 +168,14 @@ def test_values_differ_by_whole_steps(weight, step):
         [[1, 1]], [[[[0, 0], [0, 3]]]], [0, 0], [0, 0], [[True]] * 2, weight=weight
     )
     assert value_step(problem) == step
+
+
+@pytest.mark.parametrize("status", [Status.PROVEN_INFEASIBLE, Status.CLAIMED_INFEASIBLE])
+def test_where_no_plan_is_better_the_known_one_is_the_best(status, monkeypatch):
+    monkeypatch.setattr(exact_module, "assembled", lambda *_: None)
+    monkeypatch.setattr(exact_module, "solve", lambda *_, **__: SimpleNamespace(status=status))
+    listed, known = SimpleNamespace(start=np.zeros(1), duration=np.ones(1)), object()
+    found = exact_module._searched(
+        None, None, listed, known, backend="highs", time_limit=None, gap=1e-6
+    )
+    assert found == (known, np.inf, Status.CONVERGENCE_CRITERIA_SATISFIED)

@@ -205,8 +205,8 @@ def check_programs(
     and within 1e-5 in others. Optima are known to 1e-9 of the terms that they are added up from: no
     distance below that counts, which matters where an optimum is about 0. The verdicts are
 
-    - ``"proven"``: right, and of quality optimal; infeasible, with multipliers in
-      `Solution.evidence` that prove it in exact numbers,
+    - ``"proven"``: right, and of quality optimal, by the solver's bound where columns are whole
+      numbers; infeasible, with multipliers in `Solution.evidence` that prove it in exact numbers,
     - ``"right"``: right, without this proof,
     - ``"wrong point"``: a usable point with another objective, said to be no more than feasible,
     - ``"false"``: an optimum or a bound that is none, infeasibility of a program that has points,

@@ -361,7 +361,8 @@ def _with_whole_numbers(claimed: Solution, tolerance: float, time_limit: float |
     if inside and not program.integer.all():
         fixed = program.replace(lower=low, upper=high, integer=False)
         found = solved_by_highs(fixed, time_limit)
-        point = whole if found.values is None else repaired(fixed, found.values)
+        known = found is not None and found.values is not None
+        point = repaired(fixed, found.values) if found is not None and known else whole
         if _holds(program, point, tolerance):
             return _moved(claimed, point, "repaired")
     if linear.whole_violation(program, whole) > TIGHT:

@@ -87,7 +87,8 @@ def is_infeasible(program: LinearProgram, time_limit: float | None = None) -> bo
     """Return whether HiGHS proves that a program has no feasible point."""
     question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
     answer = solved_by_highs(question, time_limit)
-    return answer.status.infeasible or answer.status is Status.INFEASIBLE_OR_UNBOUNDED
+    vague = answer is not None and answer.status is Status.INFEASIBLE_OR_UNBOUNDED
+    return answer is not None and (answer.status.infeasible or vague)
 
 
 def restricted(
@@ -235,6 +236,6 @@ def cheapest_point(
     for bounds in (False, True):
         elastic = _elastic_program(program, bounds=bounds)
         found = solved_by_highs(elastic, time_limit, feasible=True)
-        if found.values is not None:
+        if found is not None and found.values is not None:
             return found.values[: program.shape[1]], found.objective
     return None, float("nan")

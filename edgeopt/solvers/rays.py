@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import sparse
 
+from edgeopt.errors import InstanceError, SolverError
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.repair import repaired
 from edgeopt.solvers.request import Request
@@ -50,15 +51,16 @@ def infeasibility_proof(
     # As they stand, then divided by their largest entry, so that none is overlooked.
     for unit in (np.zeros(program.shape[0], dtype=int), -np.frexp(program.row_size)[1]):
         found = solved_by_highs(_elastic(program, unit), time_limit, feasible=True)
-        if found.values is None or found.duals is None:
+        if found is None or found.values is None or found.duals is None:
             continue
         (value, size), multipliers = linear.best_multipliers(
             _without_objective(program), np.ldexp(found.duals, unit)
         )
-        if value > CERTAIN * size:
-            return multipliers, None
         point = found.values[: program.shape[1]]
-        if linear.primal_violation(program.relaxed(), point) <= TIGHT:
+        close = is_point(program, point, TIGHT)
+        if value > CERTAIN * size and not close:  # otherwise noise contradicts noise
+            return multipliers, None
+        if close:
             break
     return None, point
 
@@ -80,18 +82,25 @@ def _elastic(program: LinearProgram, unit: NDArray[np.integer]) -> LinearProgram
 
 def solved_by_highs(
     program: LinearProgram, time_limit: float | None = None, *, feasible: bool = False
-) -> Solution:
+) -> Solution | None:
     """Return what HiGHS claims of a program, equilibrated first if it would drop entries.
 
-    Of one that is known to have points, the other scaling is tried where it finds none.
+    Of one that is known to have points, the other scaling is tried where it finds none. None where
+    HiGHS refuses it.
     """
     from edgeopt.solvers.backend import highs
 
     request = Request("highs", time_limit=time_limit)
+    found = None
     makers = [Scaling.plain, Scaling.equilibrated]
     for make in reversed(makers) if wide(program) else makers:
         scaling = make(program)
-        found = scaling.restore(highs.solve(scaling.apply(program), request), program)
+        try:
+            with np.errstate(over="ignore"):
+                answer = highs.solve(scaling.apply(program), request)
+        except (InstanceError, SolverError):  # numbers too large for HiGHS, or for doubles
+            continue
+        found = scaling.restore(answer, program)
         if found.values is not None or not feasible:
             break
     return found
@@ -125,7 +134,7 @@ def improving_ray(program: LinearProgram, time_limit: float | None = None) -> Ve
         np.where(np.isfinite(program.upper), 0.0, unit),
     )
     found = solved_by_highs(cone, time_limit, feasible=True)
-    if found.values is None:
+    if found is None or found.values is None:
         return None
     direction = repaired(cone, found.values)
     improves = -float(cone.cost @ direction)
@@ -134,10 +143,10 @@ def improving_ray(program: LinearProgram, time_limit: float | None = None) -> Ve
     return direction if improves > CERTAIN * size and not ends else None
 
 
-def is_point(program: LinearProgram, values: Vector) -> bool:
+def is_point(program: LinearProgram, values: Vector, tolerance: float = DEFAULT) -> bool:
     """Return whether a point, repaired, satisfies the rows of the relaxed program."""
     relaxed = program.replace(integer=False, quadratic=None)
-    return linear.primal_violation(relaxed, repaired(relaxed, values)) <= DEFAULT
+    return linear.primal_violation(relaxed, repaired(relaxed, values)) <= tolerance
 
 
 def time_left(time_limit: float | None, begun: float) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
@@ -57,6 +57,8 @@ def repaired(program: LinearProgram, values: Vector) -> Vector:
             np.where(np.isfinite(high), high - point, np.inf),
         )
         weight = _mobility(point, room, free=np.isinf(low) & np.isinf(high))
+        stuck = np.flatnonzero(np.abs(gap) > TIGHT * size)
+        weight = np.maximum(weight, _needed(matrix[stuck], gap[stuck], point, low, high))
         used = np.flatnonzero(weight > 0.0)
         block = sparse.diags_array(1.0 / size[rows]) @ matrix[rows][:, used]
         change = least_change(block @ sparse.diags_array(weight[used]), gap[rows] / size[rows])
@@ -76,6 +78,17 @@ def _mobility(point: Vector, room: Vector, *, free: NDArray[np.bool_]) -> Vector
     moderate = np.maximum(np.abs(point), np.where(np.isfinite(room), SHARE * room, 0.0))
     weight = np.where(np.isfinite(room), np.minimum(room, moderate), np.abs(point))
     return np.where(free, np.maximum(np.abs(point), FREE), weight)
+
+
+def _needed(rows: Any, gap: Vector, point: Vector, low: Vector, high: Vector) -> Vector:
+    """Return how far a column at a bound would have to leave it for a violated row to hold."""
+    entries = rows.tocoo()
+    step = gap[entries.row] / entries.data
+    at_low, at_high = (point == low)[entries.col], (point == high)[entries.col]
+    leaves = (at_low & ~at_high & (step > 0.0)) | (at_high & ~at_low & (step < 0.0))
+    needed = np.zeros(len(point))
+    np.maximum.at(needed, entries.col[leaves], np.abs(step[leaves]))
+    return np.minimum(needed, high - low)
 
 
 def cleaned(program: LinearProgram, values: Vector) -> Vector:

@@ -30,8 +30,8 @@ SWEEPS: Final = 16  # how often rows and columns are divided in turn
 GAIN: Final = 10.0
 """Powers of two by which the entries must come closer together: less is not worth a change."""
 
-WIDE: Final = 33.0
-"""Powers of two between entries beyond which solvers drop the smaller ones (1e-9 in HiGHS)."""
+WIDE: Final = 33.0  # powers of two between entries beyond which solvers lose the smaller ones
+DROPPED: Final = 2e-9  # HiGHS drops entries of 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,10 @@ def span(entries: Any) -> float:
 
 
 def wide(program: LinearProgram) -> bool:
-    """Return whether the entries of the matrix lie so far apart that solvers drop some."""
-    return span(program.matrix.data) > WIDE
+    """Return whether entries of the matrix are so small, or lie so far apart, that some get lost."""
+    entries = np.abs(program.matrix.data)
+    dropped = (entries > 0.0) & (entries < DROPPED)
+    return bool(dropped.any()) or span(entries) > WIDE
 
 
 def units_of(program: LinearProgram) -> Units:

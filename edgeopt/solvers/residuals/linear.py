@@ -58,14 +58,18 @@ def dual_residual(solution: Solution) -> float:
 
 
 def dual_bound(solution: Solution) -> Sum:
-    """Return the bound that the duals prove; without duals the solver's own bound.
+    """Return the bound that the duals prove; of a mixed-integer program that of its search.
 
     The terms that a search has added up for its bound are not known: the largest cost of a unit is
     one of them.
     """
-    if solution.problem.is_mixed_integer or solution.duals is None:
-        return Sum(solution.bound, max(abs(solution.bound), _largest_cost(solution.problem)))
-    return bound_from_duals(solution.problem, solution.duals)
+    program = solution.problem
+    if program.is_mixed_integer:
+        return Sum(solution.bound, max(abs(solution.bound), _largest_cost(program)))
+    if solution.duals is None:
+        known = solution.bound if solution.values is None else -program.sign * np.inf
+        return Sum(known, np.inf)
+    return bound_from_duals(program, solution.duals)
 
 
 def objective(solution: Solution) -> Sum:

@@ -15,12 +15,16 @@ MOST, ENDLESS, LAST = 1 << 25, 1 << 5000, {"free", "work"}  # bytes; above all n
 WORK = 12 * 10**6  # of a file, about microseconds; honest ones of the largest instances take 8
 LONG, MANY = 1 << 9, 1 << 14  # bits of sums: what costs extra; what is refused
 METER, GROSS = threading.local(), Fraction(1, 10**6)  # work left; what no rounding misses
+INF = float("inf")
 SIZES = {"2": 2, "r": 1 << 10, "t": 1 << 17}  # of axes: cores and GPUs, room, time
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?|-?[0-9]+/[1-9][0-9]*")
 FIELD = re.compile(r"(\w+)(?:\[(\w+)\])?(?:\{(\w+)\})?:?(.*)")
+PROGRAM = ("sense offset cost[n] low[n]:-inf high[n]:inf row_low[m]:-inf row_high[m]:inf "
+           "columns[n]{m} | ")
 FIELDS = {  # data | dual: name[axes of lists]{axes of an object}:kind of number
-    "linear-program": "sense offset cost[n] low[n]:-inf high[n]:inf row_low[m]:-inf "
-        "row_high[m]:inf columns[n]{m} | rows{m}",
+    "linear-program": PROGRAM + "rows{m}",
+    "infeasible-program": PROGRAM + "rows{m}",
+    "unbounded-program": PROGRAM + "ray{n}",
     "rescue.p1-lp": "arrival[TJ] profit[TJKL] survival[LD] capacity[KT] demand[H] server[H]:<K "
         "start[H]:<T end[H]:<T | occupancy{KT}",
     "idn.cooperative": "weight[S] copies[C] requests[SR] options[R]{C} capacity[SC] size[C] "
@@ -70,7 +74,7 @@ def common(numbers):
 
 def number(text, kind="", sizes=SIZES, *place):
     """Read a rational; "+" is none below 0, "<T" a whole one below the size of T."""
-    fits = type(text) is str and len(text) <= 400 and NUMBER.fullmatch(text)
+    fits = type(text) is str and len(text) <= 1500 and NUMBER.fullmatch(text)
     need(fits, "is no number", *place, code=2)
     below = text.isdecimal() and kind[:1] == "<" and int(text) < sizes.get(kind[1], 0)
     need(below or (kind[:1] != "<" and (kind != "+" or text[0] != "-")), "is out of range", *place)
@@ -122,15 +126,18 @@ def linear(primal, sign, cost, matrix, low, high, y, offset=0):
         side = (low if sign * one.numerator > 0 else high).get(i, None if one else 0)
         need(side is not None, "has a multiplier that rests on a missing side", *i)
         sides.append((one, side))
-    found = None if primal is None else reached(primal, cost, matrix, low, high, offset)
+    found = None if primal is None else reached(
+        placed(primal, matrix), cost, matrix, low, high, offset)
     return sign, total(sides), found
 
-def reached(primal, cost, matrix, low, high, offset):
-    """Return a point's value, by how much it misses a side at most, and words if that is gross."""
+def placed(primal, matrix):
     names = {",".join(map(str, j)): j for j in matrix}
     need(type(primal) is dict and primal.keys() <= names.keys(), "must be by column", "primal")
     work(4 * len(primal), "primal")
-    use = {names[name]: number(one, "", SIZES, "primal", name) for name, one in primal.items()}
+    return {names[name]: number(one, "", SIZES, "primal", name) for name, one in primal.items()}
+
+def reached(use, cost, matrix, low, high, offset):
+    """Return a point's value, by how much it misses a side at most, and words if that is gross."""
     value = total([(offset, 1), *((cost.get(j, 0), one) for j, one in use.items())])
     terms = {j: [(one, 1)] for j, one in use.items()}
     for j in reversed(matrix):
@@ -151,14 +158,36 @@ def reached(primal, cost, matrix, low, high, offset):
 def named(name, values):
     return {(name, *at): one for at, one in values.items()}
 
-def linear_program(primal, sense, offset, cost, low, high, row_low, row_high, entries, y):
-    """Any linear program, minimised with sense 1, maximised with sense -1."""
+def by_columns(sense, cost, low, high, row_low, row_high, entries):
+    """Return the sign of a program, its matrix, and sides of columns and rows."""
     matrix = {j: {} for j in cost}
     for (j, i), a in entries.items():
         matrix[j,]["row", i] = a
     low, high = low | named("row", row_low), high | named("row", row_high)
-    sign = 1 if sense[()] > 0 else -1
-    return linear(primal, sign, cost, matrix, low, high, named("row", y), offset[()])
+    return 1 if sense[()] > 0 else -1, matrix, low, high
+
+def linear_program(primal, sense, offset, cost, *parts):
+    """Any linear program, minimised with sense 1, maximised with sense -1."""
+    sign, matrix, low, high = by_columns(sense, cost, *parts[:-1])
+    return linear(primal, sign, cost, matrix, low, high, named("row", parts[-1]), offset[()])
+
+def infeasible_program(primal, sense, offset, cost, *parts):
+    """Any rows and bounds: at a point of them, 0 would be at least a sum above 0 (Farkas)."""
+    sign, matrix, low, high = by_columns(sense, cost, *parts[:-1])
+    _, least, _ = linear(None, 1, {}, matrix, low, high, named("row", parts[-1]))
+    need(least > 0, "do not add sides up to more than 0", "dual.rows")
+    return sign, sign * INF, None
+
+def unbounded_program(primal, sense, offset, cost, *parts):
+    """Any linear program: a ray leads on from a point for ever, past no side, to better values."""
+    sign, matrix, low, high = by_columns(sense, cost, *parts[:-1])
+    sides = dict.fromkeys(low, 0), dict.fromkeys(high, 0)
+    slope, missed, _ = reached(parts[-1], cost, matrix, *sides, 0)
+    need(missed == 0, "leads past a side", "dual.ray")
+    need(sign * slope < 0, "leads to no better values", "dual.ray")
+    _, missed, words = reached(placed(primal, matrix), cost, matrix, low, high, offset[()])
+    need(not words, words, "primal")
+    return sign, -sign * INF, (-sign * INF, missed, None)
 
 def p1_lp(primal, arrival, gain, alive, capacity, demand, server, start, end, occupancy):
     """RESCUE's relaxation: columns y by t, j, k, l, and x by task and t; prices of busy slots."""
@@ -299,19 +328,24 @@ def safe(primal, apart, arrival, gain, law, speed, demand, server, start, end, p
         bound.append((value.get(todo[0], 0), 1))
     return -1, total(bound), None
 
+def claimed(text):
+    return float(text) if text in ("inf", "-inf") else number(text, "", SIZES, "claim")
+
 def examine(content, data, patience=1):
     """Return sense, bound, and value and violation of the point or None; or raise why not."""
     form, kind, _, primal, dual, claim = parts("it", content, "format kind about primal dual claim")
     sense, limit, value = parts("claim", claim, "sense bound objective")
     need(form == "edgeopt.certificate/1" and kind in [*FIELDS], "must be a known kind", "kind")
     METER.left = WORK * patience
+    limit, value = claimed(limit), None if value is None else claimed(value)
     (fields, duals), sizes = FIELDS[kind].split(" | "), dict(SIZES)
     inputs = *arrays("data", data, fields, sizes), *arrays("dual", dual, duals, sizes)
-    prove = [linear_program, p1_lp, cooperative, pooled, safe][[*FIELDS].index(kind)]
+    prove = dict(zip(FIELDS, [linear_program, infeasible_program, unbounded_program, p1_lp,
+                              cooperative, pooled, safe]))[kind]
     sign, bound, point = prove(primal, *inputs)
-    fits = sense == ("min" if sign > 0 else "max") and sign * (bound - number(limit)) >= 0
+    fits = sense == ("min" if sign > 0 else "max") and sign * bound >= sign * limit
     need(fits, "is of the other sense, or better than what is proven", "claim")
-    fits = point and (value is None or sign * (number(value) - point[0]) >= 0)
+    fits = point and (value is None or sign * value >= sign * point[0])
     need(fits or value is primal is None, "is not proven by a point", "claim.objective")
     need(value is None or not point[2], f"by a point that {point and point[2]}", "claim.objective")
     return sense, bound, point
@@ -347,6 +381,9 @@ def main(paths):
             sense, bound, point = examine(*opened(path, None, patience), patience)
             code, said = 0, f"{sense} {'>=' if sense == 'min' else '<='} {float(bound)!r}"
             near = "has {!r} and misses no side by more than {!r}"
+            if bound in (INF, -INF):
+                said = "no best value" if point else "no point satisfies the rows and bounds"
+                near = "on a ray of better ones misses no side by more than {1!r}"
             if point:
                 said += "; a point " + (point[2] or near.format(*map(float, point[:2])))
         except (ProofError, OverflowError) as error:

@@ -1,5 +1,6 @@
 """``edgeopt verify``: certificates, proven anew."""
 
+from math import isinf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,7 +77,7 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
 
 def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
     """Tell whether a program is that of an instance."""
-    if kind == "linear-program":
+    if "." not in kind:  # of no system
         from edgeopt.solvers import LinearProgram
         from edgeopt.solvers.certificates import same_program
         from edgeopt.solvers.exact_duals import data_of
@@ -100,14 +101,18 @@ def _said(found: dict[str, Any]) -> str:
         return f"cannot be read: {found['reason']}"
     if "bound" not in found:
         return f"refused: {found['reason']}"
+    most = found["violation"]
+    broken = f"violates nothing by more than {most!r}" if most else "violates nothing"
     side = "at least" if found["sense"] == "min" else "at most"
     said = f"proven: the optimum is {side} {found['bound']!r}"
-    if "misses" in found:
+    if isinf(found["bound"]) and most is None:
+        said = "proven: no point satisfies the rows and bounds"
+    elif isinf(found["bound"]):
+        said = f"proven: there is no best value; its point, on a ray of better ones, {broken}"
+    elif "misses" in found:
         said += f"; its point {found['misses']}, so it proves no value"
     elif found["objective"] is not None:
-        most = found["violation"]
-        broken = f"nothing by more than {most!r}" if most else "nothing"
-        said += f"; its point has {found['objective']!r} and violates {broken}"
+        said += f"; its point has {found['objective']!r} and {broken}"
     if found.get("instance"):
         said += "; the program is that of the instance"
     elif "reason" in found:

@@ -24,6 +24,7 @@ from edgeopt import checker
 from edgeopt.errors import CertificateError
 from edgeopt.representation import brief
 from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.solution import Status
 from edgeopt.writing import write_file
 from edgeopt.writing.results import in_html
 
@@ -57,13 +58,15 @@ class Certificate:
     ----------
     kind
         What is bounded: ``"linear-program"``, ``"rescue.p1-lp"``, ``"rescue.safe"``,
-        ``"idn.cooperative"`` or ``"tapfinger.pooled"``.
+        ``"idn.cooperative"`` or ``"tapfinger.pooled"``; or what is proven to have no point or no
+        best one: ``"infeasible-program"`` or ``"unbounded-program"``.
     sense
         Whether the program is minimised or maximised: ``"min"`` or ``"max"``.
     bound
-        What no feasible point of the program is better than, to the nearest double.
+        What no feasible point of the program is better than, to the nearest double; infinite if
+        there is no point, or no limit.
     objective
-        Value of the point in the certificate; None without one.
+        Value of the point in the certificate, infinite if a ray leads on from it; None without one.
     violation
         By how much the point violates a constraint at most; 0 if it is feasible in exact numbers.
     about
@@ -151,10 +154,10 @@ PATIENCE: Final = 16
 """Times the work of the checker that a certificate may take that is made here."""
 
 
-def _examined(content: Any, data: Any, patience: int = 1) -> tuple[str, Fraction, Any]:
+def _examined(content: Any, data: Any, patience: int = 1) -> tuple[str, Fraction | float, Any]:
     """Return sense, bound and point as the checker finds them."""
     try:
-        found: tuple[str, Fraction, Any] = checker.examine(content, data, patience)
+        found: tuple[str, Fraction | float, Any] = checker.examine(content, data, patience)
     except checker.ProofError as error:
         raise CertificateError(f"no certificate: {error.args[1]}") from None
     return found
@@ -195,7 +198,11 @@ def completed(content: Mapping[str, Any], data: Mapping[str, Any]) -> Certificat
 
 
 def _certificate(
-    content: Mapping[str, Any], data: Mapping[str, Any], sense: str, bound: Fraction, point: Any
+    content: Mapping[str, Any],
+    data: Mapping[str, Any],
+    sense: str,
+    bound: Fraction | float,
+    point: Any,
 ) -> Certificate:
     try:
         objective, violation = (None, None) if point is None else map(float, point[:2])
@@ -230,7 +237,7 @@ def proven(
         "edgeopt": __version__,
     }
     least = data.get("sense") == "1" or kind == "tapfinger.pooled"
-    sense, weakest = ("min", "-1e999") if least else ("max", "1e999")
+    sense, weakest = ("min", "-inf") if least else ("max", "inf")
     claim = {"sense": sense, "objective": None, "bound": weakest}
     content = {
         "format": FORMAT,
@@ -276,8 +283,10 @@ def proven_of(
     return proven(kind, data, dual, *wanted, instance=program.instance, name=name)
 
 
-def outward(value: Fraction, up: bool) -> str:
-    """Return the decimal of `DIGITS` digits next to a rational, from above or from below."""
+def outward(value: Fraction | float, up: bool) -> str:
+    """Return the decimal of `DIGITS` digits next to a number, from above or from below."""
+    if isinstance(value, float):  # an infinite one
+        return text(value)
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     context = Context(prec=DIGITS, rounding=rounding)
     return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
@@ -327,6 +336,19 @@ def certificate_of(
     if own is not None:
         found: Certificate = own(solution, **how)
         return found
+    if isinstance(program, LinearProgram) and solution.evidence is not None:
+        if solution.status is Status.PROVEN_INFEASIBLE:
+            from edgeopt.solvers.exact_duals import infeasibility_certificate
+
+            return infeasibility_certificate(
+                program, solution.evidence, name=name, instance=instance
+            )
+        if solution.status is Status.PROVEN_UNBOUNDED:
+            from edgeopt.solvers.exact_rays import unboundedness_certificate
+
+            return unboundedness_certificate(
+                program, solution.evidence, name=name, instance=instance
+            )
     if not isinstance(program, LinearProgram) or program.quadratic is not None:
         raise CertificateError(
             "no certificate: exact numbers prove bounds of linear programs, and this is a "

@@ -8,6 +8,7 @@ duals are solved for in rationals.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -25,9 +26,9 @@ from edgeopt.solvers.residuals.multipliers import (
 from edgeopt.solvers.tolerance import EPSILON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
@@ -49,7 +50,7 @@ SMALL: Final = 100_000
 MISSING: Final = (-np.inf, np.inf)
 
 Exact: TypeAlias = dict[int, Fraction]
-"""Multipliers of rows."""
+"""Multipliers of rows, or values of columns."""
 
 
 def certificate_of_duals(
@@ -62,23 +63,74 @@ def certificate_of_duals(
     instance: Any,
 ) -> Certificate:
     """Return the first certificate that duals, or others close to them, prove."""
-    data = data_of(program)
-    points: list[dict[str, str]] = []
-    if point and solution.values is not None:
-        points = [entries(solution.values)]
-        if repair:
-            within = np.clip(solution.values, program.lower, program.upper)
-            points.append(entries(np.clip(SHRUNK * within, program.lower, program.upper)))
+    data, points = data_of(program), points_of(program, solution.values if point else None, repair)
     signed = projected(program, program.sign * np.asarray(solution.duals, dtype=float))
-    why = "no certificate: the duals are not finite"
-    for moved in close_duals(program, signed):
-        for exact in nearby(program, moved) if np.isfinite(moved).all() else ():
-            try:
-                dual = {"rows": _written(program, rested(program, exact))}
-                return proven("linear-program", data, dual, *points, name=name, instance=instance)
-            except CertificateError as error:
-                why = str(error) if why.endswith("not finite") else why
-    raise CertificateError(why)
+    return first_proven(
+        lambda exact: proven(
+            "linear-program",
+            data,
+            {"rows": written(exact, int(program.sign))},
+            *points,
+            name=name,
+            instance=instance,
+        ),
+        _resting_nowhere(program, close_duals(program, signed)),
+    )
+
+
+def infeasibility_certificate(
+    program: LinearProgram, multipliers: ArrayLike, *, name: str = "", instance: Any = None
+) -> Certificate:
+    """Return the first proof by multipliers of rows that no point satisfies rows and bounds.
+
+    Costs and whole-number conditions count for nothing.
+    """
+    signed = np.asarray(multipliers, dtype=float)
+    if signed.shape != program.row_lower.shape:
+        raise CertificateError(
+            f"no certificate: {signed.shape} multipliers of {program.shape[0]} rows"
+        )
+    rows = program.replace(cost=np.zeros(program.shape[1]), sense="min", quadratic=None)
+    data = data_of(program)
+    return first_proven(
+        lambda exact: proven(
+            "infeasible-program", data, {"rows": written(exact)}, name=name, instance=instance
+        ),
+        _resting_nowhere(rows, [projected(rows, signed)]),
+    )
+
+
+def first_proven(
+    prove: Callable[[Exact], Certificate], candidates: Iterable[Callable[[], Exact]]
+) -> Certificate:
+    """Return the certificate of the first candidate that has one, or say why the first has not."""
+    why = ""
+    for candidate in candidates:
+        try:
+            return prove(candidate())
+        except CertificateError as error:
+            why = why or str(error)
+    raise CertificateError(why or "no certificate: the numbers of its proof are not finite")
+
+
+def _resting_nowhere(
+    program: LinearProgram, multipliers: Iterable[Vector]
+) -> Iterator[Callable[[], Exact]]:
+    """Yield how to make multipliers exact so that none rests on a side that is missing."""
+    for signed in multipliers:
+        for exact in nearby(program, signed) if np.isfinite(signed).all() else ():
+            yield partial(rested, program, exact)
+
+
+def points_of(
+    program: LinearProgram, values: Vector | None, repair: bool = True
+) -> list[dict[str, str]]:
+    """Return a point as texts, and if need be one that is moved until it should violate nothing."""
+    if values is None:
+        return []
+    within = np.clip(values, program.lower, program.upper)
+    shrunk = np.clip(SHRUNK * within, program.lower, program.upper)
+    return [entries(values), entries(shrunk)][: 1 + repair]
 
 
 def data_of(program: LinearProgram) -> dict[str, Any]:
@@ -133,17 +185,26 @@ def _solved(program: LinearProgram, exact: Exact, columns: Iterable[int]) -> Exa
     free = np.isinf(program.lower) & np.isinf(program.upper)
     # Every equation is a column, its unknowns are changes of rows.
     lines, right = dict[int, Exact](), dict[int, Fraction]()
-    met: dict[int, set[int]] = {i: set() for i in exact}
     for j in columns:
         lines[j] = {i: a for i, a in _column(program, j) if i in exact and a}
         right[j] = reduced_cost(program, j, exact)
-        for i in lines[j]:
-            met[i].add(j)
-    # Gaussian elimination in Markowitz' order, which keeps the equations short.
+    change = eliminated(lines, right, set(np.flatnonzero(free).tolist()))
+    return {i: y + change.get(i, 0) for i, y in exact.items()}
+
+
+def eliminated(lines: dict[int, Exact], right: dict[int, Fraction], first: Container[int]) -> Exact:
+    """Return unknowns that solve equations, those without need left out; some lines come first.
+
+    Gaussian elimination in Markowitz' order, which keeps the equations short. Both are used up.
+    """
+    met: dict[int, set[int]] = {}
+    for j, line in lines.items():
+        for i in line:
+            met.setdefault(i, set()).add(j)
     pivots: list[tuple[int, int]] = []
     todo = set(lines)
     while todo:
-        j = min(todo, key=lambda j: (not free[j], len(lines[j]), j))
+        j = min(todo, key=lambda j: (j not in first, len(lines[j]), j))
         todo.remove(j)
         for i in lines[j]:
             met[i].remove(j)
@@ -163,7 +224,7 @@ def _solved(program: LinearProgram, exact: Exact, columns: Iterable[int]) -> Exa
     for j, pivot in reversed(pivots):
         others = (a * change[i] for i, a in lines[j].items() if i in change)
         change[pivot] = (right[j] - sum(others)) / lines[j][pivot]
-    return {i: y + change.get(i, 0) for i, y in exact.items()}
+    return change
 
 
 def _most(values: Vector) -> float:
@@ -187,9 +248,9 @@ def rested(program: LinearProgram, exact: Exact) -> Exact:
     return exact
 
 
-def _written(program: LinearProgram, exact: Exact) -> dict[str, str]:
-    """Return multipliers of rows as texts, in the sense of the program."""
-    return {str(i): _said(int(program.sign) * y) for i, y in sorted(exact.items()) if y}
+def written(exact: Exact, sign: int = 1) -> dict[str, str]:
+    """Return multipliers of rows, or values of columns, as texts."""
+    return {str(i): _said(sign * y) for i, y in sorted(exact.items()) if y}
 
 
 def _said(value: Fraction) -> str:

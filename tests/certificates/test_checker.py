@@ -29,7 +29,7 @@ from edgeopt.models.tapfinger import (
     scenario_bound,
     scheduling_problem,
 )
-from edgeopt.solvers import LinearProgram, solve
+from edgeopt.solvers import LinearProgram, Status, solve
 from edgeopt.solvers.certificates import APART, read_certificate, same_program
 
 SOURCE = Path(checker.__file__)
@@ -171,10 +171,18 @@ def test_words_say_why_there_is_no_certificate() -> None:
             make(*arguments, **how)
         return str(raised.value)
 
-    names = {"column_names": ["z[3,7]", "x"]}
-    open_sided = LinearProgram([1 / 3, 1 / 7], [[0.1, 0.3]], 1.0, np.inf, -np.inf, np.inf, **names)
+    # The third row is the first two, but for rounding, so that in exact numbers there is a point.
+    rows = [[0.1, 0.7, 0.3], [0.7, 0.2, 0.9], [0.1 + 0.7 / 3, 0.7 + 0.2 / 3, 0.3 + 0.9 / 3]]
+    open_sided = LinearProgram(
+        [0, 0, 0], rows, [1, 1, 2], [1, 1, 2], -np.inf, np.inf, column_names=["z[3,7]", "x", "y"]
+    )
     half = solve(open_sided, raises=False)
-    assert "left no duals" in why(half.certificate) or "z[3,7]" in why(half.certificate)
+    assert half.status is Status.PROVEN_INFEASIBLE
+    assert "z[3,7] has no finite" in why(half.certificate)
+    curved = LinearProgram([1, -1], [[1, 0]], 0, 1, 0, np.inf, quadratic=np.diag([1, 0]))
+    endless = solve(curved, raises=False)
+    assert endless.status is Status.PROVEN_UNBOUNDED
+    assert "quadratic" in why(endless.certificate)
     whole = solve(LinearProgram([1], [[2]], 1, 9, integer=[True]))
     assert "relaxed" in why(whole.certificate)
     assert "relaxed" in why(solve_placement(idn.small(3)).certificate)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from edgeopt.models.tapfinger import SchedulingProblem, optimal_schedule
-from edgeopt.solvers import LinearProgram
+from edgeopt.solvers import LinearProgram, solve
 from tests.rescue.safe_cases import drawn
 
 if TYPE_CHECKING:
@@ -93,6 +93,49 @@ def of_linear_program(data: dict[str, Any]) -> float | None:
     sense = 1.0 if number(data["sense"]) > 0 else -1.0
     found = _optimum(sense, cost, matrix, low, high, row_low, row_high)
     return None if found is None else found + number(data["offset"])
+
+
+def of_infeasible_program(data: dict[str, Any]) -> float | None:
+    """Return 0 if a point satisfies the rows and bounds, which is then the least of no cost."""
+    return of_linear_program(data | {"cost": ["0"] * len(data["cost"]), "offset": "0"})
+
+
+def drawn_without_point(seed: int) -> LinearProgram:
+    """Draw a program of which one row is to be beyond what its others allow."""
+    rng, program = np.random.default_rng([seed, 1]), drawn_program(seed)
+    row = np.round(rng.normal(size=program.shape[1]) * 8) / 8
+    best = solve(program.replace(cost=row, sense="max", offset=0.0), raises=False)
+    if best.bound < np.inf:
+        low, high = [best.bound + 1.0], [np.inf]
+        return _with_rows(program, [row], low, high)
+    return _with_rows(program, [row, row], [1.0, -np.inf], [np.inf, 0.0])
+
+
+def drawn_without_limit(seed: int) -> LinearProgram:
+    """Draw a program whose objective improves along a ray of its columns that have no sides."""
+    rng, program = np.random.default_rng([seed, 2]), drawn_program(seed)
+    ray = rng.integers(0, 4, program.shape[1]) * 0.5
+    ray[int(rng.integers(ray.size))] = 1.0
+    use = program.matrix @ ray
+    return program.replace(
+        cost=-program.sign * (ray + 0.25),
+        lower=np.where(ray > 0, np.minimum(program.lower, 0.0), program.lower),
+        upper=np.where(ray > 0, np.inf, program.upper),
+        row_lower=np.where(use < 0, -np.inf, program.row_lower),
+        row_upper=np.where(use > 0, np.inf, program.row_upper),
+    )
+
+
+def _with_rows(program: LinearProgram, rows: Any, low: Any, high: Any) -> LinearProgram:
+    return LinearProgram(
+        program.cost,
+        np.vstack([program.matrix.toarray(), *rows]),
+        np.concatenate([program.row_lower, low]),
+        np.concatenate([program.row_upper, high]),
+        program.lower,
+        program.upper,
+        sense=program.sense,
+    )
 
 
 def of_p1_lp(data: dict[str, Any]) -> float | None:
@@ -244,6 +287,8 @@ def number_of(part: Any) -> Any:
 OPTIMUM = {
     "rescue.safe": of_safe_policies,
     "linear-program": of_linear_program,
+    "infeasible-program": of_infeasible_program,
+    "unbounded-program": of_linear_program,
     "rescue.p1-lp": of_p1_lp,
     "idn.cooperative": of_cooperative,
     "tapfinger.pooled": of_tasks,

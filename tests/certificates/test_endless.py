@@ -86,6 +86,24 @@ def multipliers_of_coprime_denominators() -> Any:
     return document("linear-program", data, {"rows": dict(zip(rows, LONG, strict=False))})
 
 
+def a_ray_of_coprime_denominators() -> Any:
+    n = len(LONG)
+    data = program(n, ["0"] * n, ["inf"] * n, {"0": "1"})
+    ray = {str(j): x for j, x in enumerate(LONG)}
+    return document("unbounded-program", data, {"ray": ray}, {})
+
+
+def contradictions_of_coprime_denominators() -> Any:
+    content = multipliers_of_coprime_denominators()
+    return content | {"kind": "infeasible-program"}
+
+
+def fractions_of_thousands_of_digits() -> Any:
+    n = 8_000
+    ray = {str(j): f"{10**740 + j}/{10**740 + 2 * j + 1}" for j in range(n)}
+    return document("unbounded-program", program(n, ["0"] * n, ["inf"] * n, {}), {"ray": ray}, {})
+
+
 def numbers_of_a_thousand_digits() -> Any:
     n = 50_000
     cost = [f"{10**380 + j}e-999" for j in range(30_000)]
@@ -181,6 +199,9 @@ ATTACKS: list[Callable[[], Any]] = [
     costs_of_coprime_denominators,
     a_point_of_coprime_denominators,
     multipliers_of_coprime_denominators,
+    a_ray_of_coprime_denominators,
+    contradictions_of_coprime_denominators,
+    fractions_of_thousands_of_digits,
     numbers_of_a_thousand_digits,
     entries_by_the_million,
     runs_longer_than_the_file,

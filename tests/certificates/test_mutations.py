@@ -21,7 +21,13 @@ from edgeopt.models.idn import solve_cooperative
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.tapfinger import pooled_bound, scheduling_problem
 from edgeopt.solvers import solve
-from tests.certificates.cases import OPTIMUM, drawn_program, tiny
+from tests.certificates.cases import (
+    OPTIMUM,
+    drawn_program,
+    drawn_without_limit,
+    drawn_without_point,
+    tiny,
+)
 from tests.draws import LEAN, draws
 
 if TYPE_CHECKING:
@@ -57,6 +63,12 @@ NUMBERS = [
 def certificates(kind: str) -> list[Certificate]:
     if kind == "linear-program":
         return [solve(drawn_program(seed)).certificate() for seed in range(12)]
+    if kind == "infeasible-program":
+        drawn = map(drawn_without_point, range(12))
+        return [solve(one, raises=False).certificate() for one in drawn]
+    if kind == "unbounded-program":
+        drawn = map(drawn_without_limit, range(12))
+        return [solve(one, raises=False).certificate() for one in drawn]
     if kind == "rescue.p1-lp":
         shape = {"servers": 2, "devices": 2, "profiles": 2, "horizon": 6, "longest": 4}
         shape |= {"shortest": 2, "reserved": 2, "arrival": 0.8}
@@ -145,13 +157,19 @@ def outcome(content: dict[str, Any], unchanged: Certificate | None, optimum: flo
         return code if code in (1, 2) and isinstance(why, str) else 3
     if unchanged is None or data != unchanged.data:
         optimum = OPTIMUM[content["kind"]](data)
+    if abs(bound) == np.inf:
+        assert optimum is None  # there is none, as is proven
+        return 0
     if abs(bound) > 10**300:
         return 0
     assert not better(sense, float(bound), optimum)
     if point is not None and point[1] == 0 and optimum is not None:
         assert not better("max" if sense == "min" else "min", float(point[0]), optimum)
-    claimed = Fraction(content["claim"]["bound"])
-    assert (claimed <= bound) if sense == "min" else (claimed >= bound)
+    claimed = content["claim"]["bound"]
+    if "inf" not in claimed:
+        assert (Fraction(claimed) <= bound) if sense == "min" else (Fraction(claimed) >= bound)
+    else:
+        assert claimed == ("-inf" if sense == "min" else "inf")
     return 0
 
 
@@ -270,15 +288,19 @@ def test_files_with_a_changed_character_prove_nothing_false(kind: str, tmp_path:
 def test_better_claims_are_refused(kind: str) -> None:
     for certificate in certificates(kind):
         for name in ("bound", "objective"):
-            content = document(certificate)
-            text = content["claim"][name]
-            if text is None:
-                content["claim"][name] = "0"  # there is no point
+            text = certificate.content["claim"][name]
+            up = (certificate.sense == "min") == (name == "bound")
+            best = "inf" if up else "-inf"
+            better_ones = [best] * (text != best)
+            if text is None or "inf" in text:
+                better_ones += ["0"] * (text != best)  # there is no point, or no limit
             else:
-                up = (certificate.sense == "min") == (name == "bound")
                 step = 1e-12 * max(1e-3, abs(float(text)))
-                content["claim"][name] = f"{float(text) + (step if up else -step):.20e}"
-            assert outcome(content, certificate, None) == 1
+                better_ones.append(f"{float(text) + (step if up else -step):.20e}")
+            for one in better_ones:
+                content = document(certificate)
+                content["claim"][name] = one
+                assert outcome(content, certificate, None) == 1
         content = document(certificate)
         content["claim"]["sense"] = "max" if certificate.sense == "min" else "min"
         assert outcome(content, certificate, None) == 1

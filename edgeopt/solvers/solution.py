@@ -367,6 +367,8 @@ class Solution:
     ) -> Certificate:
         """Return the bound with its proof in exact numbers, which others can check without edgeopt.
 
+        Of a program that is proven to have no point, or no best one, it returns that proof.
+
         Parameters
         ----------
         name
@@ -374,7 +376,8 @@ class Solution:
         instance
             The instance that the problem belongs to: its fingerprint is written down.
         point
-            Whether to include the values; without them only the bound is certified.
+            Whether to include the values; without them only the bound is certified. The point from
+            which a ray leads on is always included.
         repair
             Whether to move values until they violate no constraint, not even by rounding.
 

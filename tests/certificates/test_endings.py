@@ -111,13 +111,18 @@ def test_rays_by_hand(ray: dict[str, str], point: dict[str, str] | None, expecte
         assert code(certificate, dual={"ray": ray}, primal=point, claim=claim) == expected
 
 
-def test_a_ray_keeps_to_the_sides_of_columns() -> None:
+def test_a_ray_keeps_to_lower_and_upper_sides() -> None:
     made = certified(LinearProgram([1], np.zeros((0, 1)), [], [], -INF, 5), Status.PROVEN_UNBOUNDED)
     assert code(made, dual={"ray": {"0": "-2"}}) == 0
     up = made.content["claim"] | {"sense": "max", "bound": "inf", "objective": "inf"}
     content = dict(made.content) | {"dual": {"ray": {"0": "2"}}, "claim": up}
     with pytest.raises(checker.ProofError, match="past a side"):
         checker.examine(content, dict(made.data) | {"sense": "-1"})
+    with pytest.raises(checker.ProofError, match="past a side"):
+        checker.examine(made.content, dict(made.data) | {"low": ["-9"]})
+    floor = {"columns": [{"0": "3"}], "row_low": ["-1e9"], "row_high": ["inf"]}
+    with pytest.raises(checker.ProofError, match="past a side"):
+        checker.examine(made.content, dict(made.data) | floor)
 
 
 @pytest.mark.parametrize(

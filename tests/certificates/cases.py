@@ -75,8 +75,8 @@ def _optimum(sense: float, cost, equal, low, high, row_low, row_high) -> float |
     upper = np.vstack([np.zeros((0, cost.size)), *(sign * equal[at] for at, sign, _ in rows)])
     right = np.concatenate([sign * side[at] for at, sign, side in rows])
     bounds = np.column_stack([low, high])
-    if (low > high).any():
-        return None
+    if (low > high).any() or not (np.isfinite(cost).all() and np.isfinite(equal).all()):
+        return None  # there is no point, or doubles do not tell
     if not cost.size:
         return 0.0
     found = linprog(sense * cost, upper, right, bounds=bounds)

@@ -201,7 +201,7 @@ def warn_if_overstated(answer: Answer, request: Request, *, stacklevel: int = 2)
             f"{claimed.solver} claims the bound {claimed.bound:.10g}, and found "
             f"{found.objective:.10g}, which is better: the bound is dropped"
         )
-    elif found.evidence is not None:
+    elif found.status in (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED):
         return
     elif claimed.quality is Quality.OPTIMAL and found.quality is not Quality.OPTIMAL:
         text = (
@@ -302,6 +302,8 @@ def judged(claimed: Solution, request: Request) -> Solution:
         return replace(found, quality=Quality.INFEASIBLE) if broken else found
     # Duals prove the optimum whatever status the solver reports.
     claimed = replace(claimed, quality=Quality.OPTIMAL)
+    if claimed.duals is None and kind_of(claimed.problem) is Kind.LINEAR:
+        bound = _bound_of_highs(claimed, request.time_limit)
     best = certified(claimed, bound)
     if best.quality is Quality.OPTIMAL:
         return best
@@ -317,6 +319,12 @@ def judged(claimed: Solution, request: Request) -> Solution:
         moved = replace(best, quality=Quality.OPTIMAL)
         best = certified(moved, _tighter(proven_bound(moved), bound, claimed))
     return best
+
+
+def _bound_of_highs(claimed: Solution, time_limit: float | None) -> Sum:
+    """Return what duals of HiGHS prove, for a backend that has none."""
+    found = solved_by_highs(claimed.problem, time_limit)
+    return proven_bound(claimed if found is None else replace(claimed, duals=found.duals))
 
 
 def _tighter(one: Sum, other: Sum, solution: Solution) -> Sum:

@@ -26,7 +26,7 @@ from edgeopt.solvers.repair import repaired
 from edgeopt.solvers.request import Request
 from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.scaling import Scaling
-from edgeopt.solvers.tolerance import DEFAULT, TIGHT
+from edgeopt.solvers.tolerance import DEFAULT, EPSILON, ROUNDING_UNITS, TIGHT
 from edgeopt.solvers.units import wide
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def infeasibility_proof(
     """
     point = None
     # As they stand, then divided by their largest entry, so that none is overlooked.
-    for unit in (np.zeros(program.shape[0], dtype=int), -np.frexp(program.row_size)[1]):
+    size = program.row_size
+    size = np.where(size > 0.0, size, linear.row_scales(program, np.zeros(program.shape[1])))
+    for unit in (np.zeros(program.shape[0], dtype=int), -np.frexp(size)[1]):
         found = solved_by_highs(_elastic(program, unit), time_limit, feasible=True)
         if found is None or found.values is None or found.duals is None:
             continue
-        (value, size), multipliers = linear.best_multipliers(
-            _without_objective(program), np.ldexp(found.duals, unit)
-        )
-        point = found.values[: program.shape[1]]
-        close = is_point(program, point, TIGHT)
-        if value > CERTAIN * size and not close:  # otherwise noise contradicts noise
+        duals = np.ldexp(found.duals, unit)
+        (value, terms), multipliers = linear.best_multipliers(_without_objective(program), duals)
+        if value > CERTAIN * terms and _is_more_than_noise(program, duals):
             return multipliers, None
-        if close:
+        point = found.values[: program.shape[1]]
+        if linear.primal_violation(program.relaxed(), point) <= TIGHT:
             break
     return None, point
 
@@ -106,6 +106,21 @@ def solved_by_highs(
     return found
 
 
+def _is_more_than_noise(program: LinearProgram, duals: Vector) -> bool:
+    """Return whether a contradiction remains when sides that are rounding of others are 0.
+
+    x + y = -1e-16 has no point with x, y >= 0, but no one means that.
+    """
+    sides = {name: getattr(program, name) for name in ("row_lower", "row_upper", "lower", "upper")}
+    known = np.concatenate([side[np.isfinite(side)] for side in sides.values()])
+    noise = ROUNDING_UNITS * EPSILON * np.abs(known).max(initial=0.0)
+    plain = _without_objective(program).replace(
+        **{name: np.where(np.abs(side) <= noise, 0.0, side) for name, side in sides.items()}
+    )
+    (value, size), _ = linear.best_multipliers(plain, duals)
+    return bool(value > CERTAIN * size)
+
+
 def _without_objective(program: LinearProgram) -> LinearProgram:
     return program.replace(
         cost=np.zeros(program.shape[1]), sense="min", offset=0.0, integer=False, quadratic=None
@@ -143,10 +158,10 @@ def improving_ray(program: LinearProgram, time_limit: float | None = None) -> Ve
     return direction if improves > CERTAIN * size and not ends else None
 
 
-def is_point(program: LinearProgram, values: Vector, tolerance: float = DEFAULT) -> bool:
+def is_point(program: LinearProgram, values: Vector) -> bool:
     """Return whether a point, repaired, satisfies the rows of the relaxed program."""
     relaxed = program.replace(integer=False, quadratic=None)
-    return linear.primal_violation(relaxed, repaired(relaxed, values)) <= tolerance
+    return linear.primal_violation(relaxed, repaired(relaxed, values)) <= DEFAULT
 
 
 def time_left(time_limit: float | None, begun: float) -> float | None:

@@ -313,8 +313,10 @@ class Solution:
         self, bound: Sum, tolerance: float, *, gap: float | None = None, absolute_gap: float = 0.0
     ) -> Solution:
         """Return this solution with the quality that a bound on the optimum supports."""
-        searched = isinstance(self.problem, LinearProgram) and self.problem.is_mixed_integer
-        by = "proof" if self.duals is not None and not searched else "solver"
+        if isinstance(self.problem, LinearProgram):
+            by = "solver" if self.problem.is_mixed_integer else "proof"
+        else:
+            by = "proof" if self.duals is not None else "solver"
         checked = replace(
             self,
             bound=bound.value,

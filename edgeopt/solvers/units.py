@@ -79,7 +79,7 @@ def span(entries: Any) -> float:
 
 
 def wide(program: LinearProgram) -> bool:
-    """Return whether entries of the matrix are so small, or lie so far apart, that some get lost."""
+    """Return whether entries of the matrix are so small, or so far apart, that some get lost."""
     entries = np.abs(program.matrix.data)
     dropped = (entries > 0.0) & (entries < DROPPED)
     return bool(dropped.any()) or span(entries) > WIDE

@@ -178,7 +178,7 @@ def test_words_say_why_there_is_no_certificate() -> None:
     )
     half = solve(open_sided, raises=False)
     assert half.status is Status.PROVEN_INFEASIBLE
-    assert "z[3,7] has no finite" in why(half.certificate)
+    assert "has no finite" in why(half.certificate)
     curved = LinearProgram([1, -1], [[1, 0]], 0, 1, 0, np.inf, quadratic=np.diag([1, 0]))
     endless = solve(curved, raises=False)
     assert endless.status is Status.PROVEN_UNBOUNDED

@@ -53,7 +53,7 @@ def test_a_program_without_columns_has_one_point() -> None:
     assert solution.quality is Quality.OPTIMAL
     assert solution.values.shape == (0,)
     assert solution.objective == solution.bound == 0.0
-    with pytest.warns(QualityWarning), pytest.raises(SolverError, match="infeasible"):
+    with pytest.raises(SolverError, match="proven infeasible"):
         solve(LinearProgram(np.zeros(0), np.zeros((1, 0)), 1.0, 2.0))
 
 
@@ -70,9 +70,9 @@ def test_time_limit_returns_incumbent_bound_and_gap(solver: str) -> None:
 
 
 def test_time_limit_without_a_point_raises_and_keeps_what_is_known() -> None:
-    program = crowded().replace(row_lower=1.0, row_upper=np.inf, sense="min")
+    program = market_split()
     with pytest.raises(SolverError, match="time limit") as caught:
-        solve(program, algorithm="simplex", time_limit=0.0)
+        solve(program, time_limit=0.0)
     solution = caught.value.solution
     assert solution.status is Status.MAX_TIME_LIMIT
     assert not solution.quality.usable

@@ -83,7 +83,7 @@ def test_a_backend_sees_an_objective_near_1_without_its_constant() -> None:
         return highs.solve(program, request)
 
     spy = Backend("spy", "edgeopt", "edgeopt", {Kind.LINEAR: look})
-    program = LinearProgram([3e9, 5e-4], [[1e3, 0], [0, 2], [3e3, 2]], -INF, [4e3, 12, 18e3], sense="max", offset=7e9)  # noqa: E501  # fmt: skip
+    program = LinearProgram([3e9, 5e4], [[1e3, 0], [0, 2], [3e3, 2]], -INF, [4e3, 12, 18e3], sense="max", offset=7e9)  # noqa: E501  # fmt: skip
     solution = solve(program, spy, absolute_gap=1e-12, objective_bound=2.0)
     (handed, request), factor = seen[0], 2.0**-31
     assert len(seen) == 1

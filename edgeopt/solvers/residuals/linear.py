@@ -67,8 +67,9 @@ def dual_bound(solution: Solution) -> Sum:
     if program.is_mixed_integer:
         return Sum(solution.bound, max(abs(solution.bound), _largest_cost(program)))
     if solution.duals is None:
-        known = solution.bound if solution.values is None else -program.sign * np.inf
-        return Sum(known, np.inf)
+        # What has been proven by others' duals stands; a solver's word is no bound.
+        known = solution.values is None or solution.bound_by == "proof"
+        return Sum(solution.bound if known else -program.sign * np.inf, solution.sizes[1] or np.inf)
     return bound_from_duals(program, solution.duals)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import deque
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -114,10 +114,11 @@ def best_answer(
     best: Answer | None = None
     refused: SolverError | None = None
     left, settled = request.time_limit, False
-    attempts = deque(_attempts(program, request))
+    more: list[Attempt] = []
     with few_factorisations():
-        while attempts and (left != 0.0 or (best is None and refused is None)):
-            attempt = attempts.popleft()
+        for attempt in chain(_attempts(program, request), more):
+            if left == 0.0 and (best is not None or refused is not None):
+                break
             if best is not None and attempt.tolerance is not None:
                 if best.solution.values is None:
                     continue
@@ -137,8 +138,8 @@ def best_answer(
                 found = judged(claimed, asked)
             if not settled and _gave_up(found, request):
                 (found, point), settled = _settled(run, program, found, asked), True
-                if point is not None and is_point(program, point):
-                    attempts.append(attempt._replace(program=_holding(program, point)))
+                if point is not None and not program.is_mixed_integer and is_point(program, point):
+                    more.append(attempt._replace(program=_holding(program, point)))
                 left = time_left(request.time_limit, begun)
             if best is None or _better(found, best.solution):
                 best = Answer(found, claimed)

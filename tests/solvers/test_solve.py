@@ -20,7 +20,6 @@ from edgeopt.errors import (
     MissingDependencyError,
     OptionError,
     ProblemTypeError,
-    QualityWarning,
     ScalingWarning,
     SolverError,
 )

@@ -145,7 +145,7 @@ def test_an_objective_may_leave_no_room_for_a_job():
     }
     for work, slots, status in (
         (0.5, 1, Status.CONVERGENCE_CRITERIA_SATISFIED),
-        (0.51, 1, Status.PROVEN_INFEASIBLE),
+        (0.51, 1, Status.CLAIMED_INFEASIBLE),
         (0.51, 2, Status.CONVERGENCE_CRITERIA_SATISFIED),
     ):
         model = joint(OincInstance(work=[work], **common), slots=slots)

@@ -320,7 +320,7 @@ def reference(instance: EdrInstance) -> Reference:
     asked = instance.requests.sum(axis=(1, 2))
     pace = instance.active * instance.even_rate
     return Reference(
-        inference=(asked * mean).sum(axis=-1),  # matrix products round as the processor has it
+        inference=asked @ mean,
         training=(pace * instance.round_energy).sum(axis=1),
         seconds=float(REQUEST_SECONDS * asked.sum() + (pace * instance.round_seconds).sum()),
     )
@@ -340,6 +340,7 @@ def calibrated_weights(instance: EdrInstance) -> tuple[float, float]:
     that they do not blow the weight up. A weight is 1 where nothing could be calibrated.
     """
     usual = reference(instance)
-    dollars = float((np.abs(instance.price) * (usual.inference + usual.training)).sum())
+    # An exact sum is the same on every processor; a product of matrices is not.
+    dollars = math.fsum((np.abs(instance.price) * (usual.inference + usual.training)).tolist())
     energy = POINTS / dollars if dollars > 0 else 1.0
     return energy, POINTS / usual.seconds if usual.seconds > 0 else 1.0

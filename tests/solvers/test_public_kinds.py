@@ -71,8 +71,6 @@ def purchase_and_ship(rng: np.random.Generator, least: float) -> tuple[LinearPro
 @pytest.mark.parametrize("solver", [name for name in LINEAR if name not in LOOSE])
 @pytest.mark.parametrize("least", [1e-2, 1e-4, 1e-5, 1e-6])
 def test_purchases_of_at_least_little(solver: str, least: float) -> None:
-    if solver == "scip" and least < 1e-5:
-        pytest.skip("a known fault: test_scip_ends_beside_a_tiny_side")
     rng = np.random.default_rng(5)
     for _ in range(draws(20)):
         program, low, high = purchase_and_ship(rng, least)

@@ -315,7 +315,9 @@ def judged(claimed: Solution, request: Request) -> Solution:
             best = other
         if best.quality is Quality.OPTIMAL:
             break
-    if best.quality is Quality.FEASIBLE and kind_of(claimed.problem) is Kind.QUADRATIC:
+    elsewhere = best.values is not claimed.values
+    curved = kind_of(claimed.problem) is Kind.QUADRATIC
+    if best.quality is Quality.FEASIBLE and curved and elsewhere:
         # A bound of a quadratic program is that of its tangent at the point.
         moved = replace(best, quality=Quality.OPTIMAL)
         best = certified(moved, _tighter(proven_bound(moved), bound, claimed))
@@ -370,8 +372,9 @@ def _with_whole_numbers(claimed: Solution, tolerance: float, time_limit: float |
     if inside and not program.integer.all():
         fixed = program.replace(lower=low, upper=high, integer=False)
         found = solved_by_highs(fixed, time_limit)
-        known = found is not None and found.values is not None
-        point = repaired(fixed, found.values) if found is not None and known else whole
+        point = whole
+        if found is not None and found.values is not None:
+            point = repaired(fixed, found.values)
         if _holds(program, point, tolerance):
             return _moved(claimed, point, "repaired")
     if linear.whole_violation(program, whole) > TIGHT:

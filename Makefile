@@ -19,7 +19,7 @@ NAMES ?=
 RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 RL := $(VENV)/.edgeopt-rl
-PINS := pyproject.toml constraints.txt
+PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
 .PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned programs collection learners docs clean
 
@@ -35,7 +35,7 @@ gallery: $(DEV) ## draw the pictures of the README
 	@$(BIN)/python docs/_extensions/gallery.py docs/_static/gallery
 
 test: $(DEV) ## run all tests and the examples in the docstrings
-	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt papers --durations=20 --durations-min=3 $(PYTEST_ARGS)
 
 test-rl: $(RL) ## install PyTorch, and run the tests that train
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m trains $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
@@ -69,10 +69,10 @@ kills: $(DEV) ## kill runs at a hundred random moments, and run them again
 	@$(BIN)/python -m tests.kills --moments 100
 
 verdicts: $(DEV) ## check all claims on their named instances, and store the verdicts in the package
-	@$(BIN)/python -c 'from edgeopt.bounds.stored import store; store()'
+	@$(BIN)/python -c 'from edgeopt_papers.claims.stored import store; store()'
 
 tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the options (10 minutes)
-	@$(BIN)/python -c 'from edgeopt.studies.tuning.stored import store; store("edr")'
+	@$(BIN)/python -c 'from edgeopt_papers.tuning.stored import store; store("edr")'
 
 programs: $(DEV) ## hold solvers against the public programs in EDGEOPT_DATA, and store the table of the docs (20 minutes)
 	@failed=0; run() { name=$$1; shift; $(BIN)/python -m edgeopt.testing.programs \
@@ -88,7 +88,7 @@ collection: $(DEV) ## solve and certify the named instances, run all policies on
 	@$(BIN)/python -m edgeopt.collection.make --workers 2
 
 learners: $(RL) ## train anew what comes with the package (up to an hour; names in NAMES=)
-	@$(BIN)/python -m edgeopt.studies.released .learners $(NAMES)
+	@$(BIN)/python -m edgeopt_papers.released .learners $(NAMES)
 
 docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated
@@ -97,7 +97,7 @@ docs: $(DEV) ## build the documentation in docs/_build/html
 
 release: $(BIN)/python ## build wheel and source distribution, and check them and the workflow that publishes them
 	@$(PIP) install --quiet --constraint constraints.txt build check-jsonschema twine
-	@rm -rf dist && $(BIN)/python -m build --outdir dist .
+	@rm -rf dist && $(BIN)/python -m build --outdir dist . && $(BIN)/python -m build --outdir dist papers
 	@$(BIN)/python -m twine check --strict dist/*
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
@@ -129,14 +129,14 @@ $(BIN)/python:
 
 $(RUNTIME): $(PINS) | $(BIN)/python
 	@echo "Installing edgeopt and its pinned dependencies into $(VENV) (about a minute)"
-	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable .
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable . --editable ./papers
 	@touch $@
 
 $(DEV): $(PINS) | $(BIN)/python
 	@echo "Installing edgeopt, its pinned dependencies and the tools into $(VENV) (about a minute)"
-	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[dev]' --editable ./papers
 	@touch $(RUNTIME) $@
 
 $(RL): $(DEV)
-	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]'
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[rl]' --editable './papers[rl]'
 	@touch $@

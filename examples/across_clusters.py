@@ -1,8 +1,9 @@
 """Learning tasks on several clusters: one scheduler with its gap, then a comparison of four."""
 
 # start of the cluster example
+from edgeopt_papers.tapfinger.claims import flow_gap
+
 from edgeopt import study
-from edgeopt.bounds.tapfinger import flow_gap
 from edgeopt.instances.tapfinger import generate
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment

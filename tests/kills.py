@@ -181,12 +181,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     # Imported here, children find it there.
+    import edgeopt_papers.figures.report  # noqa: F401
     import matplotlib.figure  # noqa: F401
     import scipy.optimize  # noqa: F401
     import xarray  # noqa: F401
-
-    import edgeopt.collection.compared_page
-    import edgeopt.studies.figures.report  # noqa: F401
 
     alive, begun, wrong = kill_at_random(options.moments, options.seed)
     print(

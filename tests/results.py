@@ -8,10 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from edgeopt_papers.claims import errata
 
 import edgeopt
 from edgeopt import registry
-from edgeopt.bounds import claims, errata
+from edgeopt.bounds import claims
 from edgeopt.bounds.search import search, spaces
 from edgeopt.studies import find_system
 

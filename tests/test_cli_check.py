@@ -15,7 +15,7 @@ import pytest
 from edgeopt import registry
 from edgeopt.bounds import claims
 from edgeopt.cli.main import run
-from tests import claims_to_check as made_up
+from tests.papers import claims_to_check as made_up
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
 from tests.studies.stopping import Offers

@@ -123,7 +123,7 @@ def test_a_closure_follows_names_to_where_they_stand() -> None:
 @pytest.mark.parametrize("system", ["rescue", "idn", "oinc", "edr", "tapfinger"])
 def test_a_closure_of_one_system_leaves_the_others_out(system: str) -> None:
     assert systems() == {"rescue", "idn", "oinc", "edr", "tapfinger"}
-    found = closure(frozenset({"edgeopt.studies.figures.cells"}), frozenset({system}))
+    found = closure(frozenset({"edgeopt_papers.figures.cells"}), frozenset({system}))
     assert {f"edgeopt.studies.{system}.record", "edgeopt.studies.run"} <= set(found)
     layers = ("bounds", "instances", "models", "online")
     assert all(

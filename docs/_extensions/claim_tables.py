@@ -33,7 +33,9 @@ def found(system: str) -> dict[str, dict[str, Any]]:
     """Verdicts on all claims of a system by identifier, each on its named instances."""
 
     def compute() -> dict[str, dict[str, Any]]:
-        from edgeopt.bounds import check, stored_verdicts
+        from edgeopt_papers.claims import stored_verdicts
+
+        from edgeopt.bounds import check
         from edgeopt.studies.wording import number
 
         stored = stored_verdicts(system)
@@ -56,7 +58,8 @@ def wrong(system: str) -> dict[str, dict[str, Any]]:
     """Errata of a system by identifier, as texts; ``measured`` is the true value."""
 
     def compute() -> dict[str, dict[str, Any]]:
-        from edgeopt.bounds import errata
+        from edgeopt_papers.claims import errata
+
         from edgeopt.studies.wording import number
 
         return {

@@ -33,7 +33,7 @@ def badges() -> dict[str, str]:
     """Return what is drawn in a line of the README: version, Python, licence, claims."""
     import tomllib
 
-    from edgeopt.bounds import stored_verdicts
+    from edgeopt_papers.claims import stored_verdicts
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     stored = [found for system in SYSTEMS if (found := stored_verdicts(system)) is not None]

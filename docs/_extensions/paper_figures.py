@@ -13,9 +13,8 @@ from shown import paragraph, picture, table
 from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
+    from edgeopt_papers.figures.reproduce import Outcome
     from sphinx.application import Sphinx
-
-    from edgeopt.studies.figures.reproduce import Outcome
 
 
 class FigureDirective(SphinxDirective):
@@ -43,7 +42,7 @@ class FigureDirective(SphinxDirective):
 
 
 def compute(system: str, kind: str, numbers: list[str]) -> list[dict[str, Any]]:
-    from edgeopt.studies.figures import reproduce
+    from edgeopt_papers.figures import reproduce
 
     chosen: dict[str, Any] = {kind: numbers}
     found = reproduce(system, **chosen, quick=True, progress=False).outcomes
@@ -52,7 +51,8 @@ def compute(system: str, kind: str, numbers: list[str]) -> list[dict[str, Any]]:
 
 
 def content(system: str, kind: str, number: str, outcome: Outcome) -> dict[str, Any]:
-    from edgeopt.studies.figures.report import figure, in_words
+    from edgeopt_papers.figures.report import figure, in_words
+
     from edgeopt.studies.pictures.canvas import inline_svg, svg
 
     paper_figure, takeaway = outcome.paper_figure, outcome.paper_figure.takeaway(outcome.rows)

@@ -1,9 +1,8 @@
-"""Claims of the papers as objects that can be checked, and ratios with their intervals."""
+"""Claims as objects that can be checked, and ratios with their intervals."""
 
 from __future__ import annotations
 
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
-from edgeopt.bounds.errata import Erratum, errata
 from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.intervals import Spread, holm, paired_ratio, spread
 from edgeopt.bounds.ratio import Ratio, competitive_ratio
@@ -19,7 +18,6 @@ from edgeopt.bounds.regret import (
     regret,
 )
 from edgeopt.bounds.search import search
-from edgeopt.bounds.stored import StoredVerdicts, stored_verdicts
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 
 __all__ = [
@@ -27,7 +25,6 @@ __all__ = [
     "Claim",
     "DynamicFit",
     "DynamicRegret",
-    "Erratum",
     "Finding",
     "Growth",
     "Measurement",
@@ -38,14 +35,12 @@ __all__ = [
     "Relation",
     "Source",
     "Spread",
-    "StoredVerdicts",
     "Verdict",
     "check",
     "claims",
     "competitive_ratio",
     "dynamic_fit",
     "dynamic_regret",
-    "errata",
     "growth_exponent",
     "holm",
     "paired_ratio",
@@ -53,5 +48,4 @@ __all__ = [
     "regret",
     "search",
     "spread",
-    "stored_verdicts",
 ]

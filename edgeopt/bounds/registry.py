@@ -47,6 +47,11 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
     return _select([pattern] if pattern is None or isinstance(pattern, str) else list(pattern))
 
 
+def offered(pattern: str) -> bool:
+    """Tell whether any installed package has claims that a name or a pattern may mean."""
+    return any(_matches(name, pattern) for name in _known([pattern]))
+
+
 def check(
     claims: str | Claim | Iterable[str | Claim] | None = None,
     instance: Any = None,
@@ -173,10 +178,12 @@ def _select(wanted: Sequence[str | Claim | None]) -> dict[str, Claim]:
 def _known(patterns: list[Any]) -> dict[str, Claim]:
     """Return what other packages offer, and the claims of the systems that the patterns name."""
     table: dict[str, Claim] = {}
-    for name, point in registry.built_in(registry.CLAIMS).items():
-        if any(one is None or _may_be_of(name, one) for one in patterns):
-            table |= {claim.id: claim for claim in point.load()}
+    built_in = registry.built_in(registry.SYSTEMS)
     for point in registry.offered(registry.CLAIMS):
+        # Claims of a built-in system are loaded only where a pattern may be of it.
+        wanted = any(one is None or _may_be_of(point.name, one) for one in patterns)
+        if point.name in built_in and not wanted:
+            continue
         try:
             offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
         except OptionError as why:
@@ -205,5 +212,9 @@ def _matches(name: str, pattern: str) -> bool:
 def _unknown(pattern: str, known: Mapping[str, Claim]) -> str:
     systems = list(dict.fromkeys(name.split(".")[0] for name in known))
     near = difflib.get_close_matches(pattern, [*systems, *known], n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"claims are of {', '.join(systems)}"
+    hint = (
+        f"did you mean {', '.join(near)}?"
+        if near
+        else f"claims are of {', '.join(systems) or 'no system: no installed package has any'}"
+    )
     return f"claim {pattern!r} is unknown; {hint}"

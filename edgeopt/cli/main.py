@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import edgeopt
+from edgeopt import plugins, registry
 from edgeopt.cli import complete
 from edgeopt.cli.bench import bench
 from edgeopt.cli.check import check
 from edgeopt.cli.collection import collection
 from edgeopt.cli.explore import explore
 from edgeopt.cli.generate import generate
-from edgeopt.cli.reproduce import reproduce
 from edgeopt.cli.search import search
 from edgeopt.cli.solve import solve, solvers
 from edgeopt.cli.study import study
 from edgeopt.cli.template import template
 from edgeopt.cli.train import train
-from edgeopt.cli.tune import tune
 from edgeopt.cli.tutorial import tutorial
 from edgeopt.cli.verify import verify
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
@@ -39,10 +38,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    study, explore, tutorial, reproduce, generate, template, solve, verify, check, search,
-    collection, bench, tune, train, solvers,
+    study, explore, tutorial, generate, template, solve, verify, check, search,
+    collection, bench, train, solvers,
 ):  # fmt: skip
     app.command()(command)
+for point in registry.offered(registry.COMMANDS):
+    app.command(point.name)(plugins.load(point, object))
 
 # typer may carry its own copy of click, so the exception is found from a public class.
 _UsageError: Any = next(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.bounds import StoredVerdicts, Verdict
+    from edgeopt.bounds import Verdict
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, Comparison
     from edgeopt.studies.pages.standings import Standings
@@ -96,24 +96,6 @@ class Study:
     def verdicts(self) -> dict[str, tuple[Verdict, ...]]:
         """Verdicts of the claims by the name of the instance."""
         return {case.name: case.verdicts for case in self.cases}
-
-    @cached_property
-    def named_verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts of the claims on their named instances: as stored, or else computed now."""
-        if self.system.claims is None:
-            return ()
-        if self.stored_verdicts is not None:
-            return tuple(self.stored_verdicts.verdicts.values())
-        from edgeopt.bounds import check
-
-        return tuple(check(self.system.claims.pattern))
-
-    @cached_property
-    def stored_verdicts(self) -> StoredVerdicts | None:
-        """Those stored with the package, if they were computed by this code."""
-        from edgeopt.bounds import stored_verdicts
-
-        return None if self.system.claims is None else stored_verdicts(self.system.claims.pattern)
 
     @property
     def detailed(self) -> tuple[Case, ...]:

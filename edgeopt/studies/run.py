@@ -358,6 +358,6 @@ def _simulate(
 
 
 def _check(pattern: str, instance: Any, options: Mapping[str, Any]) -> list[Any]:
-    from edgeopt.bounds import check
+    from edgeopt.bounds.registry import check, offered
 
-    return check(pattern, instance, **options)
+    return check(pattern, instance, **options) if offered(pattern) else []

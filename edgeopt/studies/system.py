@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
-    from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.learners import Learned, LearnerEntry
     from edgeopt.studies.live import Live
-    from edgeopt.studies.released import Release
     from edgeopt.studies.result import Case
-    from edgeopt.studies.tuning import Tuning
 
 
 def _no_entries(_given: Any) -> Mapping[str, Any]:
@@ -274,26 +271,19 @@ class System:
         One line, for people.
     instances, offline, policies, objective, constraint, claims, reporting, paper
         Its parts.
-    figures
-        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.figures`. Those of
-        built-in systems are loaded on first use.
-    tuning
-        Which parameters of policies can be tuned, and on what.
     learners
         What can be trained, the recommended one first.
     learned
         The policies that run what was trained.
-    releases
-        Files of the package that training makes.
     live
         What can be moved on its live page.
 
     Raises
     ------
     OptionError
-        If a policy names a bound that does not exist, or two figures have the same number.
+        If a policy names a bound that does not exist.
     OutputError
-        If the name of a figure cannot be a file name.
+        If a name cannot be a file name.
     """
 
     name: str
@@ -304,13 +294,10 @@ class System:
     objective: Objective = field(default_factory=Objective)
     constraint: Constraint = field(default_factory=Constraint)
     claims: Claims | None = None
-    figures: Sequence[PaperFigure] = ()
     reporting: Reporting = field(default_factory=Reporting)
     paper: Paper | None = None
-    tuning: Tuning | None = None
     learners: Sequence[LearnerEntry] = ()
     learned: Learned | None = None
-    releases: Sequence[Release] = ()
     live: Live | None = None
 
     def __post_init__(self) -> None:
@@ -318,12 +305,6 @@ class System:
         for name, kind in _PARTS.items():
             optional = name in ("claims", "paper")
             check_kind(f"System.{name}", getattr(self, name), kind, none=optional)
-        if not isinstance(self.figures, Named):
-            names = [checked_name(one.name) for one in self.figures]
-            if len(set(names)) < len(names):
-                raise OptionError(
-                    f"system {self.name!r}: two figures have the same number: {names}"
-                )
         if not isinstance(self.policies.entries, Named):
             for entry in self.policies.entries:
                 if entry.bound and entry.bound not in self.offline.bounds:

@@ -16,7 +16,6 @@ import numpy as np
 from edgeopt.bounds import check
 from edgeopt.bounds.registry import claims
 from edgeopt.online.simulate import require_parts, simulate
-from edgeopt.studies.entries import Named
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.run import study
 from edgeopt.testing.content import alike
@@ -146,8 +145,6 @@ def _names(checked: Checked) -> None:
         "pictures": reporting.pictures,
         "logs and comparisons": (*reporting.logs, *reporting.comparisons),
     }
-    if not isinstance(record.figures, Named):
-        named["figures"] = record.figures
     for what, parts in named.items():
         twice = [name for name, n in Counter(one.name for one in parts).items() if n > 1]
         require(not twice, f"{what}: the name {', '.join(twice)} occurs twice")

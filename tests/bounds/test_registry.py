@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from edgeopt_papers.rescue.claims import instances as named
 
 import edgeopt
 from edgeopt import registry
 from edgeopt.bounds import Claim, Measurement, Relation, check, claims
-from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.verdict import Source
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.instances.rescue import tight

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.evaluation import Adversary, Evaluation
+from edgeopt_papers.idn.claims.slot import regret_constant
+from edgeopt_papers.idn.claims.theorem import static_optimum
 
-from edgeopt.bounds.idn.evaluation import Adversary, Evaluation
-from edgeopt.bounds.idn.slot import regret_constant
-from edgeopt.bounds.idn.theorem import static_optimum
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial
 from edgeopt.online import simulate

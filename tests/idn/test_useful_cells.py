@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.instances import shelf
+from edgeopt_papers.idn.claims.slot import regret_constant, regret_parts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeopt.bounds.idn.instances import shelf
-from edgeopt.bounds.idn.slot import regret_constant, regret_parts
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import gain, supergradient
 from edgeopt.models.idn.cells import useful_models

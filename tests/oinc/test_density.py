@@ -8,11 +8,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from edgeopt_papers.oinc.claims import certified_ratio, competitive_factor, dual_certificate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt import solve
-from edgeopt.bounds.oinc import certified_ratio, competitive_factor, dual_certificate
 from edgeopt.models.oinc.retraining import certify, flow_bound, flow_matrix
 from edgeopt.online.oinc.retraining import run_density
 from edgeopt.testing.strategies.oinc import retraining_problems

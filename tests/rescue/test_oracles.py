@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from edgeopt_papers.rescue.claims import exhaustive
 from hypothesis import given, settings
 
-from edgeopt.bounds.rescue import exhaustive
 from edgeopt.instances.rescue import ReservedTasks
 from edgeopt.models.rescue import solve_p1_lp
-from tests.bounds.rescue.integer import integer_optimum
 from tests.draws import LEAN, draws
 from tests.oracles.rescue import (
     build,
@@ -23,6 +22,7 @@ from tests.oracles.rescue import (
     values,
 )
 from tests.oracles.rescue.paths import evaluate
+from tests.papers.rescue.claims.integer import integer_optimum
 from tests.rescue.cases import cases, with_reserved
 
 DELTA, EPSILON = Fraction(1, 100), Fraction(1, 100)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from edgeopt_papers.rescue.held_out import joint_optimum
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
@@ -16,7 +17,6 @@ from edgeopt.models.rescue.budgets import ServerStates
 from edgeopt.models.rescue.safe_bound import _matchings
 from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
 from edgeopt.models.rescue.safe_values import Chain
-from edgeopt.studies.rescue.held_out import joint_optimum
 from tests.draws import draws
 from tests.oracles.rescue import plain, safe
 from tests.rescue.safe_cases import drawn, lp_plan

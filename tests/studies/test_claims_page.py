@@ -19,7 +19,7 @@ from edgeopt.cli.claims import table as in_terminal
 from edgeopt.studies import check_all
 from edgeopt.studies.claims import written_out
 from edgeopt.studies.pages.rendering import in_html, in_text
-from tests import claims_to_check as made_up
+from tests.papers import claims_to_check as made_up
 from tests.studies.test_page_in_browser import faults
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from edgeopt_papers.edr.trained import TABLE, TITLES, summary
 
 from edgeopt.instances.edr import EdrInstance, forced_excess, generate, small
 from edgeopt.models.edr import served_cap
@@ -17,7 +18,6 @@ from edgeopt.studies.edr.flows import largest_flows
 from edgeopt.studies.edr.growth import cut, exponent, horizons, losses, lost
 from edgeopt.studies.edr.log import cost_parts, done, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
-from edgeopt.studies.edr.trained import TABLE, TITLES, summary
 from edgeopt.studies.edr.training import shares, shown_tasks
 from tests.draws import some
 from tests.oracles.edr import plain

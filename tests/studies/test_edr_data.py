@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from edgeopt_papers.edr import data
 
 from edgeopt.errors import InputError
-from edgeopt.studies.edr import data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def test_networks_learn_from_what_is_there_and_the_table_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
-    from edgeopt.studies.edr import federated
+    from edgeopt_papers.edr import federated
 
     monkeypatch.delenv(data.FOLDER, raising=False)
     assert federated.kinds() == federated.KINDS

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import networkx
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.theorem import all_allocations
 
-from edgeopt.bounds.idn.theorem import all_allocations
 from edgeopt.instances.idn import IdnInstance, adversarial, generate, small
 from edgeopt.online.idn import serve
 from edgeopt.studies import Case, Study, registry, study

@@ -9,10 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from edgeopt_papers.figures import reproduce
+from edgeopt_papers.figures.report import in_words
 
 from edgeopt.studies import find_system, study
-from edgeopt.studies.figures import reproduce
-from edgeopt.studies.figures.report import in_words
 from edgeopt.studies.pages.study import render
 from edgeopt.studies.pages.summary import headlines, sentences
 from edgeopt.studies.wording import beside
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     import pandas as pd
+    from edgeopt_papers.figures.reproduce import Outcome
 
     from edgeopt.studies import Study
-    from edgeopt.studies.figures.reproduce import Outcome
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 

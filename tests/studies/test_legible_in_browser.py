@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from edgeopt_papers.figures.reproduce import Reproduction
 
 from edgeopt.studies import find_system
-from edgeopt.studies.figures.reproduce import Reproduction
 from tests.draws import some
 from tests.studies.test_impossible_intervals import figures, studied
 from tests.studies.test_page_in_browser import FAULTS

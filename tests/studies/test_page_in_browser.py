@@ -15,9 +15,8 @@ import pytest
 
 from edgeopt.studies import check_all, study
 from edgeopt.studies.claims import page as claims_page
-from edgeopt.studies.figures import reproduce
 from edgeopt.studies.pages.headlines import title
-from tests.studies.figures.test_reproduce import RECORD
+from tests.papers.figures.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return reproduce(RECORD).page(tmp_path_factory.mktemp("reproduction"))
+    return RECORD().page(tmp_path_factory.mktemp("reproduction"))
 
 
 @pytest.fixture(params=("report", "wide", "claims", "reproduction"))

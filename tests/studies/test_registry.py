@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from edgeopt import registry as names
-from edgeopt.bounds import Claim
-from edgeopt.bounds.search import ParameterSpace
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.studies import PolicyEntry, registry, study
 from tests.draws import some
@@ -54,10 +52,7 @@ def test_names_lead_to_the_parts_of_a_system(system: str) -> None:
     parts = {group: names.built_in(group)[system].load() for group in names.GROUPS}
     assert parts[names.SYSTEMS] is record
     assert parts[names.INSTANCES] is record.instances.kind
-    assert tuple(parts[names.FIGURES]) == tuple(record.figures)
     assert tuple(parts[names.POLICIES]) == tuple(record.policies.entries)
-    assert all(isinstance(one, Claim) for one in parts[names.CLAIMS])
-    assert all(isinstance(one, ParameterSpace) for one in parts[names.PARAMETER_SPACES])
 
 
 def test_the_package_brings_its_own_systems() -> None:

@@ -22,9 +22,6 @@ def spaces(system: str) -> Mapping[str, ParameterSpace]:
     Of a system that another package adds, its name is that of the entry point.
     """
     found: dict[str, ParameterSpace] = {}
-    own = registry.built_in(registry.PARAMETER_SPACES).get(system)
-    if own is not None:
-        _add(found, own.load(), own.value)
     for point in registry.offered(registry.PARAMETER_SPACES):
         if point.name == system:
             offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]

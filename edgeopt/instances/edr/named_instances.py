@@ -265,3 +265,39 @@ def _tiny(*, frames: int = 1, slots: int = 1, sites: int = 1, **changes: Any) ->
 
 
 _AT_ONCE = 2.0**60  # GFLOP/s so fast that the delay of a request is lost in one of a second
+
+
+def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrInstance:
+    """Repeat all frames; tasks may train until the end of the longer horizon."""
+    frames = instance.frames * times
+    order = np.arange(frames) % instance.frames
+    series = ("cap", "price", "requests", "propagation", "slo", "rate")
+    return instance.replace(
+        **{name: getattr(instance, name)[order] for name in series},
+        power=np.broadcast_to(instance.power, instance.rate.shape[:2])[order],
+        deadline=np.full(instance.tasks, frames - 1),
+        rounds=instance.rounds * (times if keep_rate else 1),
+    )
+
+
+def steady(seed: int) -> EdrInstance:
+    """Draw an instance whose tasks train all the time, with caps that leave some slack.
+
+    Sites are those of `edgeopt.instances.edr.named_instances.small`, with capacity for everything;
+    over a dozen frames the price changes from frame to frame.
+    """
+    draw = np.random.default_rng(seed)
+    base = small(draw)
+    while base.tasks == 0:
+        base = small(draw)
+    long = tiled(base, -(-12 // base.frames)).replace(arrival=np.zeros(base.tasks, dtype=int))
+    rounds = np.maximum(1, np.round(long.frames * draw.uniform(0.2, 2, long.tasks)))
+    long = long.replace(
+        rounds=rounds.astype(int),
+        price=draw.uniform(0.2, 2, long.frames),
+        capacity=long.capacity + 4 * (rounds @ long.round_work) / long.frames,
+    )
+    most = long.request_energy.max(axis=0) * long.requests.sum(axis=(1, 2))
+    training = (long.round_energy * long.even_rate).sum(axis=1)
+    cap = training * draw.uniform(1.2, 3, long.frames) + most.sum(axis=1)
+    return long.replace(cap=np.where(draw.random(long.frames) < 0.8, cap, cap.max()))

@@ -186,3 +186,20 @@ def crowded_out(eps: float) -> IdnInstance:
         path=np.array([[0, 1], [0, 2]]),
         requests=np.array([[1, 1]]),
     )
+
+
+def fitting(seed: int) -> IdnInstance:
+    """Return a random network whose budgets hold every model alone."""
+    network = small(seed)
+    choice = network.active & ~network.saturated
+    largest = np.where(choice, network.size.max(axis=1), 0)
+    return network.replace(budget=np.maximum(network.budget, largest))
+
+
+def one_node(seed: int) -> IdnInstance:
+    """Return a random network where only one node has a budget, for about half of the models."""
+    network = small(seed)
+    v = int(np.flatnonzero(~network.pinned)[0])
+    budget = np.where(network.pinned, network.budget, 0.0)
+    budget[v] = np.ceil(network.size[v].sum() / 2)
+    return network.replace(budget=budget)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from edgeopt.studies.learners import LearnerEntry
-from edgeopt.studies.released import weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +135,5 @@ LEARNERS: Final = (
 FOLDER: Final = Path(__file__).parents[2] / "online" / "edr" / "learning"
 """Where the networks are that come with the package."""
 
-NETWORKS: Final = tuple(
-    weights(FOLDER / f"{one.name}.safetensors", "edr", one.name) for one in LEARNERS
-)
-"""These networks, as releases."""
+NETWORKS: Final = tuple(FOLDER / f"{one.name}.safetensors" for one in LEARNERS)
+"""These networks."""

@@ -11,12 +11,12 @@ from edgeopt import registry
 from edgeopt.instances.edr import EdrInstance, from_bundled, from_raw, generate
 from edgeopt.instances.edr.measurements import build
 from edgeopt.instances.edr.named_instances import small as random_instance
+from edgeopt.instances.edr.named_instances import steady
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
-from edgeopt.studies.edr.learners import LEARNERS, NETWORKS
+from edgeopt.studies.edr.learners import LEARNERS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
-from edgeopt.studies.edr.losses import LOSSES
 from edgeopt.studies.edr.policies import (
     BENCHMARKS,
     INFORMED,
@@ -26,9 +26,7 @@ from edgeopt.studies.edr.policies import (
     export,
     solve,
 )
-from edgeopt.studies.edr.trained import TABLE
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
-from edgeopt.studies.edr.tuning import TUNING
 from edgeopt.studies.edr.view import LIVE
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
@@ -53,8 +51,6 @@ if TYPE_CHECKING:
 
 def _random_small(seed: int) -> EdrInstance:
     """Draw a small instance: in the paper's setting, of order one, or as the theory assumes."""
-    from edgeopt.bounds.edr.instances import steady
-
     draw = np.random.default_rng((seed, 1))
     kind = seed % 3
     if kind == 1:
@@ -228,16 +224,13 @@ SYSTEM = System(
         bound_of=lambda _: OFFLINE,  # of the runs that keep the caps
     ),
     claims=Claims("edr"),
-    figures=Named(registry.FIGURES, "edr"),
     reporting=Reporting(
         metrics=METRICS,
         pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),
         logs=(FRAMES_LOG, TASKS_LOG),
         notes=_notes,
     ),
-    tuning=TUNING,
     learners=LEARNERS,
     learned=LEARNED,
-    releases=(LOSSES, *NETWORKS, TABLE),
     live=LIVE,
 )

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt import registry
 from edgeopt.instances.idn import IdnInstance, from_bundled, from_raw, generate
 from edgeopt.instances.idn.measurements import build
+from edgeopt.instances.idn.named_instances import fitting, one_node
 from edgeopt.instances.idn.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 def _random_small(seed: int) -> IdnInstance:
     """Draw a small network: in the paper's setting, of whole sizes, or of those that all fit."""
-    from edgeopt.bounds.idn.instances import fitting, one_node
-
     draw = np.random.default_rng((seed, 1))
     kind = seed % 4
     if kind == 0:
@@ -183,7 +182,6 @@ SYSTEM = System(
         bound_of=lambda _: MOVING,
     ),
     claims=Claims("idn"),
-    figures=Named(registry.FIGURES, "idn"),
     reporting=Reporting(
         metrics=(LATENCY, INACCURACY, UPDATES),
         pictures=(VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),

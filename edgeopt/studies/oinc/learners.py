@@ -10,7 +10,6 @@ import numpy as np
 
 import edgeopt
 from edgeopt.studies.learners import LearnerEntry
-from edgeopt.studies.released import weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,9 +75,5 @@ LEARNERS: Final = tuple(
 )
 """What can be trained; the reward is minus the latency of requests, and minus 3 s for late ones."""
 
-INSERTION: Final = weights(
-    Path(edgeopt.__file__).parent / "online/oinc/learning/insertion.safetensors",
-    "oinc",
-    "insertion",
-)
+INSERTION: Final = Path(edgeopt.__file__).parent / "online/oinc/learning/insertion.safetensors"
 """The insertion actor that comes with the package."""

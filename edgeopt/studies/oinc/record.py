@@ -14,9 +14,8 @@ from edgeopt.instances.oinc.named_instances import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
-from edgeopt.studies.oinc.figures.learning import CURVES
 from edgeopt.studies.oinc.gantt import GANTT
-from edgeopt.studies.oinc.learners import INSERTION, LEARNERS
+from edgeopt.studies.oinc.learners import LEARNERS
 from edgeopt.studies.oinc.log import (
     JOBS_LOG,
     METRICS,
@@ -184,7 +183,6 @@ SYSTEM = System(
         reference="oinc",
     ),
     claims=Claims("oinc"),
-    figures=Named(registry.FIGURES, "oinc"),
     reporting=Reporting(
         metrics=METRICS,
         pictures=(WEIGHTED, LATENCY, SUCCESS, LOAD, GANTT, GAPS),
@@ -195,6 +193,5 @@ SYSTEM = System(
     ),
     learners=LEARNERS,
     learned=LEARNED,
-    releases=(INSERTION, CURVES),
     live=LIVE,
 )

@@ -300,20 +300,22 @@ def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:
     return re.sub(r" {2,}", " ", out).strip()
 
 
-def render(template: str, **context: Any) -> str:
+def render(template: str, *, package: str = "edgeopt.studies", **context: Any) -> str:
     """Write a self-contained page: no network, no other file."""
-    return printable(_environment().get_template(template).render(**context))
+    return printable(_environment(package).get_template(template).render(**context))
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment(package: str) -> jinja2.Environment:
     import jinja2
     import markupsafe
 
     import edgeopt
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("edgeopt.studies", "template"),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(one, "template") for one in (package, "edgeopt.studies")]
+        ),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

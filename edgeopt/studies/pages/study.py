@@ -101,8 +101,6 @@ def _render(study: Study, drawings: _Drawings) -> str:
             (comparison, study.comparison(comparison.name).to_dict("records"))
             for comparison in study.comparisons
         ],
-        elsewhere={one.claim.id: one for one in with_claims(study.named_verdicts)},
-        stored=study.stored_verdicts,
     )
 
 

@@ -16,7 +16,6 @@ from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.rescue.gantt import GANTT
-from edgeopt.studies.rescue.held_out import HELD_OUT, JOINT
 from edgeopt.studies.rescue.pictures import (
     INSTANCE,
     SAFETY,
@@ -186,12 +185,10 @@ SYSTEM = System(
         bound_of=bound_of,
     ),
     claims=Claims("rescue", given=_solved),
-    figures=Named(registry.FIGURES, "rescue"),
     reporting=Reporting(
         metrics=(UTILISATION,),
         pictures=(SAFETY, RATIOS, GANTT, VALUE_OVER_TIME, UTILISATION_OVER_TIME, VALUES, INSTANCE),
         notes=_notes,
     ),
-    releases=(HELD_OUT, JOINT),
     live=LIVE,
 )

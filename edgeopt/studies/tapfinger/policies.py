@@ -16,7 +16,6 @@ from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
 from edgeopt.studies.learners import Learned
-from edgeopt.studies.tapfinger.taught import setting_of
 from edgeopt.studies.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -254,6 +253,16 @@ def _kept(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
         return policy
     environment = TapFingerEnvironment(earlier(instance))
     return policy.after(simulate(environment, policy, rng=0, runs=1, record=True))
+
+
+def setting_of(instance: TapFingerInstance) -> str:
+    """Name the setting of training of which the tasks of an instance are, by their kinds."""
+    kinds = instance.kinds or ()
+    if "lm" in kinds:  # measured; containers may have a single CPU core
+        return "containers" if instance.minimum[0, 0] == 1 else "testbed"
+    if "long" in kinds:
+        return "pointer"
+    return "single" if instance.single_start else "several"
 
 
 def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:

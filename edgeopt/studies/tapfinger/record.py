@@ -41,7 +41,6 @@ from edgeopt.studies.tapfinger.policies import (
     has_many_bundles,
     solve,
 )
-from edgeopt.studies.tapfinger.releases import RELEASES
 from edgeopt.studies.tapfinger.three_clusters import THREE_CLUSTERS
 from edgeopt.studies.tapfinger.view import LIVE
 from edgeopt.studies.wording import duration, number, percent
@@ -267,9 +266,7 @@ SYSTEM = System(
         bound_of=bound_of,
     ),
     claims=Claims("tapfinger"),
-    figures=Named(registry.FIGURES, "tapfinger"),
     learners=LEARNERS,
-    releases=RELEASES,
     learned=LEARNED,
     reporting=Reporting(
         metrics=METRICS,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from edgeopt_papers.tapfinger.claims.instances import noisy_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt import simulate
-from edgeopt.bounds.tapfinger.instances import noisy_instance
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.tapfinger import generate, scenario_durations
 from edgeopt.instances.tapfinger.durations import shortest_durations

@@ -7,12 +7,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from edgeopt_papers.tapfinger.claims import flow_gap
+from edgeopt_papers.tapfinger.claims.plan import Restless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt import simulate
-from edgeopt.bounds.tapfinger import flow_gap
-from edgeopt.bounds.tapfinger.plan import Restless
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.instances.tapfinger.scenarios import noise_block

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from edgeopt_papers.figures import reproduce
 
 import edgeopt
 from edgeopt.errors import WorkerError
-from edgeopt.studies.figures import reproduce
 from edgeopt.studies.sweeps import run_cells
 from tests.studies.sweeps.work import cells
 

@@ -159,12 +159,12 @@ def test_an_edited_module_voids_the_cells_that_run_it(tmp_path: Path) -> None:
 
 
 def test_code_of_arguments_counts_however_deep() -> None:
-    from edgeopt.studies.figures.cells import InstanceSpec, simulated
+    from edgeopt_papers.figures.cells import InstanceSpec, simulated
 
     assert modules_of(Cell({"n": 1}, dict)) == ()
     nested = Cell({"n": 1}, dict, ({"a": [partial(min, InstanceSpec(dict, (("of", squared),)))]},))
     covered = set(modules_of(nested))
-    assert {"edgeopt.studies.figures.cells", "tests.studies.sweeps.work"} <= covered
+    assert {"edgeopt_papers.figures.cells", "tests.studies.sweeps.work"} <= covered
     [cell] = simulated("rescue", InstanceSpec.of(tight, eps=0.5), ["rescue"], runs=2)
     covered = set(modules_of(cell))
     assert {"edgeopt.instances.rescue.named_instances", "edgeopt.online.rescue.compiled"} <= covered

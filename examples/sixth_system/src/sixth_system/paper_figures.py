@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from edgeopt.studies.figures import InstanceSpec, PaperFigure, Published, means, said, swept
-from edgeopt.studies.figures.drawing import curves
-from edgeopt.studies.figures.reading import overall
+from edgeopt_papers.figures import InstanceSpec, PaperFigure, Published, means, said, swept
+from edgeopt_papers.figures.drawing import curves
+from edgeopt_papers.figures.reading import overall
+
 from sixth_system.instance import generate
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from sixth_system.instance import BatchInstance, generate
 from sixth_system.offline import optimum
 from sixth_system.online import ALONE, BALANCE, TIMER, RandomBalance, Waking
-from sixth_system.paper_figures import PAPER_FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +69,5 @@ SYSTEM = System(
         bound_of=lambda _policy: "opt",
     ),
     claims=Claims("sixth"),
-    figures=PAPER_FIGURES,
     reporting=Reporting(pictures=(RATIOS, VALUE_OVER_TIME)),
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from edgeopt_papers.tapfinger import fresh
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import from_bundled, generate
@@ -21,7 +22,6 @@ from edgeopt.online.tapfinger.learning.network import NumpyBackend
 from edgeopt.online.tapfinger.learning.runs import mean_flows
 from edgeopt.online.tapfinger.learning.training import BOOK, TRAINING, VALIDATION
 from edgeopt.studies import find_system
-from edgeopt.studies.tapfinger import fresh
 from tests.draws import every
 
 FOLDER = Path(scheduler.__file__).parent

@@ -1,0 +1,1 @@
+"""The five papers as users of edgeopt: their claims, errata, figures and published values."""

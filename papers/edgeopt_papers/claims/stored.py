@@ -1,0 +1,157 @@
+"""Verdicts on named instances as they were proven for a release, kept with the code that did.
+
+Claims find the same on their named instances wherever they are checked: `store` proves those of all
+systems and writes the verdicts. After a change of a module that they import there are none until
+they are proven again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt import registry
+from edgeopt.bounds.claim import instance_label
+from edgeopt.bounds.registry import check, claims
+from edgeopt.bounds.verdict import Finding, Verdict, in_json
+from edgeopt.digests import digest
+from edgeopt.representation import brief
+from edgeopt.writing.results import in_html
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.metadata import EntryPoint
+
+FORMAT: Final = 1
+"""Number of the way in which verdicts are written."""
+
+
+def _claims_of() -> dict[str, EntryPoint]:
+    """Return where the claims of each paper are."""
+    own = __name__.partition(".")[0]
+    found = registry.offered(registry.CLAIMS)
+    return {one.name: one for one in found if one.value.startswith(f"{own}.")}
+
+
+FOLDER: Final = Path(__file__).parent / "verdicts"
+
+_ALONE: Final = frozenset({"edgeopt.registry"})
+"""It counts without the parts that it names: no claim runs a study or its page."""
+
+_NUMBERS: Final = ("measured", "guaranteed", "slack")
+
+
+@in_html
+@brief
+@dataclass(frozen=True)
+class StoredVerdicts:
+    """What was found of the claims of a system, each on its own named instances.
+
+    Parameters
+    ----------
+    system
+        Name of the system.
+    digest
+        Of the code of the claims and of all modules that they import.
+    verdicts
+        By the identifier of the claim, without certificates.
+    fingerprints
+        Of the instances of the verdicts, by the identifier of the claim; empty where
+        an instance has none.
+    """
+
+    system: str
+    digest: str
+    verdicts: Mapping[str, Verdict]
+    fingerprints: Mapping[str, str]
+
+
+def stored_verdicts(system: str) -> StoredVerdicts | None:
+    """Return the verdicts that are kept for a system of edgeopt.
+
+    Parameters
+    ----------
+    system
+        Its name.
+
+    Returns
+    -------
+    StoredVerdicts or None
+        None if there are none, or if they were made by other code than this.
+
+    Examples
+    --------
+    >>> from edgeopt_papers.claims.stored import stored_verdicts
+    >>> stored_verdicts("a system of mine") is None
+    True
+    """
+    if system not in _claims_of():
+        return None
+    kept = _read(system)
+    return kept if kept is not None and kept.digest == _digest_of(system) else None
+
+
+@cache
+def _read(system: str) -> StoredVerdicts | None:
+    file = FOLDER / f"{system}.json"
+    if not file.exists():
+        return None
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if content["format"] != FORMAT:
+        return None
+    known, rows = claims(system), content["claims"]
+
+    def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: math.nan if row[name] is None else float(row[name]) for name in _NUMBERS}
+
+    return StoredVerdicts(
+        system,
+        content["digest"],
+        {
+            name: Verdict(
+                name,
+                known[name].source,
+                Finding(row["verdict"]),
+                reason=row["reason"],
+                instance=row["instance"],
+                **numbers(row),
+            )
+            for name, row in rows.items()
+            if name in known
+        },
+        {name: row["fingerprint"] for name, row in rows.items()},
+    )
+
+
+@cache
+def _digest_of(system: str) -> str:
+    module = _claims_of()[system].module
+    return digest(frozenset({module}), alone=_ALONE)
+
+
+def proven(system: str) -> dict[str, Any]:
+    """Prove the claims of a system on their named instances; return what is to be written."""
+    known, rows = claims(system), {}
+    for verdict in check(system):
+        build = known[verdict.claim].test_instances[verdict.instance]
+        rows[verdict.claim] = {
+            "verdict": verdict.verdict.value,
+            **{number: in_json(getattr(verdict, number)) for number in _NUMBERS},
+            "reason": verdict.reason,
+            "instance": verdict.instance,
+            "fingerprint": instance_label(build()),
+        }
+    return {"format": FORMAT, "digest": _digest_of(system), "claims": rows}
+
+
+def store() -> None:
+    """Prove the claims of all systems, and write what was found of them."""
+    FOLDER.mkdir(exist_ok=True)
+    for system in _claims_of():
+        text = json.dumps(proven(system), indent=1, ensure_ascii=False, allow_nan=False)
+        (FOLDER / f"{system}.json").write_text(text + "\n", encoding="utf-8")
+        print(f"{system}: {len(claims(system))} claims")

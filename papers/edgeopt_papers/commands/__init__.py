@@ -1,0 +1,1 @@
+"""Commands that this distribution adds to the program."""

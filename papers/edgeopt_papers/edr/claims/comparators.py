@@ -1,0 +1,214 @@
+"""Lemma 4 and what it compares with: the even rates, whatever frame it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.verdict import Relation
+from edgeopt.solvers import LinearProgram, solve
+from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.edr.claims import instances as named
+from edgeopt_papers.edr.claims.evaluation import (
+    AFFORDABLE,
+    ALWAYS,
+    INTERIOR,
+    NONNEGATIVE,
+    TASKS,
+    Constants,
+    Evaluation,
+    Run,
+    claim,
+)
+from edgeopt_papers.edr.claims.instances import DRAWN, MOVING, STEADY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+FEW = 30
+"""Frames in which a linear program is solved."""
+
+
+def _regret(view: Evaluation) -> Iterator[Measurement]:
+    promise = Constants.of(view.problem).regret
+    for index, run in view.simulated.items():
+        yield Measurement(run.regret, promise, {"index": index, "points": run.points})
+
+
+def _steps(view: Evaluation, run: Run, index: str) -> Iterator[tuple[int, int, Measurement]]:
+    """Yield frame, frame whose cap was kept, and both sides of (38) where there is a comparator."""
+    problem, alpha = view.problem, run.sizes.primal
+    for t in np.flatnonzero(problem.affordable[:-1]).tolist():
+        best, last, following = problem.rate[t], run.points[t], run.points[t + 1]
+        following = np.where(problem.active[t], following, 0.0)
+        pull = problem.cost[t] - run.multipliers[t + 1] * problem.active[t]
+
+        def objective(x: np.ndarray, pull: np.ndarray = pull, last: np.ndarray = last) -> float:
+            return float(pull @ x + ((x - last) ** 2).sum() / (2 * alpha))
+
+        distance = float(((best - following) ** 2).sum() / (2 * alpha))
+        known = t + 1 if index == "current" else t
+        sides = Measurement(objective(best), objective(following) + distance, {"frame": t})
+        yield t, known, sides
+
+
+def _step_38(view: Evaluation, index: str) -> Iterator[Measurement]:
+    steps = _steps(view, view.simulated[index], index)
+    for _, _, sides in steps:
+        yield sides
+
+
+def _step_38_where_affordable(view: Evaluation) -> Iterator[Measurement]:
+    """Leave out the frames whose comparator breaks the cap of the next one."""
+    problem = view.problem
+    for t, known, sides in _steps(view, view.simulated["current"], "current"):
+        if problem.energy[known] @ problem.rate[t] <= problem.cap[known]:
+            yield sides
+
+
+def _best_costs(view: Evaluation) -> np.ndarray:
+    """Solve the program of each frame: the least cost that does not fall behind, shape [T]."""
+    problem = view.problem
+    if problem.frames > FEW:
+        raise NotApplicableError(f"solves a program in at most {FEW} frames")
+    best = np.zeros(problem.frames)
+    for t in range(problem.frames):
+        here = problem.active[t]
+        if here.any():
+            energy, cap = problem.energy[t, here][None], problem.cap[t : t + 1]
+            program = LinearProgram(
+                problem.cost[t, here], energy, -np.inf, cap, problem.rate[t, here], np.inf
+            )
+            best[t] = solve(program).objective
+    return best
+
+
+def _distance_of_comparators(view: Evaluation) -> Measurement:
+    """Compare the optimum of each frame with the cost of its even rates."""
+    even = (view.problem.cost * view.problem.rate).sum(axis=1)
+    best = _best_costs(view)
+    t = int(np.argmax(np.abs(best - even)))
+    return Measurement(best[t], even[t], {"frame": t, "best": best})
+
+
+def _regret_of_even_rates(view: Evaluation) -> Measurement:
+    problem = view.problem
+    even, best = problem.cost * problem.rate, _best_costs(view)
+    spent = problem.spent(problem.rate)
+    missing = problem.missing(problem.rate).sum(axis=0)
+    left = {
+        "regret": (float(even.sum() - best.sum()), float(np.abs(even).sum())),
+        "fit": (
+            float(np.linalg.norm(np.maximum(missing, 0.0))),
+            float(np.linalg.norm((problem.rate * problem.active).sum(axis=0))),
+        ),
+        "excess": (
+            float(np.maximum(spent - problem.cap, 0.0).max(initial=0.0)),
+            float(spent.max(initial=0.0)),
+        ),
+    }
+    share = {name: over / size if size > 0.0 else over for name, (over, size) in left.items()}
+    return Measurement(max(share.values()), 0.0, share, size=1.0)
+
+
+def _largest_excess(view: Evaluation, index: str) -> Measurement:
+    """Energy and cap of the frame where the cap is missed most."""
+    spent, cap = view.problem.spent(view.simulated[index].points), view.problem.cap
+    known = np.flatnonzero(np.isfinite(cap))
+    if known.size == 0:
+        return Measurement(0.0, 0.0, {"frames with a cap": 0})
+    t = known[np.argmax((spent - cap)[known])]
+    return Measurement(spent[t], cap[t], {"frame": int(t), "energy": spent})
+
+
+CLAIMS = (
+    claim(
+        "lemma4",
+        r"$\sum_t c^t \cdot (x^t - x^{t*}) \le A_T = \frac{\mu U^2 (T + 1)}{2} + \frac{\alpha F^2 "
+        r"T}{2} + \bar\lambda \sum_t V(g^t) + \frac{D}{\alpha} \sum_t \|x^{t*} - x^{t-1*}\| + "
+        r"\frac{D^2}{2 \alpha}$, whichever cap a step keeps.",
+        "Lemma 4, equation (33)",
+        _regret,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR, NONNEGATIVE),
+    ),
+    claim(
+        "equation38",
+        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ for the "
+        "objective $J^t$ of step (7), if the step keeps the cap of frame t, as printed.",
+        "Lemma 4, proof, equation (38)",
+        lambda view: _step_38(view, "stale"),
+        Relation.AT_LEAST,
+        {**STEADY, **MOVING, **one(named.sudden_cap)},
+        assumptions=(ALWAYS,),
+    ),
+    claim(
+        "equation38.current",
+        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ if the step "
+        "keeps the cap of frame t + 1, whatever the comparator of frame t needs.",
+        "Lemma 4, proof, equation (38), with the current constraint",
+        lambda view: _step_38(view, "current"),
+        Relation.AT_LEAST,
+        one(named.sudden_cap),
+        assumptions=(ALWAYS,),
+        corrected_by=("edr.equation38.affordable", "edr.equation38"),
+    ),
+    claim(
+        "equation38.affordable",
+        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ if the step "
+        "keeps the cap of frame t + 1 and the comparator of frame t keeps it too, as it does under "
+        "Assumption 2.",
+        "Lemma 4, proof, equation (38), with the current constraint",
+        _step_38_where_affordable,
+        Relation.AT_LEAST,
+        {**STEADY, **MOVING},
+        assumptions=(ALWAYS,),
+    ),
+    claim(
+        "comparator",
+        "Where no round earns money, the best decision of a frame that does not fall behind is the "
+        "even rate itself: the cost of training less would be less, but is not allowed.",
+        "Section 3.5, the per-frame optimum",
+        _distance_of_comparators,
+        Relation.EQUAL,
+        {**STEADY, **MOVING, **DRAWN},
+        assumptions=(TASKS, NONNEGATIVE, AFFORDABLE),
+        tolerance=SOLVED,
+    ),
+    claim(
+        "even_rate",
+        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no "
+        "fit and keeps every cap: the largest of the three is 0, each as a share of its scale.",
+        "Section 3.5, Assumption 2",
+        _regret_of_even_rates,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR, NONNEGATIVE),
+        tolerance=SOLVED,
+    ),
+    claim(
+        "cap",
+        r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame that it is "
+        "for, which is announced before the frame begins.",
+        "Algorithm 1, equation (7), with the current constraint",
+        lambda view: _largest_excess(view, "current"),
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN, **one(named.sudden_cap)},
+        assumptions=(TASKS,),
+    ),
+    claim(
+        "cap.published",
+        r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame before, "
+        r"$h^t(x^{t+1}) \ge 0$, as printed.",
+        "Algorithm 1, equation (7)",
+        lambda view: _largest_excess(view, "stale"),
+        Relation.AT_MOST,
+        one(named.sudden_cap),
+        assumptions=(TASKS,),
+        corrected_by=("edr.cap",),
+    ),
+)

@@ -1,0 +1,324 @@
+"""Lemma 5 and Theorem 3, the cost of training and serving apart; Corollary 1, its growth."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
+from edgeopt.bounds.growth import growth_exponent
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.edr import EdrInstance, named_instances
+from edgeopt.instances.edr.named_instances import tiled
+from edgeopt.online.primal_dual import StepSizes, VariationStep
+from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.edr.claims import instances as named
+from edgeopt_papers.edr.claims.evaluation import (
+    AFFORDABLE,
+    ALWAYS,
+    CAPPED,
+    INTERIOR,
+    NONNEGATIVE,
+    Constants,
+    Evaluation,
+    claim,
+)
+from edgeopt_papers.edr.claims.instances import MOVING, STEADY
+from edgeopt_papers.edr.claims.relaxed import Relaxed
+from edgeopt_papers.edr.claims.separation import (
+    BOUNDED,
+    CAPPED_INSTANCES,
+    SEPARATE_INSTANCES,
+    corrected_constant,
+    published_constant,
+    route_spread,
+)
+from edgeopt_papers.edr.claims.serving import require_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+
+
+LONGEST = 200
+"""Most frames that are served."""
+
+TIMES = (1, 2, 4, 8)
+"""How often an instance is repeated to see its regret grow."""
+
+
+def _served(view: Evaluation, points: np.ndarray) -> float:
+    """Cost of serving slot by slot at the last price, charged at the true one."""
+    instance, total = view.instance, 0.0
+    if instance.frames > LONGEST:
+        raise NotApplicableError(f"has {instance.frames} frames, more than {LONGEST}")
+    for t in range(instance.frames):
+        last = float(instance.price[t - 1]) if t else float(instance.price_prior or 0.0)
+        found = view.serving.slot_by_slot(t, points[t], price=last)
+        total += require_whole(found, t).cost(instance.delay_weight)
+    return total
+
+
+def _best(view: Evaluation) -> float:
+    """Cost of serving all slots of each frame together, with the even rates trained."""
+    problem, weight = view.problem, view.instance.delay_weight
+    found = (view.serving.together(t, problem.rate[t]) for t in range(problem.frames))
+    return sum(require_whole(one, t).cost(weight) for t, one in enumerate(found))
+
+
+def _apart(view: Evaluation, promise: float) -> Measured:
+    """Compare the left side of (47), for even rates and for the run, with a constant.
+
+    Training costs the same on both of its sides, since the comparators are the even rates.
+    """
+
+    def apart(rounds: np.ndarray) -> Measurement:
+        served, best = _served(view, rounds), _best(view)
+        return Measurement(served - best, promise, size=abs(served) + abs(best))
+
+    found = [apart(view.problem.rate)]
+    if view.problem.tasks:
+        with suppress(NotApplicableError):
+            found.append(apart(view.points))
+    return found
+
+
+def _regret(view: Evaluation, promise: Callable[[EdrInstance], float]) -> Measurement:
+    """Regret of training and serving, compared with the bound of training and a constant."""
+    training = float((view.problem.cost * (view.points - view.problem.rate)).sum())
+    served, best = _served(view, view.points), _best(view)
+    regret = training + served - best
+    bound, constant = Constants.of(view.problem).regret, promise(view.instance)
+    proof = {"training": training, "training_bound": bound, "constant": constant}
+    size = abs(training) + abs(served) + abs(best)
+    return Measurement(regret, bound + constant, proof, size=size)
+
+
+def _growth(view: Evaluation) -> Measurement:
+    """Fit the exponent of the regret over horizons that repeat the instance."""
+    from edgeopt_papers.edr.claims.evaluation import Evaluation
+
+    horizons, regrets = [], []
+    for times in TIMES:
+        longer = Evaluation(tiled(view.instance, times, keep_rate=True))
+        points = longer.points if longer.problem.tasks else longer.problem.rate
+        training = float((longer.problem.cost * (points - longer.problem.rate)).sum())
+        horizons.append(longer.problem.frames)
+        regrets.append(training + _served(longer, points) - _best(longer))
+    if min(regrets) <= 0:
+        raise NotApplicableError("the regret is not positive on every horizon")
+    found = growth_exponent(horizons, regrets)
+    return Measurement(found.low, 2 / 3, {"growth": found})
+
+
+FAR = tuple(10**k for k in range(60, 67))
+"""Horizons at which the term that grows fastest has left all others behind."""
+
+NEAR = tuple(10**k for k in range(1, 8))
+"""Horizons of all sizes."""
+
+CLOSE = 1e-2
+"""How near a fitted exponent is to its limit."""
+
+PATHS = (0.0, 1 / 3, 2 / 3, 1.0)
+"""Exponents p of a path of comparators of length T^p."""
+
+
+def _at(view: Evaluation, horizon: int, **changes: float) -> Constants:
+    """Return the constants for a longer horizon whose frames are like these."""
+    found = Constants.of(view.problem, horizon)
+    times = horizon / view.problem.frames
+    return found.replace(**{"drift": found.drift * times, "path": found.path * times, **changes})
+
+
+def _exponent(horizons: Sequence[int], value: Callable[[int], float]) -> float:
+    """Largest exponent between neighbouring horizons."""
+    return float(growth_exponent(horizons, [value(T) for T in horizons]).local.max())
+
+
+def _regret_exponent(view: Evaluation) -> Measurement:
+    """Keep comparators and constraints as they are in the long run, when they no longer change."""
+    fixed = Constants.of(view.problem)
+    still = {"drift": fixed.drift, "path": fixed.path}
+    return Measurement(_exponent(NEAR, lambda T: _at(view, T, **still).regret), 2 / 3)
+
+
+def _path_exponents(view: Evaluation) -> Iterator[Measurement]:
+    for power in PATHS:
+        value = growth_exponent(
+            FAR,
+            [_at(view, T, drift=0.0, largest_drift=0.0, path=T**power).regret for T in FAR],
+        )
+        yield Measurement(value.exponent, max(2 / 3, power + 1 / 3), {"path": power})
+
+
+def _growing_diameter(view: Evaluation) -> Measurement:
+    """Let tasks need as many more rounds as there are frames: what a frame may do grows too."""
+    base = view.instance
+    if not ALWAYS.holds(base):
+        raise NotApplicableError("windows must be the whole horizon")
+    values, frames = [], []
+    for times in (1, 4, 16, 64):
+        longer = Relaxed.of(tiled(base, times, keep_rate=True))
+        frames.append(longer.frames)
+        values.append(Constants.of(longer).fit)
+    found = growth_exponent(frames, values)
+    return Measurement(found.exponent, 2 / 3, {"growth": found})
+
+
+def _variation_sizes(path: float, horizon: int) -> StepSizes:
+    return VariationStep(horizon, path=path, drift=0.0).sizes(0)
+
+
+def _fit_by_variation(view: Evaluation, power: float) -> float:
+    """Exponent of the bound of the fit with steps (17) and a path of length T^power."""
+    fixed = Constants.of(view.problem)
+    still = fixed.replace(drift=0.0, largest_drift=0.0)
+    values = [still.replace(sizes=_variation_sizes(T**power, T)).fit for T in FAR]
+    return growth_exponent(FAR, values).exponent
+
+
+def _fits_by_variation(view: Evaluation) -> Iterator[Measurement]:
+    for p in PATHS[1:]:
+        yield Measurement(_fit_by_variation(view, p), 1 - p, {"path": p})
+
+
+CLAIMS = (
+    claim(
+        "lemma5",
+        r"$\sum_t f^t(x^{t*}) + \sum_{t\tau} f^t_\tau(y) - \sum_t f_o^t(W^{t*}) \le \sum_{t\tau "
+        r"jn} w (\max_k - \min_k)(r d_{kn} + \delta_{jkn})$ over the routes that a request may "
+        "take, whatever price they are chosen at, if all are served.",
+        "Lemma 5, corrected",
+        lambda view: _apart(view, route_spread(view.instance)),
+        Relation.AT_MOST,
+        SEPARATE_INSTANCES,
+        assumptions=(NONNEGATIVE, AFFORDABLE),
+        tolerance=SOLVED,
+    ),
+    claim(
+        "lemma5.constant",
+        r"The left side of (47) is at most the printed constant $\mathcal{L}$ with the rounds of a "
+        "task counted once, not in every frame, and the energy of requests at its price.",
+        "Lemma 5, equation (48), corrected",
+        lambda view: _apart(view, corrected_constant(view.instance)),
+        Relation.AT_MOST,
+        CAPPED_INSTANCES,
+        assumptions=BOUNDED,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "lemma5.published",
+        r"$\sum_t f^t(x^{t*}) + \sum_{t\tau} f^t_\tau(y) - \sum_t f_o^t(W^{t*}) \le \mathcal{L}$ "
+        r"with the printed constant, in which $-IJT \min(r E Q)$ counts all rounds of a task in "
+        "every frame.",
+        "Lemma 5, equation (48)",
+        lambda view: _apart(view, published_constant(view.instance)),
+        Relation.AT_MOST,
+        one(named_instances.lemma5),
+        assumptions=BOUNDED,
+        tolerance=SOLVED,
+        corrected_by=("edr.lemma5", "edr.lemma5.constant"),
+    ),
+    claim(
+        "theorem3",
+        r"$\widetilde{\mathrm{Reg}} \le A_T + \sum_{t\tau jn} w (\max_k - \min_k)(r d + \delta)$, "
+        "if all are served.",
+        "Theorem 3, corrected",
+        lambda view: _regret(view, route_spread),
+        Relation.AT_MOST,
+        {**one(named_instances.theorem3), **STEADY},
+        assumptions=(INTERIOR, NONNEGATIVE),
+        tolerance=SOLVED,
+    ),
+    claim(
+        "theorem3.published",
+        r"$\widetilde{\mathrm{Reg}} \le A_T + \mathcal{L}$ with the printed constant.",
+        "Theorem 3",
+        lambda view: _regret(view, published_constant),
+        Relation.AT_MOST,
+        one(named_instances.theorem3),
+        assumptions=(INTERIOR, NONNEGATIVE, CAPPED),
+        tolerance=SOLVED,
+        corrected_by=("edr.theorem3",),
+    ),
+    claim(
+        "sublinear.published",
+        r"$\widetilde{\mathrm{Reg}}$ grows no faster than $T^{2/3}$ when frames repeat, and so do "
+        "the comparators; the lower limit of its fitted exponent is measured. Routes are chosen at "
+        "the price of the frame before, which may be wrong in every frame.",
+        "Corollary 1 and Section 1",
+        _growth,
+        Relation.AT_MOST,
+        one(named.alternating_price, 16),
+        assumptions=(NONNEGATIVE, AFFORDABLE),
+        corrected_by=("edr.theorem3", "edr.lemma4"),
+    ),
+    claim(
+        "corollary1.fit",
+        r"With $\alpha, \mu \propto T^{-1/3}$ the bound $\bar\lambda / \mu$ of the fit grows by an "
+        "exponent of at most 2/3 between any two horizons, if F, U, D and the slack stay.",
+        "Corollary 1",
+        lambda view: Measurement(_exponent(NEAR, lambda T: _at(view, T).fit), 2 / 3),
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR,),
+    ),
+    claim(
+        "corollary1.regret",
+        r"With $\alpha, \mu \propto T^{-1/3}$ the bound $A_T$ of the regret of training grows by "
+        "an exponent of at most 2/3 between any two horizons, if F, U, D and the slack stay and "
+        "the comparators come to rest.",
+        "Corollary 1",
+        _regret_exponent,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR,),
+    ),
+    claim(
+        "corollary1.path",
+        "If the path of the comparators has length $T^p$, the exponent of $A_T$ tends to "
+        r"$\max(2/3, p + 1/3)$: sublinear if and only if $p < 2/3$.",
+        "Corollary 1",
+        _path_exponents,
+        Relation.EQUAL,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR,),
+        tolerance=CLOSE,
+    ),
+    claim(
+        "corollary1.published",
+        "The bound of the fit grows by an exponent of at most 2/3 on horizons over which tasks "
+        "need as many rounds per frame. Without a cap what a frame may do is all rounds of a task, "
+        "so that D grows like T.",
+        "Corollary 1",
+        _growing_diameter,
+        Relation.AT_MOST,
+        one(named.uncapped),
+        assumptions=(INTERIOR,),
+        corrected_by=("edr.corollary1.fit",),
+    ),
+    claim(
+        "equation17",
+        "With steps (17) and a path of length $T^p$, $p > 0$, the exponent of the bound of the "
+        "fit tends to $1 - p$, that of $T / V$.",
+        "Corollary 1, equation (17)",
+        _fits_by_variation,
+        Relation.EQUAL,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR,),
+        tolerance=CLOSE,
+    ),
+    claim(
+        "equation17.published",
+        "With steps (17) fit and regret are sublinear, the fit by an exponent of at most 2/3. If "
+        "the path stays bounded, the bound of the fit grows like T.",
+        "Corollary 1, equation (17)",
+        lambda view: Measurement(_fit_by_variation(view, 0.0), 2 / 3),
+        Relation.AT_MOST,
+        one(named_instances.theorem3),
+        assumptions=(INTERIOR,),
+        corrected_by=("edr.equation17", "edr.corollary1.fit"),
+    ),
+)

@@ -1,0 +1,238 @@
+"""Lemmas 1 and 2: what rounding keeps depends on what becomes of the last fraction."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.verdict import Relation
+from edgeopt_papers.claims.paper import one
+from edgeopt_papers.edr.claims import instances as named
+from edgeopt_papers.edr.claims.evaluation import Evaluation, claim, whole
+from edgeopt_papers.edr.claims.instances import HAND, STEADY, always_dropped
+from edgeopt_papers.edr.claims.relaxed import Relaxed
+from edgeopt_papers.edr.claims.rounded import Frame, about_frames, mean, product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from edgeopt.rounding import Law
+
+
+def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Iterator[Measurement]:
+    """Compare the expected rounds with the fractional ones, at the task where they differ most."""
+    for frame in frames:
+        means = mean(frame.law(residual, frame.hungriest if margin else None))
+        i = max(range(len(means)), key=lambda i: abs(means[i] - frame.rounds[i]))
+        proof = {"task": i, "means": means, "frame": frame}
+        yield Measurement(float(means[i]), float(frame.rounds[i]), proof)
+
+
+def _energies(frame: Frame, law: Law) -> list[Fraction]:
+    return [product(frame.energy, outcome) for outcome in law]
+
+
+def _most_energy(frames: Sequence[Frame], residual: str, more: int) -> Iterator[Measurement]:
+    """Compare the most energy of an outcome with what was planned and so many rounds more."""
+    for frame in frames:
+        law = frame.law(residual)
+        limit = frame.spent + more * frame.hungriest
+        yield Measurement(float(max(_energies(frame, law))), float(limit), {"law": law})
+
+
+def _most_energy_with_margin(frames: Sequence[Frame]) -> Iterator[Measurement]:
+    """Compare the most energy of an outcome with the plan and margins of half and a whole round."""
+    for frame in frames:
+        for margin in (frame.hungriest / 2, frame.hungriest):
+            most = max(_energies(frame, frame.law("bernoulli", margin)))
+            proof = {"frame": frame, "margin": margin}
+            yield Measurement(float(most), float(frame.spent + margin), proof)
+
+
+def _least_energy(frames: Sequence[Frame]) -> Iterator[Measurement]:
+    for frame in frames:
+        law = frame.law("floor")
+        limit = frame.spent - frame.hungriest
+        yield Measurement(float(min(_energies(frame, law))), float(limit), {"law": law})
+
+
+def _lost(frames: Sequence[Frame]) -> Iterator[Measurement]:
+    """Sum what rounding down takes from all tasks that need energy, in expectation."""
+    for frame in frames:
+        means = mean(frame.law("floor"))
+        lost = sum((frame.rounds[i] - means[i] for i in frame.mixed), Fraction(0))
+        yield Measurement(float(lost), 1.0, {"means": means})
+
+
+def _either(frames: Sequence[Frame]) -> Iterator[Measurement]:
+    """Compare the expected energy above the plan with e v (1 - v), for a single fraction v."""
+    for frame in frames:
+        law, [i] = frame.law("bernoulli"), frame.mixed
+        above = sum(
+            (p * max(product(frame.energy, z) - frame.spent, Fraction(0)) for z, p in law.items()),
+            Fraction(0),
+        )
+        v = frame.rounds[i] % 1
+        yield Measurement(float(above), float(frame.energy[i] * v * (1 - v)))
+
+
+def _expected_cost(frames: Sequence[Frame], residual: str) -> Iterator[Measurement]:
+    for frame in frames:
+        after = product(frame.cost, mean(frame.law(residual)))
+        before = product(frame.cost, frame.rounds)
+        yield Measurement(float(after), float(before), {"frame": frame})
+
+
+def _carried(view: Evaluation) -> Measurement:
+    """Round all frames in turn, each with what the one before has lost, and sum up the loss."""
+    from edgeopt.rounding import pairwise
+
+    energy, points = view.problem.energy, view.points
+    if not (energy > 0).all():
+        raise NotApplicableError("a round without energy has a coin of its own")
+    draw = np.random.default_rng(0)
+    carry, total = np.zeros(1), 0.0
+    for t in range(len(points)):
+        counts, carry = pairwise(points[t], energy[t], rng=draw, carry=carry)
+        total += float(counts[0])
+    return Measurement(float(points.sum()) - total, 1.0, {"carry": carry})
+
+
+_INSTANCES = {**HAND, **STEADY}
+SINGLE = Assumption(
+    "a single fraction",
+    "one frame with one task whose rounds are not whole",
+    lambda one: isinstance(one, Frame) and len(one.mixed) == 1,
+)
+
+ALONE = Assumption(
+    "a single task",
+    "there is one task",
+    lambda given: Relaxed.of(whole(given)).tasks == 1,
+)
+
+CLAIMS = (
+    about_frames(
+        "lemma1.mean",
+        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn.",
+        "Lemma 1, requirement (3)",
+        lambda frames: _means(frames, "bernoulli"),
+        Relation.EQUAL,
+        _INSTANCES,
+    ),
+    about_frames(
+        "lemma1.energy",
+        r"$e \cdot \bar x \le e \cdot x$ surely if the last fraction is rounded down.",
+        "Lemma 1, requirement (2)",
+        lambda frames: _most_energy(frames, "floor", 0),
+        Relation.AT_MOST,
+        _INSTANCES,
+    ),
+    about_frames(
+        "lemma1.published",
+        r"$\mathbb{E} \bar x_i = x_i$ with Algorithm 2 as printed, which rounds the last fraction "
+        "down.",
+        "Lemma 1, requirement (3)",
+        lambda frames: _means(frames, "floor"),
+        Relation.EQUAL,
+        one(named.half),
+        corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
+    ),
+    about_frames(
+        "lemma1.drawn",
+        r"$e \cdot \bar x \le e \cdot x$ surely although the last fraction is drawn, as "
+        "requirement (3) needs.",
+        "Lemma 1, requirement (2)",
+        lambda frames: _most_energy(frames, "bernoulli", 0),
+        Relation.AT_MOST,
+        one(named.half),
+        corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
+    ),
+    about_frames(
+        "lemma1.near",
+        r"$e \cdot \bar x \le e \cdot x + \max_i e_i$ over the tasks with fractions, surely, if "
+        "the last fraction is drawn.",
+        "Lemma 1, requirement (2), corrected",
+        lambda frames: _most_energy(frames, "bernoulli", 1),
+        Relation.AT_MOST,
+        _INSTANCES,
+    ),
+    about_frames(
+        "lemma1.kept",
+        r"$e \cdot \bar x \ge e \cdot x - \max_i e_i$ over the tasks with fractions, surely, if "
+        "the last fraction is rounded down.",
+        "Lemma 1, corrected",
+        _least_energy,
+        Relation.AT_LEAST,
+        _INSTANCES,
+    ),
+    about_frames(
+        "lemma1.lost",
+        r"$\sum_i (x_i - \mathbb{E} \bar x_i) \le 1$ in a frame if the last fraction is rounded "
+        "down.",
+        "Lemma 1, requirement (3), corrected",
+        _lost,
+        Relation.AT_MOST,
+        _INSTANCES,
+    ),
+    about_frames(
+        "lemma1.either",
+        r"A single fraction v that keeps its mean exceeds its energy by $e v (1 - v) > 0$ in "
+        "expectation: no rounding fulfils both requirements.",
+        "Lemma 1",
+        _either,
+        Relation.EQUAL,
+        one(named.half),
+        assumptions=(SINGLE,),
+    ),
+    about_frames(
+        "margin.mean",
+        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of $\max_i "
+        "e_i$ allows it.",
+        "Lemma 1, with a margin",
+        lambda frames: _means(frames, "bernoulli", margin=True),
+        Relation.EQUAL,
+        _INSTANCES,
+    ),
+    about_frames(
+        "margin.energy",
+        r"$e \cdot \bar x \le e \cdot x + m$ surely with a margin m, so that a point planned under "
+        r"$R - m$ keeps R; measured for $m = \max_i e_i$ and half of it.",
+        "Lemma 1, with a margin",
+        _most_energy_with_margin,
+        Relation.AT_MOST,
+        _INSTANCES,
+    ),
+    claim(
+        "carry",
+        "If each frame adds what the one before has lost by rounding down, a task alone misses "
+        "less than one round over the horizon.",
+        "Algorithm 2, with a carry",
+        _carried,
+        Relation.AT_MOST,
+        {**STEADY, **one(always_dropped, 100)},
+        assumptions=(ALONE,),
+    ),
+    about_frames(
+        "lemma2",
+        r"$\mathbb{E} f(\bar x) = f(x)$, and with it $\mathbb{E} g(\bar x) = g(x)$, if the last "
+        "fraction is drawn.",
+        "Lemma 2",
+        lambda frames: _expected_cost(frames, "bernoulli"),
+        Relation.EQUAL,
+        _INSTANCES,
+    ),
+    about_frames(
+        "lemma2.published",
+        r"$\mathbb{E} f(\bar x) = f(x)$ with Algorithm 2 as printed, which rounds the last "
+        "fraction down.",
+        "Lemma 2",
+        lambda frames: _expected_cost(frames, "floor"),
+        Relation.EQUAL,
+        one(named.half),
+        corrected_by=("edr.lemma2",),
+    ),
+)

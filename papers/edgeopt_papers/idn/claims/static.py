@@ -1,0 +1,361 @@
+"""Static placements at run time, fractional allocations, and credit for shared models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
+from edgeopt.bounds.regret import PSI
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
+from edgeopt.models.idn import Demand
+from edgeopt.online.idn import Infida
+from edgeopt_papers.claims.paper import one
+from edgeopt_papers.idn.claims import instances as named
+from edgeopt_papers.idn.claims.evaluation import (
+    CHOICE,
+    COVERED,
+    ONE_CHOICE,
+    Evaluation,
+    claim,
+    free,
+    network,
+)
+from edgeopt_papers.idn.claims.instances import DRAWN, ONE_NODE
+from edgeopt_papers.idn.claims.law import rounded
+from edgeopt_papers.idn.claims.theorem import all_allocations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.idn import IdnInstance
+
+ORDERS = ("sequential", "fluid")
+
+
+def _few_slots(view: Evaluation) -> IdnInstance:
+    """Return the network with as many slots as are served and bounded here."""
+    kept = view.instance.requests[: 6 if view.small else 1]
+    return view.instance.replace(requests=kept)
+
+
+def _cooperative_bound(instance: IdnInstance) -> float:
+    """Proven bound on the gain per slot when types share capacities as suits the whole best, ms."""
+    from edgeopt.models.idn.cooperative.solve import solve_cooperative
+
+    return float(solve_cooperative(instance).bound)
+
+
+def _served(instance: IdnInstance, slot: int, allocation: NDArray[np.float64], order: str) -> float:
+    """Gain of one slot, served in an order, ms."""
+    from edgeopt.online.idn import serve
+
+    requests: Any = instance.requests[slot]
+    kind: Any = order
+    alone = serve(instance, requests, np.asarray(instance.empty), order=kind).cost
+    return float(alone - serve(instance, requests, allocation > 0, order=kind).cost)
+
+
+def _static(view: Evaluation) -> Measurement:
+    """Serve static allocations in several orders; the best one against the bound."""
+    instance = _few_slots(view)
+    try:
+        tried = all_allocations(instance)[:64]
+    except NotApplicableError:
+        tried = view.integral
+    gains = [
+        np.mean([_served(instance, t, x, order) for t in range(instance.horizon)])
+        for x in tried
+        for order in ORDERS
+    ]
+    return Measurement(float(max(gains)), _cooperative_bound(instance))
+
+
+def _dynamic(view: Evaluation) -> Measurement:
+    """Take the best allocation in every slot."""
+    instance = _few_slots(view)
+    every = all_allocations(instance)
+    best = [
+        max(_served(instance, t, x, "sequential") for x in every) for t in range(instance.horizon)
+    ]
+    return Measurement(float(np.mean(best)), _cooperative_bound(instance))
+
+
+def _moving(view: Evaluation) -> Measurement:
+    """Take the best allocation in every slot, and the bound of every slot by itself."""
+    instance = _few_slots(view)
+    tried = all_allocations(instance) if view.small else view.integral
+    gains, bounds = [], []
+    for t in range(instance.horizon):
+        gains.append(max(_served(instance, t, x, order) for x in tried for order in ORDERS))
+        bounds.append(_cooperative_bound(instance.replace(requests=instance.requests[t : t + 1])))
+    return Measurement(float(np.mean(gains)), float(np.mean(bounds)))
+
+
+def _drawn(view: Evaluation) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield gains at run time of what fractional allocations are rounded to, and chances."""
+    instance = _few_slots(view)
+    for found in rounded(view):
+        gains = [
+            np.mean(
+                [
+                    _served(instance, t, row.reshape(instance.size.shape), "sequential")
+                    for t in range(instance.horizon)
+                ]
+            )
+            for row in found.outcomes[:MOST_OUTCOMES]
+        ]
+        if len(found.outcomes) <= MOST_OUTCOMES:
+            yield np.array(gains), found.chance
+
+
+def _expected(view: Evaluation) -> Iterator[Measurement]:
+    """Serve what static fractional allocations are rounded to; the largest expected gain."""
+    bound = _cooperative_bound(_few_slots(view))
+    for gains, chance in _drawn(view):
+        yield Measurement(float(chance @ gains), bound)
+
+
+def _overshooting(view: Evaluation) -> Iterator[Measurement]:
+    """Serve what static fractional allocations are rounded to; the largest gain."""
+    bound = _cooperative_bound(_few_slots(view))
+    for gains, _ in _drawn(view):
+        yield Measurement(float(gains.max()), bound)
+
+
+MOST_OUTCOMES = 64
+"""Largest number of outcomes of a rounding that are served."""
+
+
+def _greedy_and_best(view: Evaluation) -> tuple[float, float, float]:
+    """Gain of the greedy placement, of the best single model, and of the best allocation."""
+    from edgeopt.models.idn import Demand, average_gain, greedy
+
+    instance = view.instance
+    if not view.small:
+        raise NotApplicableError("too large to find the best static allocation")
+    demand = Demand.of(instance)
+    every = all_allocations(instance)
+    best = max(average_gain(instance, demand, x) for x in every)
+    placed = average_gain(instance, demand, greedy(instance, demand))
+    single = 0.0
+    for v in np.flatnonzero(free(instance)):
+        for m in np.flatnonzero(instance.size[v] <= instance.budget[v]):
+            alone = np.asarray(instance.empty, dtype=float).copy()
+            alone[v, m] = 1
+            single = max(single, average_gain(instance, demand, alone))
+    return placed, single, best
+
+
+def _greedy(view: Evaluation) -> Measurement:
+    placed, _, best = _greedy_and_best(view)
+    return Measurement(placed, PSI / 2 * best, {"optimum": best})
+
+
+def _greedy_or_single(view: Evaluation) -> Measurement:
+    placed, single, best = _greedy_and_best(view)
+    proof = {"greedy": placed, "single": single, "optimum": best}
+    return Measurement(max(placed, single), PSI / 2 * best, proof)
+
+
+SHARED = Assumption(
+    "a model that several types can use",
+    "a node that is not pinned lies on the paths of two types of one task",
+    lambda given: bool(_sharing(network(given)).any()),
+)
+
+
+def _sharing(instance: IdnInstance) -> NDArray[np.bool_]:
+    """Tell which cells are an option of several types, shape [V M]."""
+    counts = np.bincount(instance.ranking.cell, minlength=instance.size.size)
+    return np.asarray((counts > 1) & np.repeat(~instance.pinned, instance.models))
+
+
+def _start(instance: IdnInstance) -> NDArray[np.float64]:
+    return Infida().start(instance).fractional
+
+
+def _use_at_start(view: Evaluation) -> Measurement:
+    """Compare the size of the starting point with the budget, at the node where they differ."""
+    choice = np.flatnonzero(free(view.instance))
+    used = (view.instance.size * _start(view.instance)).sum(axis=1)
+    v = choice[int(np.argmax(np.abs(used - view.instance.budget)[choice]))]
+    return Measurement(used[v], view.instance.budget[v], {"node": int(v)})
+
+
+def _permanent_kept(view: Evaluation) -> Measurement:
+    start = np.concatenate([view.fractional, _start(view.instance)[None]])
+    kept = start[:, view.instance.repository]
+    return Measurement(float(kept.min()), 1.0)
+
+
+def filled(instance: IdnInstance, allocation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fill the budgets left by an allocation with fractions of further models."""
+    point = allocation.copy()
+    for v in np.flatnonzero(free(instance)):
+        rest = instance.size[v] * (1 - point[v])
+        left = instance.budget[v] - float(instance.size[v] @ point[v])
+        point[v] += (1 - point[v]) * min(1.0, left / rest.sum()) if rest.sum() > 0 else 0.0
+    return point
+
+
+def _gain_when_filled(view: Evaluation) -> Iterator[Measurement]:
+    whole = view.integral
+    wider = np.array([filled(view.instance, x) for x in whole])
+    for slot in view.slots:
+        more = slot.ranked(wider.reshape(len(whole), -1))
+        less = slot.ranked(whole.reshape(len(whole), -1))
+        n = int(np.argmin(more - less))
+        yield Measurement(more[n], less[n])
+
+
+def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
+    """Find the shared model whose types are credited with most beyond its capacity."""
+    instance, ranking, found = view.instance, view.instance.ranking, []
+    sharing = np.flatnonzero(_sharing(instance))
+    few = instance.replace(requests=instance.requests[: len(view.slots)])
+    for potential in Demand.of(few, credit=kind).potential:
+        total = np.bincount(ranking.cell, potential, instance.size.size)[sharing]
+        limit = instance.capacity.ravel()[sharing]
+        finite = np.isfinite(limit)
+        if finite.any():
+            n = int(np.argmax((total - limit)[finite]))
+            found.append(Measurement(total[finite][n], limit[finite][n]))
+    if not found:
+        raise NotApplicableError("shared models have no limits")
+    return found
+
+
+CLAIMS = (
+    claim(
+        "cooperative",
+        "No static allocation within the budgets, served at run time in a sequential or fluid "
+        "order, gains more than the program in which all types share the capacity of a model as "
+        r"suits the whole best, $\sum_\rho q \le L x$.",
+        "Section III-F with equation (7), bound",
+        _static,
+        Relation.AT_MOST,
+        DRAWN,
+        tolerance=1e-6,
+    ),
+    claim(
+        "cooperative.dynamic",
+        "The program in which all types share the capacity of a model bounds policies that "
+        "change the allocation from slot to slot.",
+        "Section III-F with equation (7), bound",
+        _dynamic,
+        Relation.AT_MOST,
+        one(adversarial, horizon=2),
+        tolerance=1e-6,
+        corrected_by=("idn.cooperative", "idn.cooperative.moving"),
+    ),
+    claim(
+        "cooperative.moving",
+        "No sequence of allocations, each within the budgets and served at run time in a "
+        "sequential or fluid order, gains more than the mean over slots of the program in which "
+        "all types share the capacity of a model, solved for each slot by itself.",
+        "Section III-F with equation (7), bound",
+        _moving,
+        Relation.AT_MOST,
+        {**DRAWN, **one(adversarial, horizon=2)},
+        tolerance=1e-6,
+    ),
+    claim(
+        "cooperative.expected",
+        "A static fractional allocation that is rounded with its last entry drawn gains no more "
+        "in expectation than the program in which all types share the capacity of a model, "
+        "which is concave in the allocation.",
+        "Section III-F with equation (7), bound",
+        _expected,
+        Relation.AT_MOST,
+        DRAWN,
+        tolerance=1e-6,
+    ),
+    claim(
+        "cooperative.overshoot",
+        "The program in which all types share the capacity of a model bounds every single "
+        "allocation that is rounded with its last entry drawn, even if it exceeds the budget.",
+        "Section III-F with equation (7), bound",
+        _overshooting,
+        Relation.AT_MOST,
+        one(named.one_model),
+        tolerance=1e-6,
+        corrected_by=("idn.cooperative", "idn.cooperative.expected"),
+    ),
+    claim(
+        "greedy",
+        r"On one node, the better of the greedy placement by gain per size and the best single "
+        r"model gains at least $\frac12 (1 - 1/e)$ of the optimum.",
+        "Section VI-A, repaired",
+        _greedy_or_single,
+        Relation.AT_LEAST,
+        {**one(crowded_out, 0.01), **ONE_NODE},
+        assumptions=(ONE_CHOICE,),
+    ),
+    claim(
+        "greedy.constant",
+        r"The greedy placement by gain per size gains a constant share of the optimum; $\frac12 (1 "
+        "- 1/e)$ is tried, and by the size of the smaller model any share is refuted.",
+        "Section VI-A",
+        _greedy,
+        Relation.AT_LEAST,
+        one(crowded_out, 0.01),
+        assumptions=(ONE_CHOICE,),
+        corrected_by=("idn.greedy",),
+    ),
+    claim(
+        "budget",
+        r"Where $\|s_v\|_1 \ge b_v$ a fractional allocation can use the whole budget; the starting "
+        r"point $b_v / \|s_v\|_1$ does.",
+        "Section IV-A, equation (17)",
+        _use_at_start,
+        Relation.EQUAL,
+        DRAWN,
+        assumptions=(CHOICE,),
+    ),
+    claim(
+        "permanent",
+        "Fractional allocations keep every repository model wholly when pinned nodes carry no "
+        "variables.",
+        "Section IV-A, equations (3) and (17)",
+        _permanent_kept,
+        Relation.AT_LEAST,
+        DRAWN,
+    ),
+    claim(
+        "equation163",
+        "Every allocation of whole models can be filled up to a fractional one that uses all "
+        "budgets and gains no less.",
+        "Theorem V.1, proof, equation (163), repaired",
+        _gain_when_filled,
+        Relation.AT_LEAST,
+        DRAWN,
+        assumptions=(CHOICE, COVERED),
+    ),
+    claim(
+        "credit.shared",
+        "Credited in proportion to their requests, the types that can use a model are never "
+        "credited with more than it can serve.",
+        "Section III-D, repaired",
+        lambda view: _credit(view, "shared"),
+        Relation.AT_MOST,
+        {**one(shared_model), **DRAWN},
+        assumptions=(SHARED,),
+    ),
+    claim(
+        "credit.published",
+        r"Crediting a model that is not deployed with $\min\{L, r_\rho\}$ for every type promises "
+        "no more than it can serve.",
+        "Section III-D, after equation (7)",
+        lambda view: _credit(view, "own"),
+        Relation.AT_MOST,
+        one(shared_model),
+        assumptions=(SHARED,),
+        corrected_by=("idn.credit.shared",),
+    ),
+)

@@ -1,0 +1,286 @@
+"""The setting of IDN's evaluation, its readings, and statements that are measured under each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from edgeopt.instances.idn import generate
+from edgeopt.studies.wording import number, percent
+from edgeopt_papers.figures import InstanceSpec, PaperFigure, Published, swept
+from edgeopt_papers.figures.reading import where
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from edgeopt.studies.sweeps import Cell
+
+RUNS: Final = 3
+"""Runs per instance; they differ only in the coins of rounding."""
+
+PROFILES: Final = {"fixed": "fixed popularity", "sliding": "sliding popularity"}
+
+PRINTED: Final = {
+    "infida": "INFIDA",
+    "infida-offline+mean": "INFIDA offline (hindsight)",
+    "sg+published": "Static greedy (hindsight)",
+    "olag+forwarded": "OLAG",
+}
+"""The policies as the paper describes them."""
+
+STRONG: Final = {
+    "sg": "Static greedy, every slot (hindsight)",
+    "olag": "OLAG, requests seen",
+}
+"""The baselines in their stronger readings."""
+
+PRINTED_AS: Final = {"sg": "sg+published", "olag": "olag+forwarded"}
+"""Which printed baseline each stronger one stands beside."""
+
+TITLES: Final = {**PRINTED, **STRONG}
+
+ATTACHMENTS: Final = {
+    "task": "two stations per task",
+    "common": "two common stations",
+    "all": "all stations",
+}
+"""Where requests enter: readings of one sentence of the paper."""
+
+OPEN: Final = (
+    "The paper does not give the learning rate, the number of slots or the seeds. Here the step "
+    "adapts to the observed gradients, a run has five hours of 60 slots (a quick one, of 8), and "
+    "values are over draws.",
+    "“Each request type is assigned randomly to two base stations” can be read in several ways. "
+    "Figures 5 and 6 fit requests that enter at all stations, Figures 7 to 9 two stations that "
+    "serve all tasks; no reading fits Figures 5 and 9 together, see Table S1. Two common stations "
+    "are siblings, cousins below one node of tier 2, or apart: two draws of each are shown. "
+    "Topology II has two stations.",
+    "The paper does not say how the 36 nodes split into tiers; 1, 1, 2, 8 and 24 is the only split "
+    "with one cloud and whole fan-outs. Five nodes cannot form five tiers: topology II leaves tier "
+    "2 out and adds up its latencies.",
+    "Static greedy plans for the mean demand and stops as soon as no request reaches the "
+    "repository, as printed; “every slot” is equation (14), without the stop. OLAG counts the "
+    "requests that a node has forwarded; “requests seen” counts all that reach it. Copies share "
+    "their counter. It hosts nothing in its first slot, which costs it 0.3 % of its gain over 300 "
+    "slots and 2.5 % over the 40 slots of a quick run. INFIDA offline learns the mean demand. "
+    "Policies with hindsight know all requests in advance.",
+)
+"""Settings that the paper leaves open, and the values taken for them."""
+
+FIRST: Final = 171
+"""The first seed of all draws."""
+
+_KIN: Final = {3: "siblings", 2: "cousins", 1: "apart"}
+"""Pairs of stations by the deepest tier that their paths share."""
+
+
+def kinship(seed: int) -> str:
+    """Say how the two common stations of a draw are related."""
+    drawn = generate(rng=seed, attachment="common", horizon=1, tasks=1, replicas=1)
+    one, other = (set(path.tolist()) for path in drawn.path)
+    assert drawn.tier is not None
+    return _KIN[max(int(drawn.tier[node]) for node in one & other if node >= 0)]
+
+
+@cache
+def pairs(first: int = FIRST, each: int = 2) -> Mapping[int, str]:
+    """Return the first few seeds of each kind of pair, with its kind."""
+    found: dict[str, list[int]] = {kind: [] for kind in _KIN.values()}
+    seed = first
+    while any(len(seeds) < each for seeds in found.values()):
+        own = found[kinship(seed)]
+        if len(own) < each:
+            own.append(seed)
+        seed += 1
+    return {seed: kind for kind, seeds in found.items() for seed in seeds}
+
+
+def draws(quick: bool, attachment: str, topology: int) -> Sequence[int]:
+    """Return the seeds of instances and scenarios under a reading."""
+    if topology == 2 or attachment == "all":  # only coins and the order of arrivals differ
+        return range(FIRST, FIRST + (1 if quick else 2 if topology == 2 else 4))
+    if attachment == "common":
+        return list(pairs())[:: 3 if quick else 1]
+    return range(FIRST, FIRST + (2 if quick else 6))
+
+
+def spec(
+    quick: bool, seed: int, *, figure: str = "", draw: int = 0, **settings: Any
+) -> InstanceSpec:
+    """Return an instance of five hours; a quick one has hours of few slots.
+
+    The number of the figure and of the draw only name a cell.
+    """
+    hour = 8 if quick else 60
+    if quick:
+        settings["shift_every"] = hour * round(60.0 * settings.get("rate", 7500.0))
+    return InstanceSpec.of(generate, rng=seed, **settings, horizon=5 * hour)
+
+
+def cells(
+    quick: bool,
+    figure: str,
+    attachment: str,
+    policies: Iterable[str],
+    over: Mapping[str, Sequence[Any]],
+    *,
+    topology: int = 1,
+    few: slice = slice(1, None, 2),
+    reading: Callable[..., Any] | None = None,
+    **settings: Any,
+) -> list[Cell]:
+    """List the cells of a sweep; a quick run takes `few` values of the last parameter."""
+    taken = {**over, **{name: over[name][few] for name in list(over)[-1:] if quick}}
+    return [
+        cell
+        for draw in draws(quick, attachment, topology)
+        for cell in swept(
+            "idn",
+            partial(spec, quick, topology=topology, **settings),
+            policies,
+            {"figure": [figure], "attachment": [attachment], **taken, "draw": [draw]},
+            [draw],
+            runs=RUNS,
+            seed=draw,
+            reading=reading,
+            bounded=False,
+        )
+    ]
+
+
+class Check(NamedTuple):
+    """In how many of the cases a statement holds, and the number that it is about."""
+
+    held: int
+    of: int = 1
+    value: float = nan
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the paper: where it stands, when it counts as met, the number behind it.
+
+    `unit` is that of the number: ``"%"`` for a share.
+    """
+
+    place: str
+    what: str
+    printed: float | str
+    met: str
+    check: Callable[[pd.DataFrame], Check]
+    unit: str = "%"
+    why: str = ""
+
+    def amount(self, value: float) -> str:
+        """Write a number in its unit."""
+        return percent(value) if self.unit == "%" else f"{number(value, 3)} {self.unit}".strip()
+
+    def said(self, check: Check) -> str:
+        """Write whether it holds, and the number."""
+        value = "" if isnan(check.value) else f": {self.amount(check.value)}"
+        return f"{verdict(check.held, check.of)}{value}"
+
+    def published(self) -> Published:
+        """Return the line of the figure's own page."""
+        numeric = not isinstance(self.printed, str)
+
+        def computed(rows: pd.DataFrame) -> float | str:
+            found = self.check(rows)
+            return found.value if numeric else self.said(found)
+
+        def met(rows: pd.DataFrame) -> bool:
+            found = self.check(rows)
+            return found.held == found.of
+
+        share = numeric and self.unit == "%"
+        return Published(self.what, self.printed, computed, share, self.why, rule=met, met=self.met)
+
+
+def verdict(held: int, of: int) -> str:
+    """Say in how many cases something holds."""
+    return "yes" if held == of else "no" if held == 0 else f"{held} of {of}"
+
+
+def near(value: Callable[[pd.DataFrame], float], printed: float) -> Callable[..., Check]:
+    """Return a check whether a number is within a third of the printed one."""
+    third = abs(printed) / 3.0
+    return within(value, printed - third, printed + third)
+
+
+def within(
+    value: Callable[[pd.DataFrame], float], low: float, high: float
+) -> Callable[[pd.DataFrame], Check]:
+    """Return a check whether a number is in a range."""
+
+    def check(rows: pd.DataFrame) -> Check:
+        found = value(rows)
+        return Check(int(low <= found <= high), value=found)
+
+    return check
+
+
+def along(
+    column: str, metric: str, policies: Iterable[str], sign: int
+) -> Callable[[pd.DataFrame], Check]:
+    """Return a check of the steps along which a metric rises (1) or falls (-1)."""
+    chosen = list(policies)
+
+    def check(rows: pd.DataFrame) -> Check:
+        wide = rows.pivot_table(index=column, columns="policy", values=metric)[chosen]
+        steps = sign * wide.diff().iloc[1:].to_numpy()
+        return Check(int((steps > 0).sum()), steps.size)
+
+    return check
+
+
+def ahead(
+    column: str, metric: str, policies: Sequence[str], others: Sequence[str], **at: Any
+) -> Callable[[pd.DataFrame], Check]:
+    """Return a check of the places at which the worst of some policies beats all others.
+
+    The number is its lead where that is least, as a share.
+    """
+
+    def check(rows: pd.DataFrame) -> Check:
+        wide = where(rows, **at).pivot_table(index=column, columns="policy", values=metric)
+        leads = wide[list(policies)].min(axis=1) / wide[list(others)].max(axis=1) - 1.0
+        return Check(int((leads >= 0).sum()), len(leads), float(leads.min()))
+
+    return check
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A figure, how to compute its cells under any reading, and the paper's statements about it."""
+
+    paper_figure: PaperFigure
+    cells: Callable[[bool, str], list[Cell]]
+    statements: Sequence[Statement]
+    topology: int
+
+    @classmethod
+    def of(
+        cls,
+        number: str,
+        title: str,
+        *,
+        attachment: str,
+        cells: Callable[..., list[Cell]],
+        statements: Sequence[Statement],
+        topology: int = 1,
+        **about: Any,
+    ) -> Evaluation:
+        """Return the figure under the reading that fits it best."""
+        under = partial(cells, figure=number, topology=topology)
+        paper_figure = PaperFigure(
+            number=number,
+            title=f"{title}, {ATTACHMENTS[attachment]}" if topology == 1 else title,
+            cells=partial(under, attachment=attachment),
+            published=[one.published() for one in statements],
+            **about,
+        )
+        return cls(paper_figure, lambda quick, a: under(quick, attachment=a), statements, topology)

@@ -1,0 +1,228 @@
+"""The parameter spaces in which a search tries to find tight and false claims of OINC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
+from edgeopt.instances.oinc import OincInstance, sequence, small
+from edgeopt.models.oinc.retraining import RetrainingProblem
+from edgeopt.models.oinc.slot import SlotProblem
+from edgeopt_papers.oinc.claims.evaluation import Schedule
+from edgeopt_papers.oinc.claims.instances import Counts, Cut, Due, Periods, Split
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _periods(point: Mapping[str, Any]) -> Periods:
+    return Periods(tuple(values(point, "work")), tuple(values(point, "share")))
+
+
+def _split(point: Mapping[str, Any]) -> Split:
+    speed = tuple(values(point, "speed"))
+    return Split(speed, (point["kept"], 0.0), point["needed"], point["part"])
+
+
+def _counts(point: Mapping[str, Any]) -> Counts:
+    return Counts(tuple(point["least"] * point["factor"] ** power for power in range(3)))
+
+
+FORMULAS = (
+    ParameterSpace(
+        "periods",
+        (
+            *row("work", 2, 0.1, 10.0, simple=1.0),
+            *row("share", 2, 0.05, 0.95, simple=0.5),
+        ),
+        _periods,
+        Periods,
+    ),
+    ParameterSpace(
+        "splits",
+        (
+            *row("speed", 2, 0.5, 10.0, simple=5.0),
+            Parameter("kept", 0.0, 0.9),
+            Parameter("needed", 0.0, 20.0),
+            Parameter("part", 0.1, 0.9, simple=0.5),
+        ),
+        _split,
+        Split,
+    ),
+    ParameterSpace(
+        "counts",
+        (Parameter("least", 2, 8, whole=True), Parameter("factor", 2, 3, whole=True)),
+        _counts,
+        Counts,
+    ),
+)
+"""Each of a type of its own."""
+
+_MOST = 4
+"""Jobs at most."""
+
+
+def _sorted_jobs(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arrivals, durations and weights of the first jobs, in order of their arrival."""
+    count = point["jobs"]
+    arrival = np.array(values(point, "arrival")[:count])
+    order = np.argsort(arrival, kind="stable")
+    duration = np.array(values(point, "duration")).reshape(_MOST, 2)[:count]
+    weight = np.array(values(point, "weight")[:count])
+    return {"arrival": arrival[order], "duration": duration[order], "weight": weight[order]}
+
+
+_GIVEN = (
+    Parameter("jobs", 1, _MOST, whole=True, count=True),
+    Parameter("sites", 1, 2, whole=True, count=True),
+    *row("arrival", _MOST, 0, 2, whole=True),
+    *row("duration", 2 * _MOST, 0.01, 20.0, simple=1.0, log=True),
+    *row("weight", _MOST, 0.1, 20.0, simple=1.0, log=True),
+)
+
+
+def _jobs(point: Mapping[str, Any]) -> RetrainingProblem:
+    given = _sorted_jobs(point)
+    duration = given["duration"][:, : point["sites"]]
+    return RetrainingProblem(given["arrival"], duration, given["weight"])
+
+
+JOBS = ParameterSpace("jobs", _GIVEN, _jobs, RetrainingProblem)
+"""At most four jobs and two sites, durations of a hundredth of a second to twenty seconds."""
+
+
+def _sequence(point: Mapping[str, Any]) -> OincInstance:
+    given = _sorted_jobs(point)
+    return sequence(given["arrival"], given["duration"][:, 0], weight=given["weight"])
+
+
+SEQUENCES = ParameterSpace(
+    "sequences",
+    tuple(one for one in _GIVEN if one.name != "sites"),
+    _sequence,
+    OincInstance,
+)
+"""The same jobs at one site, as an instance."""
+
+
+def _schedule(point: Mapping[str, Any]) -> Schedule:
+    """Carry out three runs, each as early as job and site let it."""
+    problem = _jobs({**point, "jobs": 2, "sites": 2})
+    free, ready = [0.0, 0.0], problem.arrival.astype(float).tolist()
+    runs = []
+    first, last = point["part"], 1.0 - point["part"]
+    for job, place, part in ((1, "begin", first), (0, "other", 1.0), (1, "finish", last)):
+        if part <= 0.0:
+            continue
+        site = point[place]
+        begin = max(free[site], ready[job])
+        free[site] = ready[job] = begin + part * float(problem.duration[job, site])
+        runs.append((job, site, begin, ready[job]))
+    who, where, since, until = (np.array(column) for column in zip(*runs, strict=True))
+    return Schedule(problem, who, where, since, until, whole_slots=point["whole_slots"] == 1)
+
+
+SCHEDULES = ParameterSpace(
+    "schedules",
+    (
+        *(one for one in _GIVEN if one.name not in ("jobs", "sites")),
+        Parameter("part", 0.0, 1.0, simple=1.0),
+        *(Parameter(name, 0, 1, whole=True) for name in ("begin", "other", "finish")),
+        Parameter("whole_slots", 0, 1, whole=True),
+    ),
+    _schedule,
+    Schedule,
+)
+"""Two jobs of which one is served in two parts, with the other one between."""
+
+
+def _due(point: Mapping[str, Any]) -> Due:
+    given = _sorted_jobs(point)
+    order = np.argsort(values(point, "arrival")[: point["jobs"]], kind="stable")
+    left = np.array(values(point, "left")[: point["jobs"]])[order]
+    duration = given["duration"][:, : point["sites"]]
+    problem = RetrainingProblem(given["arrival"], duration, given["weight"])
+    return Due(problem, given["arrival"] + left)
+
+
+DUE = ParameterSpace(
+    "due", (*_GIVEN, *row("left", _MOST, 0.5, 500.0, simple=100.0, log=True)), _due, Due
+)
+"""The same jobs with deadlines."""
+
+
+def _requests(point: Mapping[str, Any]) -> SlotProblem:
+    sites = point["sites"]
+    sending, computing = (
+        np.array(values(point, name)).reshape(2, 2)[:, :sites] for name in ("sending", "computing")
+    )
+    return SlotProblem(
+        sending, computing, np.array(values(point, "slo")), np.array(values(point, "room")[:sites])
+    )
+
+
+REQUESTS = ParameterSpace(
+    "requests",
+    (
+        Parameter("sites", 1, 2, whole=True, count=True),
+        *row("sending", 4, 0.0, 0.5, simple=0.1),
+        *row("computing", 4, 0.0, 0.5, simple=0.1),
+        *row("slo", 2, 0.1, 1.0, simple=1.0),
+        *row("room", 2, 0.1, 1.0, simple=1.0),
+    ),
+    _requests,
+    SlotProblem,
+)
+"""Two requests of a slot and at most two sites."""
+
+
+def _wandering(point: Mapping[str, Any]) -> OincInstance:
+    """Let a device change its place, and the data that it sends."""
+    return OincInstance(
+        speed=np.ones(2),
+        rate=np.array(values(point, "rate")).reshape(2, 1, 2),
+        active=np.ones((2, 1), dtype=bool),
+        request_size=np.array(values(point, "size"))[:, None],
+        request_work=np.full((2, 1), 0.1),
+        slo=np.ones((2, 1)),
+        arrival=np.zeros(0, dtype=int),
+        work=np.zeros(0),
+        deadline=np.zeros(0),
+    )
+
+
+WANDERING = ParameterSpace(
+    "wandering",
+    (
+        *row("rate", 4, 1.0, 10.0, simple=10.0),
+        *row("size", 2, 1, 2, whole=True),
+    ),
+    _wandering,
+    OincInstance,
+)
+"""One device and two sites, whose link is another one in the second slot."""
+
+
+def _cut(point: Mapping[str, Any]) -> Cut:
+    return Cut(_jobs(point), point["slots"])
+
+
+CUTS = ParameterSpace(
+    "cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True, count=True)), _cut, Cut
+)
+"""The same jobs, of which the run ends after some slots."""
+
+PARAMETER_SPACES = (
+    JOBS,
+    SEQUENCES,
+    SCHEDULES,
+    DUE,
+    REQUESTS,
+    WANDERING,
+    CUTS,
+    of_seeds("drawn", small, OincInstance),
+    *FORMULAS,
+)
+"""In the order in which they are searched."""

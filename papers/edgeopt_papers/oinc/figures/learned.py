@@ -1,0 +1,122 @@
+"""Figures 2 and 3: learning curves, kept in the package, beside policies that do not learn."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt_papers.figures import PaperFigure, Published, means
+from edgeopt_papers.figures.drawing import curves
+from edgeopt_papers.figures.reading import trend, where
+from edgeopt_papers.oinc.figures.learning import CURVES, FIGURES, FIXED, LATER, LEARNED, NINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pandas as pd
+
+
+def _rows(series: pd.DataFrame) -> pd.DataFrame:
+    """Return means over seeds; the lines of policies that do not learn go on to the end."""
+    import pandas as pd
+
+    series = series[(series["slots"] == LATER) & (series["policy"] != NINE)]
+    fixed = series[series["policy"].isin(FIXED)]
+    ends = fixed.assign(episodes=series["episodes"].max())
+    long = pd.concat([series, ends], ignore_index=True)
+    return means(
+        long, FIGURES, ("policy", "episodes"), shares=("requests_met",), signed=("reward",)
+    )
+
+
+def _last(rows: pd.DataFrame, policy: str) -> Any:
+    return where(rows, policy=policy).sort_values("episodes").iloc[-1]
+
+
+def _rewarded(rows: pd.DataFrame) -> str:
+    own, published = _last(rows, "insertion"), _last(rows, "sac-d")
+    fixed = {name: _last(rows, name)["reward"] for name in FIXED}
+    return (
+        f"After {own['episodes']:.0f} episodes the insertion actor earns {own['reward']:.3f} s a "
+        f"slot, Greedy {fixed['greedy']:.3f} s, the search {fixed['near']:.3f} s, and no plan more "
+        f"than {fixed['bound']:.3f} s; the published learner earns {published['reward']:.3f} s "
+        f"after {published['episodes']:.0f}, random sites {fixed['random']:.3f} s"
+    )
+
+
+def _in_time(rows: pd.DataFrame) -> str:
+    own, published = _last(rows, "insertion"), _last(rows, "sac-d")
+    greedy, near, bound = (_last(rows, name) for name in ("greedy", "near", "bound"))
+    return (
+        f"After training the insertion actor answers {own['requests_met']:.1%} of requests in time "
+        f"with a mean latency of {own['latency']:.3f} s, Greedy {greedy['requests_met']:.1%} with "
+        f"{greedy['latency']:.3f} s, the published learner {published['requests_met']:.1%} with "
+        f"{published['latency']:.3f} s; the search {near['requests_met']:.1%} with "
+        f"{near['latency']:.3f} s, and no plan has a latency below {bound['latency']:.3f} s"
+    )
+
+
+_OPEN: Final = (
+    "The paper leaves open discount, rates, batch, levels and temperature of its learner. Here the "
+    "discount is 0, which is exact, since no decision changes a later slot; the actor chooses "
+    "sites, and shares are the best ones for them.",
+    "The published learner learns the instance on other slots than those shown; the insertion "
+    "actor has never seen the instance, only 40 others.",
+    "The insertion actor learns from the costs by which insertion by cost places requests.",
+    "Training here is as short as the episodes shown; the paper trains for 2000 episodes.",
+)
+
+
+def _figure(
+    number: str, what: str, metrics: Mapping[str, str], takeaway: Callable[[pd.DataFrame], str],
+    published: Mapping[str, tuple[str | float, Callable[[pd.DataFrame], Any]]], caption: str = "",
+) -> PaperFigure:  # fmt: skip
+    return PaperFigure(
+        number=number,
+        title=f"{what} of learned policies over the episodes of training",
+        series=CURVES,
+        rows=_rows,
+        columns={
+            "policy": "Policy", "episodes": "Episodes", "reward": "Reward of a slot (s)",
+            "latency": "Latency (s)", "requests_met": "Requests in time",
+        },
+        percent=("requests_met",),
+        draw=partial(
+            curves, x="episodes", metrics=metrics, xlabel="episodes of 200 slots",
+            titles=LEARNED | FIXED,
+        ),
+        takeaway=takeaway,
+        published=[Published(what, *pair) for what, pair in published.items()],
+        caveats=_OPEN,
+        caption=caption,
+    )  # fmt: skip
+
+
+FIGURE_2: Final = _figure(
+    "2",
+    "reward",
+    {"reward": "mean reward of a slot (s)"},
+    _rewarded,
+    {
+        "the reward over the episodes": (
+            "rises, then is stable", trend("episodes", "reward", LEARNED),
+        ),
+        "episodes until it is stable": (
+            2000, lambda rows: f"at most {_last(rows, 'insertion')['episodes']:.0f} are computed"
+        ),
+    },
+    "The reward counts minus the latency of requests, and minus 3 s for each that is late.",
+)  # fmt: skip
+"""Reward over the episodes."""
+
+FIGURE_3: Final = _figure(
+    "3",
+    "success rate and latency",
+    {"latency": "mean latency (s)", "requests_met": "share of requests in time"},
+    _in_time,
+    {
+        "the mean latency over the episodes": ("falls", trend("episodes", "latency", LEARNED)),
+        "the success rate over the episodes": ("rises", trend("episodes", "requests_met", LEARNED)),
+    },
+)
+"""Success rate and latency over the episodes."""

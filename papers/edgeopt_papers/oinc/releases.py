@@ -1,0 +1,7 @@
+"""What training leaves of OINC's learners."""
+
+from edgeopt.studies.oinc.learners import INSERTION
+from edgeopt_papers.oinc.figures.learning import CURVES
+from edgeopt_papers.released import weights
+
+RELEASES = (weights(INSERTION, "oinc", "insertion"), CURVES)

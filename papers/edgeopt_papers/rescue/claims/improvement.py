@@ -1,0 +1,177 @@
+"""RESCUE+, a step of policy improvement on Algorithm 1; and the end of the horizon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.verdict import Relation
+from edgeopt_papers.claims.paper import one
+from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE
+from edgeopt_papers.rescue.claims.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
+from edgeopt_papers.rescue.claims.evaluation import EXACT, Evaluation, claim
+from edgeopt_papers.rescue.claims.exhaustive import evaluate
+from edgeopt_papers.rescue.claims.instances import INDEPENDENT, PAPER_SETTING, TINY, outlasting_run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def _improved(view: Evaluation) -> float:
+    return evaluate(view.instance, view.improved()).profit
+
+
+def _improved_by_turn(view: Evaluation) -> float:
+    return evaluate(view.instance, view.improved_by_turn()).profit
+
+
+def _no_worse_by_turn(view: Evaluation) -> Measurement:
+    earned = view.microslot_earned
+    return Measurement(_improved_by_turn(view), earned.sum(), {"earned": earned})
+
+
+def _last_slot(view: Evaluation) -> Measurement:
+    """Compare the baseline of the last slot with the plan's profit in it, on the worst server."""
+    reward = view.instance.expected_profit_block(slice(view.instance.horizon - 1, None))[0]
+    planned = np.einsum("jkl,jkl->k", view.routing(view.instance.horizon - 1), reward)
+    last = view.values[1][:, -2]
+    worst = int(np.argmax(np.abs(last - planned)))
+    return Measurement(last[worst], planned[worst], {"baseline": last, "planned": planned})
+
+
+def _held_and_dropped(view: Evaluation) -> Measurement:
+    """Compare OPT(LP) when runs beyond the horizon are paid with OPT(LP) when they are not."""
+    other = view.other_ending
+    value = {
+        view.instance.beyond: view.plan.objective,
+        other.instance.beyond: other.plan.objective,
+    }
+    return Measurement(value["hold"], value["drop"], {"bound": view.plan.bound})
+
+
+_BEYOND = {**one(outlasting_run, "hold"), **one(outlasting_run, "drop")}
+
+
+def reserved_price(view: Evaluation) -> NDArray[np.float64]:
+    r"""Return what a slot of a server is worth to its reserved tasks.
+
+    :math:`\rho_k(t) = c_k(t) \max_i \pi_i` over the tasks i of server k whose window contains t,
+    :math:`\pi_i` being what one TMAC less of demand would add to OPT(LP).
+    """
+    instance, tasks = view.instance, view.instance.reserved
+    price = np.zeros((instance.servers, instance.horizon))
+    saving = np.maximum(-view.plan.duals.reserved, 0)
+    for k, start, end, worth in zip(tasks.server, tasks.start, tasks.end, saving, strict=True):
+        window = price[k, start : end + 1]
+        np.maximum(window, worth, out=window)
+    return price * instance.capacity
+
+
+def priced_values(
+    view: Evaluation,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    r"""Run the recursion (4)-(6) on :math:`R_{jkl}(t) - \sum_a \Pr(d_l > a) \rho_k(t+a)`.
+
+    Profits below zero count as zero: such a cell is rejected either way.
+    """
+    from edgeopt.online.rescue import value_functions
+
+    instance = view.instance
+    price = reserved_price(view)
+    charge = np.zeros((instance.horizon, instance.servers, instance.profiles))
+    for age in range(min(instance.max_duration, instance.horizon)):
+        charge[: instance.horizon - age] += (
+            price.T[age:, :, None] * instance.survival[None, None, :, age]
+        )
+    net = np.maximum(instance.expected_profit - charge[:, None], 0)
+    priced = instance.replace(profit=net[..., None], beyond="hold")
+    activation, baseline = value_functions(priced, view.routings)
+    threshold = np.broadcast_to(
+        baseline.T[1:, None, :], (*instance.arrival.shape, instance.servers)
+    )
+    return activation, threshold, price
+
+
+CLAIMS = (
+    claim(
+        "plus",
+        r"RESCUE+, which takes the idle cell of largest $\mathcal{A}_{jkl}(t) - "
+        r"\mathcal{B}_k(t+1)$ if that is positive, earns at least as much as Algorithm 1 in "
+        "expectation, reserved tasks ignored.",
+        "Algorithm 1, improved",
+        lambda view: Measurement(_improved(view), view.earned.sum(), {"earned": view.earned}),
+        Relation.AT_LEAST,
+        TINY,
+        assumptions=(EXCLUSIVE,),
+        tolerance=EXACT,
+    ),
+    claim(
+        "plus.half",
+        r"RESCUE+ earns at least $\frac12 \mathrm{OPT}(LP)$, reserved tasks ignored.",
+        "Theorem 1, for the improved algorithm",
+        lambda view: view.against_bound(_improved(view), {}),
+        Relation.AT_LEAST,
+        TINY,
+        assumptions=(EXCLUSIVE,),
+    ),
+    claim(
+        "plus.optimum",
+        "RESCUE+ earns at most what the best online policy earns.",
+        "Algorithm 1, improved",
+        lambda view: Measurement(_improved(view), view.online, {}),
+        Relation.AT_MOST,
+        TINY,
+        assumptions=(EXCLUSIVE,),
+        tolerance=EXACT,
+    ),
+    claim(
+        "plus.microslot",
+        r"With independent arrivals and $M_k(t, i+1)$ in place of $\mathcal{B}_k(t+1)$, RESCUE+ "
+        "earns at least as much as the micro-slot variant of Algorithm 1.",
+        "Algorithm 1, improved for independent arrivals",
+        _no_worse_by_turn,
+        Relation.AT_LEAST,
+        INDEPENDENT,
+        assumptions=(INDEPENDENT_ARRIVALS,),
+        tolerance=EXACT,
+    ),
+    claim(
+        "plus.microslot.half",
+        r"With independent arrivals RESCUE+ by turns earns at least $\frac12 \mathrm{OPT}(LP)$.",
+        "Theorem 1, for the improved algorithm and independent arrivals",
+        lambda view: view.against_bound(_improved_by_turn(view), {}),
+        Relation.AT_LEAST,
+        INDEPENDENT,
+        assumptions=(INDEPENDENT_ARRIVALS,),
+    ),
+    claim(
+        "horizon",
+        r"$\mathcal{B}_k(T) = \sum_{j,l} y_{jkl}(T) R_{jkl}(T)$, whether runs that end after the "
+        "horizon are paid or not; on the worst server.",
+        "equation (6)",
+        _last_slot,
+        Relation.EQUAL,
+        {**_BEYOND, **TINY, **INDEPENDENT, **PAPER_SETTING},
+        tolerance=EXACT,
+    ),
+    claim(
+        "beyond.published",
+        r"$\mathrm{OPT}(LP)$ does not depend on what is assumed after the horizon.",
+        "equations (1) and (4)",
+        _held_and_dropped,
+        Relation.EQUAL,
+        one(outlasting_run, "hold"),
+        corrected_by=("rescue.beyond", "rescue.horizon"),
+    ),
+    claim(
+        "beyond",
+        r"$\mathrm{OPT}(LP)$ with runs paid that end after the horizon is at least what it is "
+        "without.",
+        "equations (1) and (4), corrected",
+        _held_and_dropped,
+        Relation.AT_LEAST,
+        {**_BEYOND, **TINY},
+    ),
+)

@@ -1,0 +1,289 @@
+"""Observation 1 and the recursion, dependence on the plan, and what the offline optimum is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.verdict import Relation
+from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.rescue.claims import instances as named
+from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, RARE_LONG_RUNS
+from edgeopt_papers.rescue.claims.evaluation import EXACT, Evaluation, claim
+from edgeopt_papers.rescue.claims.exhaustive import clairvoyant_optimum
+from edgeopt_papers.rescue.claims.instances import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def _monotony(view: Evaluation) -> Measurement:
+    baseline = view.values[1]
+    steps = baseline[:, :-1] - baseline[:, 1:]
+    smallest = min(float(steps.min()), -float(np.abs(baseline[:, -1]).max()))
+    size = float(np.abs(baseline).max())
+    return Measurement(smallest, 0.0, {"baseline": baseline}, size=size)
+
+
+def _best_alone(view: Evaluation) -> NDArray[np.float64]:
+    """Best expected profit of any policy that has one server to itself, per server."""
+    instance = view.instance
+    value = np.zeros((instance.servers, instance.horizon + 1))
+    for t in reversed(range(instance.horizon)):
+        seen = value[:, t + 1 : t + 1 + instance.max_duration]
+        future = seen @ instance.duration[:, : seen.shape[1]].T
+        reward = instance.expected_profit_block(slice(t, t + 1))[0]
+        wait = value[:, t + 1]
+        gain = np.maximum((reward + future).max(axis=2) - wait, 0)
+        value[:, t] = wait + instance.arrival[t] @ gain
+    return value[:, 0]
+
+
+def _maximality(view: Evaluation) -> Measurement:
+    start, best = view.values[1][:, 0], _best_alone(view)
+    worst = int(np.argmin(start - best))
+    return Measurement(start[worst], best[worst], {"baseline": start, "best_alone": best})
+
+
+def _routed_mass(view: Evaluation) -> Measurement:
+    mass = view.synthetic.sum(axis=2)
+    return Measurement(float(mass.max()), 1.0, {"mass": mass})
+
+
+def _routing_sums(view: Evaluation) -> NDArray[np.float64]:
+    """Return the sums of y / p over the cells of every task that can arrive."""
+    arrival = view.instance.arrival
+    mass = np.stack([view.routing(t).sum(axis=(1, 2)) for t in range(len(arrival))])
+    if not (arrival > 0).any():
+        raise NotApplicableError("no task ever arrives")
+    return mass[arrival > 0] / arrival[arrival > 0]
+
+
+def _routing_at_most_one(view: Evaluation) -> Measurement:
+    sums = _routing_sums(view)
+    return Measurement(float(sums.max()), 1.0, {"sums": sums})
+
+
+def _routing_complete(view: Evaluation) -> Measurement:
+    sums = _routing_sums(view)
+    return Measurement(float(sums.min()), 1.0, {"sums": sums})
+
+
+def _plan_spread(view: Evaluation) -> Measurement:
+    values = [value for _, value in optimal_plans(view)]
+    size = max(map(abs, values))
+    return Measurement(max(values) - min(values), 0.0, {"values": np.array(values)}, size=size)
+
+
+def _least_of_plans(view: Evaluation) -> Measurement:
+    y, value = min(optimal_plans(view), key=lambda found: found[1])
+    return view.against_bound(value, {"y": y, "value": value})
+
+
+_ALL = {**TINY, **INDEPENDENT, **PAPER_SETTING}
+
+_RUNS = each(named.rare_long_runs, (2, 4, 8))
+
+
+def _both_below(view: Evaluation) -> Measurement:
+    bare = view.without_reserved
+    larger = max(bare.offline, bare.integer)
+    proof = {"offline_optimum": bare.offline, "integer_optimum": bare.integer}
+    return Measurement(bare.plan.objective, larger, proof)
+
+
+def _plan_against_clairvoyant(view: Evaluation) -> Measurement:
+    bare = view.without_reserved
+    optimum = clairvoyant_optimum(bare.instance)
+    return Measurement(bare.plan.objective, optimum, {"bound": bare.plan.bound})
+
+
+def _clairvoyant_ratio(view: Evaluation) -> Measurement:
+    if not view.worthwhile(view.plan.bound):
+        raise NotApplicableError("bound is trivial: OPT(LP) = 0")
+    optimum = clairvoyant_optimum(view.instance)
+    proof = {"clairvoyant_optimum": optimum, "bound": view.plan.bound}
+    return Measurement(optimum / view.plan.bound, 2.0, proof)
+
+
+def _clairvoyant_growth(view: Evaluation) -> Measurement:
+    found = _clairvoyant_ratio(view)
+    return Measurement(found.measured, view.instance.horizon / 4, found.certificate)
+
+
+CELL_LIMIT = 100
+"""Largest number of cells (t, j, k, l) for which plans are searched."""
+
+
+def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
+    """Find optimal plans by making each cell as large and as small as the optimum allows."""
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    from edgeopt.models.rescue import p1_lp_matrix
+    from edgeopt.online.rescue import value_functions
+    from edgeopt.solvers import TIGHT
+
+    shape = view.instance.shape[:4]
+    cells = int(np.prod(shape))
+    if cells > CELL_LIMIT:
+        raise NotApplicableError(f"too large for a search of plans: {cells} cells")
+    program = p1_lp_matrix(view.instance)
+    below, above = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
+    rows = program.matrix.tocsr()
+    # An optimum and demands of 1: the solver's tolerances are absolute.
+    scale = view.plan.objective if view.worthwhile(view.plan.objective) else view.promise or 1.0
+    worth = np.asarray(program.cost) / scale
+    least = view.plan.objective / scale - TIGHT
+    demand = program.row_lower[above]
+    matrix = vstack([rows[below], -rows[above].multiply(1.0 / demand[:, None]), -worth[None, :]])
+    side = np.concatenate((program.row_upper[below], np.full(demand.size, -1.0), [-least]))
+    found: list[tuple[NDArray[np.float64], float]] = []
+    for cell in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
+        for sign in (1.0, -1.0):
+            push = np.zeros(worth.size)
+            push[cell] = sign
+            solved = linprog(
+                push,
+                A_ub=matrix,
+                b_ub=side,
+                bounds=np.stack((program.lower, program.upper), axis=1),
+                method="highs",
+            )
+            if solved.success:
+                y = _within(np.maximum(solved.x[:cells], 0).reshape(shape), view.instance.arrival)
+                found.append((y, float(value_functions(view.instance, y)[1][:, 0].sum())))
+    if not found:
+        raise NotApplicableError("no task ever arrives")
+    return found
+
+
+def _within(y: NDArray[np.float64], arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale rows down that exceed their arrival probability by rounding."""
+    mass = y.sum(axis=(2, 3))
+    scale = np.divide(arrival, mass, out=np.ones_like(mass), where=mass > arrival)
+    within: NDArray[np.float64] = y * scale[:, :, None, None]
+    return within
+
+
+CLAIMS = (
+    claim(
+        "observation1",
+        r"$\mathcal{B}_k(t) \ge \mathcal{B}_k(t+1)$ and $\mathcal{B}_k(T+1) = 0$; the smallest "
+        "step is measured.",
+        "Observation 1",
+        _monotony,
+        Relation.AT_LEAST,
+        _ALL,
+        tolerance=EXACT,
+    ),
+    claim(
+        "observation1.published",
+        r"$\mathcal{B}_k(1)$ is the largest value that can be earned on server k.",
+        "Observation 1",
+        _maximality,
+        Relation.AT_LEAST,
+        one(named.half_routed),
+        assumptions=(EXCLUSIVE,),
+        corrected_by=("rescue.value", "rescue.observation1"),
+    ),
+    claim(
+        "recursion",
+        r"$\sum_{j,l} y_{jkl}(t) \le 1$ on every server by row (3b), so equation (5) averages with "
+        "probabilities whatever the law of arrivals.",
+        "equation (5)",
+        _routed_mass,
+        Relation.AT_MOST,
+        _ALL,
+    ),
+    claim(
+        "routing",
+        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; the rest is the "
+        "chance of a rejection.",
+        "Algorithm 1, line 6",
+        _routing_at_most_one,
+        Relation.AT_MOST,
+        _ALL,
+    ),
+    claim(
+        "routing.published",
+        r"$y_{jkl}(t) / p_j(t)$ is a probability distribution over the pairs (k, l).",
+        "Algorithm 1, line 6",
+        _routing_complete,
+        Relation.AT_LEAST,
+        one(named.half_routed),
+        corrected_by=("rescue.routing",),
+    ),
+    claim(
+        "plan_choice.published",
+        r"The value $\sum_k \mathcal{B}_k(1)$ is the same for every optimal plan $y^*$; the spread "
+        "over the optimal plans found is measured.",
+        "Algorithm 1, line 2",
+        _plan_spread,
+        Relation.AT_MOST,
+        one(named.two_plans),
+        assumptions=(EXCLUSIVE,),
+        corrected_by=("rescue.plan_choice",),
+    ),
+    claim(
+        "plan_choice",
+        r"Every optimal plan gives $\sum_k \mathcal{B}_k(1) \ge \frac12 \mathrm{OPT}(LP)$, though "
+        "not the same value; the least one found is measured.",
+        "Theorem 1",
+        _least_of_plans,
+        Relation.AT_LEAST,
+        {**one(named.two_plans), **TINY},
+        assumptions=(EXCLUSIVE,),
+    ),
+    claim(
+        "offline_value.published",
+        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$ is the optimum of P1.",
+        "section IV-B",
+        lambda view: Measurement(view.offline, view.integer, {}),
+        Relation.EQUAL,
+        TIGHT,
+        tolerance=EXACT,
+        counterexample="tight(0.1)",
+        corrected_by=("rescue.offline_value",),
+    ),
+    claim(
+        "offline_value",
+        r"$\mathrm{OPT}(LP) \ge \max\{\mathbb{E}_I[\mathrm{OPT}(I)], \mathrm{OPT}(P1)\}$ without "
+        "reserved tasks: P1 routes every task alike whatever else arrives, so neither of the two "
+        "is the other.",
+        "section IV-B",
+        _both_below,
+        Relation.AT_LEAST,
+        {**TINY, **INDEPENDENT},
+    ),
+    claim(
+        "clairvoyant.published",
+        r"$\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
+        "section IV-B",
+        _plan_against_clairvoyant,
+        Relation.AT_LEAST,
+        one(named.clairvoyant_gap),
+        corrected_by=("rescue.lemma1.absent", "rescue.clairvoyant"),
+    ),
+    claim(
+        "clairvoyant.twice",
+        r"$2\,\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
+        "section IV-B, weakened",
+        _clairvoyant_ratio,
+        Relation.AT_MOST,
+        one(named.rare_long_runs, 8),
+        corrected_by=("rescue.clairvoyant",),
+    ),
+    claim(
+        "clairvoyant",
+        r"With runs of one slot or of all T slots, knowing the durations is worth at least T/4 "
+        r"times $\mathrm{OPT}(LP)$: no multiple of $\mathrm{OPT}(LP)$ bounds that optimum.",
+        "section IV-B, corrected",
+        _clairvoyant_growth,
+        Relation.AT_LEAST,
+        _RUNS,
+        assumptions=(RARE_LONG_RUNS,),
+    ),
+)

@@ -1,0 +1,271 @@
+"""Reserved tasks: when they can be met, which policies meet them, and what that costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order
+from edgeopt.instances.rescue import RescueInstance
+from edgeopt.solvers import TIGHT, LinearProgram, solve
+from edgeopt_papers.claims.paper import one
+from edgeopt_papers.rescue.claims import instances as named
+from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLOT
+from edgeopt_papers.rescue.claims.evaluation import Evaluation, best_advantage, claim
+from edgeopt_papers.rescue.claims.exhaustive import evaluate, offline_optimum, online_optimum
+from edgeopt_papers.rescue.claims.improvement import priced_values
+from edgeopt_papers.rescue.claims.instances import RESERVED, ReservedLoad
+
+
+def _failure(view: Evaluation) -> Measurement:
+    found = evaluate(view.instance, view.algorithm())
+    return Measurement(found.failure, 0.0, {"profit": found.profit}, size=1.0)
+
+
+def _guarded_failure(view: Evaluation) -> Measurement:
+    rules = view.algorithm(guarded=True), view.improved(guarded=True, margin=None)
+    found = [evaluate(view.instance, rule) for rule in rules]
+    proof = {"profits": np.array([value.profit for value in found])}
+    return Measurement(max(value.failure for value in found), 0.0, proof, size=1.0)
+
+
+def _best_safe_share(view: Evaluation) -> Measurement:
+    safe = online_optimum(view.instance, reserved="pathwise")
+    return view.against_bound(safe, {"safe_optimum": safe})
+
+
+def safe_hindsight(view: Evaluation) -> float:
+    """Return what hindsight earns that meets all reserved tasks, unless that is nothing."""
+    if not view.worthwhile(view.offline_pathwise):
+        raise NotApplicableError("bound is trivial: safe hindsight earns nothing")
+    return view.offline_pathwise
+
+
+def _guarded_share(view: Evaluation) -> Measurement:
+    optimum = safe_hindsight(view)
+    planned = view.forbidding
+    earned = evaluate(view.instance, planned.algorithm(guarded=True)).profit
+    proof = {"earned": earned, "safe_hindsight": optimum, "bound": planned.plan.bound}
+    return Measurement(earned / optimum, 0.5, proof)
+
+
+def _priced_share(view: Evaluation) -> Measurement:
+    optimum = safe_hindsight(view)
+    values, threshold, price = priced_values(view)
+    size = view.instance.expected_profit + values
+    rule = best_advantage(values, threshold, guarded=True, margin=TIGHT, size=size)
+    earned = evaluate(view.instance, rule).profit
+    proof = {"earned": earned, "safe_hindsight": optimum, "price": price}
+    return Measurement(earned / optimum, 0.5, proof)
+
+
+def _forbidding_bound(view: Evaluation) -> Measurement:
+    optimum = view.offline_pathwise
+    return Measurement(view.forbidding.plan.objective, optimum, {"y": view.forbidding.plan.y})
+
+
+def _forbidding_bound_lenient(view: Evaluation) -> Measurement:
+    optimum = offline_optimum(view.instance, reserved="pathwise", tolerance=VIOLATED)
+    return Measurement(view.forbidding.plan.objective, optimum, {"tolerance": VIOLATED})
+
+
+_SPARE = {
+    **one(named.reserved_budget, 0.3, 0.3),
+    **one(named.reserved_budget, 0.1, 0.1),
+    **one(named.reserved_budget, 0.01, 0.01),
+}
+
+
+def _criterion_holds(load: ReservedLoad, server: int) -> bool:
+    """Tell whether every interval offers what must be served within it."""
+    tasks, mine = load.reserved, load.reserved.of_server(server)
+    start, end, demand = tasks.start[mine], tasks.end[mine], tasks.demand[mine]
+    offered = np.concatenate(([0.0], np.cumsum(load.capacity[server])))
+    for a in np.unique(start):
+        for b in np.unique(end[end >= a]):
+            inside, offer = demand[(start >= a) & (end <= b)], offered[b + 1] - offered[a]
+            allowed = max(FEASIBLE * inside.min(initial=np.inf), ROUNDING * offer)
+            if inside.sum() - offer > allowed:
+                return False
+    return True
+
+
+def _unserved(load: ReservedLoad, server: int) -> float:
+    """Least share of all demand that any shares of the slots leave unserved, by an LP."""
+    from scipy.sparse import csr_array
+
+    tasks, mine = load.reserved, load.reserved.of_server(server)
+    cells = [(n, t) for n, i in enumerate(mine) for t in range(tasks.start[i], tasks.end[i] + 1)]
+    if not cells:
+        return 0.0
+    owner, slot = np.array(cells).T
+    horizon = load.capacity.shape[1]
+    rows = np.concatenate((slot, horizon + owner))
+    columns = np.tile(np.arange(len(cells)), 2)
+    work = csr_array((np.ones(len(rows)), (rows, columns)), shape=(horizon + len(mine), len(cells)))
+    total = tasks.demand[mine].sum()
+    side = np.concatenate((load.capacity[server], tasks.demand[mine])) / total
+    served = LinearProgram(-np.ones(len(cells)), work, -np.inf, side, 0.0, np.inf)
+    return 1.0 + solve(served).objective
+
+
+def _edf_meets_all(load: ReservedLoad, server: int) -> bool:
+    tasks = load.reserved
+    order, offset = edf_order(tasks.server, tasks.end, len(load.capacity))
+    mine = order[offset[server] : offset[server + 1]]
+    return bool(
+        edf_feasible(
+            mine,
+            tasks.start,
+            tasks.end,
+            tasks.demand,
+            tasks.demand,
+            load.capacity[server],
+            0,
+            0,
+        )
+    )
+
+
+def _shortfall(load: ReservedLoad) -> Measurement:
+    unserved = [_unserved(load, k) for k in range(len(load.capacity))]
+    proof = {"unserved": np.array(unserved)}
+    return Measurement(max(unserved), 0.0, proof, size=1.0)
+
+
+def _disagreements(load: ReservedLoad) -> Measurement:
+    servers = range(len(load.capacity))
+    verdicts = np.array(
+        [
+            (
+                _edf_meets_all(load, k),
+                _criterion_holds(load, k),
+                _unserved(load, k) <= VIOLATED,
+            )
+            for k in servers
+        ]
+    )
+    differing = verdicts.any(axis=1) != verdicts.all(axis=1)
+    return Measurement(float(differing.sum()), 0.0, {"edf_criterion_lp": verdicts})
+
+
+def _windows_suffice_alone(load: ReservedLoad) -> bool:
+    tasks = load.reserved
+    return all(
+        demand * (1.0 - FEASIBLE) <= load.capacity[k, start : end + 1].sum()
+        for k, start, end, demand in zip(
+            tasks.server, tasks.start, tasks.end, tasks.demand, strict=True
+        )
+    )
+
+
+_EACH_WINDOW_SUFFICES = Assumption(
+    "every window holds its own demand",
+    r"$\phi_i \le \sum_{t=s_i}^{e_i} c_{k_i}(t)$ for every reserved task",
+    _windows_suffice_alone,
+)
+
+CLAIMS = (
+    claim(
+        "availability.published",
+        "Algorithm 1 leaves every reserved task its demand; its probability to fail one is "
+        "measured. Row (2b) holds on average, and `available' considers retraining runs alone.",
+        "Algorithm 1, line 7",
+        _failure,
+        Relation.AT_MOST,
+        one(named.risky_run, 0.1),
+        assumptions=(HAS_RESERVED,),
+        tolerance=1e-12,
+        corrected_by=("rescue.guard",),
+    ),
+    claim(
+        "guard",
+        "A policy that starts only runs whose longest duration leaves all reserved tasks feasible "
+        "never fails one; measured on guarded Algorithm 1 and on the guarded policy that takes "
+        "whatever is safe.",
+        "section III-A, made safe",
+        _guarded_failure,
+        Relation.AT_MOST,
+        RESERVED,
+        assumptions=(HAS_RESERVED,),
+        tolerance=1e-12,
+    ),
+    claim(
+        "safe_ratio.published",
+        r"Some online policy that meets all reserved tasks on every path earns "
+        r"$\frac12 \mathrm{OPT}(LP)$.",
+        "Theorem 1, with the promise of section III-A",
+        _best_safe_share,
+        Relation.AT_LEAST,
+        one(named.risky_run, 0.1),
+        corrected_by=("rescue.theorem1", "rescue.forbid"),
+    ),
+    claim(
+        "guarded.published",
+        "Guarded Algorithm 1, on the plan that forbids unsafe cells, earns half of hindsight that "
+        "meets all reserved tasks on every path.",
+        "Theorem 1, with the promise of section III-A",
+        _guarded_share,
+        Relation.AT_LEAST,
+        one(named.reserved_budget, 0.01, 0.01),
+        assumptions=(EXCLUSIVE, HAS_RESERVED),
+        corrected_by=("rescue.guarded.priced", "rescue.forbid"),
+    ),
+    claim(
+        "guarded.priced",
+        "Where one slot of two is spare and every run lasts one slot, guarded RESCUE+ with profits "
+        "less the price of reserved capacity earns half of hindsight that meets all reserved tasks "
+        "on every path. The price of a slot is the largest dual of row (2d) of the tasks active in "
+        "it, times capacity.",
+        "Theorem 1, repaired on the instance that refutes its guarded form",
+        _priced_share,
+        Relation.AT_LEAST,
+        _SPARE,
+        assumptions=(EXCLUSIVE, SPARE_SLOT),
+    ),
+    claim(
+        "forbid",
+        r"$\mathrm{OPT}(LP)$ with all unsafe cells fixed to zero bounds hindsight that meets all "
+        "reserved tasks on every path.",
+        "Lemma 1, for safe policies",
+        _forbidding_bound,
+        Relation.AT_LEAST,
+        RESERVED,
+    ),
+    claim(
+        "forbid.lenient",
+        r"$\mathrm{OPT}(LP)$ with all unsafe cells fixed to zero bounds every policy that leaves "
+        "reserved tasks at most 1e-7 of their demand short, though cells are judged at 1e-9 of it.",
+        "Lemma 1, for policies judged by another tolerance",
+        _forbidding_bound_lenient,
+        Relation.AT_LEAST,
+        one(named.split_tolerance),
+        corrected_by=("rescue.forbid",),
+    ),
+    claim(
+        "feasibility.published",
+        r"$\phi_i \le \sum_{t=s_i}^{e_i} c_{k_i}(t)$ for every reserved task makes P1 feasible; "
+        "the share of the demand that must stay unserved on the worst server is measured.",
+        "section III-A",
+        _shortfall,
+        Relation.AT_MOST,
+        one(named.crowded_window),
+        instance_type=(ReservedLoad, RescueInstance),
+        view=lambda load: load,
+        assumptions=(_EACH_WINDOW_SUFFICES,),
+        corrected_by=("rescue.feasibility",),
+    ),
+    claim(
+        "feasibility",
+        "P1 is feasible iff no interval of slots must serve more than it offers, and then serving "
+        "the earliest deadline first meets all demands; servers on which the demand criterion, "
+        "that rule and the linear program disagree are counted.",
+        "section III-A, corrected",
+        _disagreements,
+        Relation.AT_MOST,
+        {**one(named.crowded_window), **RESERVED},
+        instance_type=(ReservedLoad, RescueInstance),
+        view=lambda load: load,
+    ),
+)

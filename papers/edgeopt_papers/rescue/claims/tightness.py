@@ -1,0 +1,158 @@
+"""Theorem 2 on a gamble of two slots, and tasks of a slot that take turns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.verdict import Relation
+from edgeopt.online.rescue import Rescue, policy_value
+from edgeopt_papers.claims.paper import one
+from edgeopt_papers.rescue.claims import instances as named
+from edgeopt_papers.rescue.claims.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
+from edgeopt_papers.rescue.claims.assumptions import TWO_SLOT_GAMBLE, gamble_probability
+from edgeopt_papers.rescue.claims.evaluation import EXACT, Evaluation, claim
+from edgeopt_papers.rescue.claims.instances import INDEPENDENT, TIGHT
+
+
+def _epsilon(view: Evaluation) -> float:
+    epsilon = gamble_probability(view.instance)
+    if epsilon is None:
+        raise AssertionError("the assumption of the claim was not tested")
+    return epsilon
+
+
+def _kept(view: Evaluation) -> tuple[float, dict[str, float]]:
+    """Return what the best policy keeps of the offline optimum, that of the package among them."""
+    best = max(view.online, policy_value(view.instance, Rescue(plan=view.plan)))
+    return best / view.offline, {"online_optimum": view.online, "offline_optimum": view.offline}
+
+
+def _against_offline(view: Evaluation) -> Measurement:
+    ratio, proof = _kept(view)
+    return Measurement(ratio, 1 / (2 - _epsilon(view)), proof)
+
+
+def _against_plan(view: Evaluation) -> Measurement:
+    proof = {"online_optimum": view.online, "bound": view.plan.bound}
+    return Measurement(view.online / view.plan.bound, 1 / (2 - _epsilon(view)), proof)
+
+
+def _as_published(view: Evaluation) -> Measurement:
+    ratio, proof = _kept(view)
+    return Measurement(ratio, 0.5 - _epsilon(view), proof)
+
+
+def _algorithm(view: Evaluation) -> Measurement:
+    ratio = view.earned.sum() / view.plan.bound
+    return Measurement(ratio, 1 / (2 - _epsilon(view)), {"earned": view.earned})
+
+
+def _half(view: Evaluation) -> Measurement:
+    earned = view.microslot_earned
+    return view.against_bound(earned.sum(), {"earned": earned})
+
+
+def _value(view: Evaluation) -> Measurement:
+    start = view.by_turn.baseline[:, 0]
+    proof = {"earned": view.microslot_earned, "baseline": view.by_turn.baseline}
+    return Measurement(view.microslot_earned.sum(), start.sum(), proof)
+
+
+def _share(view: Evaluation, occupied: np.ndarray) -> Measurement:
+    promised = float(np.sum(view.planned_profit / (1 + occupied)))
+    proof = {
+        "earned": view.microslot_earned,
+        "planned_profit": view.planned_profit,
+        "largest_occupation": occupied,
+    }
+    return Measurement(view.microslot_earned.sum(), promised, proof)
+
+
+CLAIMS = (
+    claim(
+        "theorem2",
+        r"On the two-slot gamble the best online policy earns exactly $1/(2-\epsilon)$ of "
+        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$; with $\epsilon \to 0$ no ratio above 1/2 is possible.",
+        "Theorem 2",
+        _against_offline,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+        tolerance=EXACT,
+    ),
+    claim(
+        "theorem2.plan",
+        r"On the two-slot gamble the best online policy earns exactly $1/(2-\epsilon)$ of "
+        r"$\mathrm{OPT}(LP)$.",
+        "Theorem 2",
+        _against_plan,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+    ),
+    claim(
+        "theorem2.algorithm",
+        r"On the two-slot gamble Algorithm 1 earns exactly $1/(2-\epsilon)$ of "
+        r"$\mathrm{OPT}(LP)$, so the analysis of Theorem 1 is tight.",
+        "Theorem 2",
+        _algorithm,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+    ),
+    claim(
+        "theorem2.published",
+        r"On the two-slot gamble the best online policy earns $1/2 - \epsilon$ of "
+        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$, which would contradict Theorem 1.",
+        "Theorem 2, proof",
+        _as_published,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+        counterexample="tight(0.1)",
+        corrected_by=("rescue.theorem2", "rescue.theorem2.plan"),
+    ),
+    claim(
+        "microslot",
+        r"With independent arrivals, accepting iff $\mathcal{A}_{ikl}(t) > M_k(t, i+1)$ in the "
+        r"turn of device i earns at least $\frac12 \mathrm{OPT}(LP)$.",
+        "Theorem 1, for independent arrivals",
+        _half,
+        Relation.AT_LEAST,
+        INDEPENDENT,
+        assumptions=(INDEPENDENT_ARRIVALS,),
+    ),
+    claim(
+        "microslot.value",
+        r"With independent arrivals the micro-slot variant earns $\sum_k M_k(1, 1)$.",
+        "equation (10), for independent arrivals",
+        _value,
+        Relation.EQUAL,
+        INDEPENDENT,
+        assumptions=(INDEPENDENT_ARRIVALS,),
+        tolerance=EXACT,
+    ),
+    claim(
+        "microslot.occupancy",
+        r"With independent arrivals the micro-slot variant earns at least "
+        r"$\sum_k V_k / (1 + \max_{t,i} u_k(t, i))$, where $u_k(t, i)$ adds to the planned "
+        "occupation by earlier slots what the devices before i plan in slot t.",
+        "Theorem 1, sharpened for independent arrivals",
+        lambda view: _share(view, view.microslot_occupancy.max(axis=(1, 2))),
+        Relation.AT_LEAST,
+        INDEPENDENT,
+        assumptions=(INDEPENDENT_ARRIVALS,),
+    ),
+    claim(
+        "microslot.occupancy.by_slot",
+        r"With independent arrivals the micro-slot variant earns at least "
+        r"$\sum_k V_k / (1 + \max_t u_k(t))$, the occupation counted by slots alone.",
+        "Theorem 1, sharpened too far",
+        lambda view: _share(view, view.occupancy.max(axis=1)),
+        Relation.AT_LEAST,
+        one(named.contested_slot),
+        assumptions=(INDEPENDENT_ARRIVALS,),
+        corrected_by=("rescue.microslot.occupancy",),
+    ),
+)

@@ -1,0 +1,124 @@
+"""Tables and weights that training leaves in the package."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+from edgeopt_papers import cases, released
+from edgeopt_papers.released import Release
+
+from edgeopt.errors import InputError
+from edgeopt.studies import find_system, systems
+from edgeopt.studies.learners import trained
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULE = "edgeopt_papers.released"
+
+
+def drawn(folder: Path) -> pd.DataFrame:
+    assert folder.name == "kept"
+    return pd.DataFrame({"policy": ["a, b", "c"], "reward": [0.1 + 0.2, -1 / 3]})
+
+
+def test_a_table_reads_as_it_was_written(tmp_path: Path) -> None:
+    one = Release("mine", tmp_path / "mine.csv", "make mine", drawn, (MODULE,), (MODULE,))
+    path = one.write(tmp_path / "kept")
+    table, command, code = one.read()
+    pd.testing.assert_frame_equal(table, drawn(tmp_path / "kept"), check_exact=True)
+    assert (path, command, code) == (one.path, "make mine", one.digest)
+    assert "earlier" not in one.said
+    assert "by an earlier state of the code" in replace(one, code=("edgeopt.errors",)).said
+    path.write_text("policy,reward\n")
+    with pytest.raises(InputError, match="two lines"):
+        one.read()
+
+
+def test_a_checkpoint_is_copied(tmp_path: Path) -> None:
+    def made(folder: Path) -> Path:
+        folder.mkdir()
+        (folder / "policy").write_bytes(b"weights")
+        return folder / "policy"
+
+    one = Release("mine", tmp_path / "mine.safetensors", "make mine", made)
+    assert one.write(tmp_path / "kept").read_bytes() == b"weights"
+
+
+def test_all_files_are_there_and_the_tables_say_how_they_were_made() -> None:
+    known = released.releases()
+    assert known
+    for one in known.values():
+        assert one.path.exists()
+        if one.path.suffix == ".csv":
+            assert one.read().command == one.command
+
+
+def test_all_weights_of_a_system_are_declared_where_some_are() -> None:
+    for name in systems():
+        record = find_system(name)
+        declared = {one.path for one in cases.releases(name) if one.path.suffix == ".safetensors"}
+        if declared:
+            assert record.learned is not None
+            assert declared == set(record.learned.shipped.values())
+
+
+@pytest.mark.usefixtures("offering")
+def test_weights_are_those_that_the_command_trains(tmp_path: Path) -> None:
+    path = tmp_path / "level.safetensors"
+    one = released.weights(path, "stopping", "threshold", seed=3, start="high")
+    assert one.name == "stopping-level"
+    assert one.command == "edgeopt train stopping threshold --set start=high --seeds 3"
+    one.write(tmp_path / "kept")
+    trained(find_system("stopping"), seeds=(3,), options={"start": "high"}, out=tmp_path / "out")
+    same = tmp_path / "out" / "seed-3" / "policy.safetensors"
+    assert path.read_bytes() == same.read_bytes()
+
+
+@pytest.mark.usefixtures("torch_stub")
+def test_the_command_says_what_it_does_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits = []
+
+    def interrupted(folder: Path) -> pd.DataFrame:
+        visits.append(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "half").touch()
+        if len(visits) == 1:
+            raise KeyboardInterrupt
+        return pd.DataFrame({"reward": [1.0]})
+
+    one = Release("mine", tmp_path / "mine.csv", "make mine", interrupted)
+    monkeypatch.setattr(released, "releases", lambda: {"mine": one})
+    command = [str(tmp_path / "kept"), "mine", "--workers", "1"]
+    assert released.main(command) == 130
+    assert released.main(command) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert lines[:2] == ["mine: begins", "mine: goes on"]
+    assert lines[2].startswith(f"mine: {one.path}, ")
+    assert lines[2].endswith("of processor time")
+    assert printed.err == "interrupted; the same command goes on\n"
+    assert not (tmp_path / "kept" / "mine").exists()
+    assert released.main(command) == 0
+    assert capsys.readouterr().out.startswith("mine: begins")
+    assert visits == [tmp_path / "kept" / "mine"] * 3
+
+
+def test_what_cannot_be_made_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert released.main([str(tmp_path / "kept"), "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("edgeopt: error: nothing released is called 'x'; choose from ")
+    assert said.count("\n") == 1
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "edgeopt.learning.networks", raising=False)
+    assert released.main([str(tmp_path / "kept")]) == 2
+    assert "install edgeopt[rl]" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()

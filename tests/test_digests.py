@@ -106,7 +106,7 @@ def test_what_only_reads_and_writes_numbers_is_left_out() -> None:
     assert {"edgeopt.instances.rescue.instance", "edgeopt.instances.records"} <= set(found)
     assert not {
         "edgeopt.instances.labels",
-        "edgeopt.instances.sheets",
+        "edgeopt.instances.csv_tables",
         "edgeopt.representation",
     } & {*found}
     assert "edgeopt.instances.units" in closure(frozenset({"edgeopt.instances.units"}))

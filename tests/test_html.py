@@ -26,7 +26,7 @@ from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.online import Trajectory
 from edgeopt.online.rescue import RescueEnvironment, Srs
 from edgeopt.solvers import Quality
-from edgeopt.solvers.transport import transport
+from edgeopt.solvers.network_simplex import transport
 from edgeopt.studies import find_system
 from edgeopt.studies.live import instance_of
 from edgeopt.writing.results import in_words

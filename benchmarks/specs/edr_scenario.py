@@ -17,7 +17,7 @@ from benchmarks.record import Benchmark, Candidate, Goal, Reading
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.models.edr.waiting import Coming
+    from edgeopt.models.edr.training import Coming
     from edgeopt.solvers import LinearProgram
 
 FRAME = 20
@@ -54,7 +54,7 @@ def room_program(coming: Coming, cost_now: Any) -> LinearProgram:
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Step scenario control to the frame that is timed."""
     from edgeopt.instances.edr import generate
-    from edgeopt.models.edr.waiting import room_prices
+    from edgeopt.models.edr.training import room_prices
     from edgeopt.online.edr import EdrEnvironment, Flows, Frame, Scenario
     from edgeopt.solvers import solve
 

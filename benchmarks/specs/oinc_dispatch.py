@@ -37,8 +37,8 @@ def draw(jobs: int, sites: int) -> dict[str, Array]:
 def slot_by_slot(speed: Array, work: Array, weight: Array, arrival: Array) -> float | None:
     """Return the weighted flow time; None if time is up before."""
     from edgeopt.online.oinc import ResidualDensity
+    from edgeopt.online.oinc.components import Queues
     from edgeopt.online.oinc.events import Jobs
-    from edgeopt.online.oinc.parts import Queues
 
     part = ResidualDensity()
     site, left = np.full(work.size, -1), work.copy()

@@ -89,7 +89,7 @@ def ortools(supply: Array, capacity: Array, cost: Array) -> Candidate:
 
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Draw the places."""
-    from edgeopt.solvers.transport import transport
+    from edgeopt.solvers.network_simplex import transport
 
     supply, capacity, cost = draw(**size)
     if candidate != BENCHMARK.subject:

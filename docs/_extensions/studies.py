@@ -130,7 +130,7 @@ def beside_means(ran: Study, comparison: str | None) -> str:
 
 def single(ran: Study) -> tuple[list[str], list[list[str]]]:
     """The policies of one instance, as on the page of a study."""
-    from edgeopt.studies.over_instances import GAP
+    from edgeopt.studies.comparison import GAP
     from edgeopt.studies.wording import beside, gap_said, number, percent
 
     [case] = ran.cases

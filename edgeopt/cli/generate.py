@@ -15,8 +15,8 @@ from edgeopt.cli.choose import (
     parsed_settings,
 )
 from edgeopt.errors import OptionError
+from edgeopt.instances.csv_tables import is_zip
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.sheets import is_zip
 from edgeopt.writing import placed, target_of
 
 

@@ -37,13 +37,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
+_COMMANDS = (
     study, explore, tutorial, generate, template, solve, verify, check, search,
     collection, bench, train, solvers,
-):  # fmt: skip
+)  # fmt: skip
+for command in _COMMANDS:
     app.command()(command)
 for point in registry.offered(registry.COMMANDS):
-    app.command(point.name)(plugins.load(point, object))
+    try:
+        offered: Any = plugins.load(point, object)
+        if not callable(offered) or point.name in {one.__name__ for one in _COMMANDS}:
+            raise plugins.refusal(point, "must be a function with the name of no other command")
+        app.command(point.name)(offered)
+    except OptionError as why:
+        plugins.leave_out(why)
 
 # typer may carry its own copy of click, so the exception is found from a public class.
 _UsageError: Any = next(

@@ -101,7 +101,7 @@ def study(
 
 
 def _print(case: "Case") -> None:
-    from edgeopt.studies.over_instances import GAP
+    from edgeopt.studies.comparison import GAP
     from edgeopt.studies.pages.summary import ends_heading, sentences
     from edgeopt.studies.wording import beside, gap_said, number, percent, uncapitalised
 

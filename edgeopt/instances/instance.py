@@ -8,12 +8,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.labelled import Labelled, Layout, read, write
+from edgeopt.instances.alignment import reordered
+from edgeopt.instances.csv_tables import (
+    gathered,
+    holds_tables,
+    is_zip,
+    read_folder,
+    write_folder,
+    write_zip,
+)
 from edgeopt.instances.labels import as_labels, named, order_of
+from edgeopt.instances.netcdf import Labelled, Layout, read, write
 from edgeopt.instances.records import Record
-from edgeopt.instances.reordering import reordered
-from edgeopt.instances.sheets import gathered, holds_tables, is_zip, read_folder
-from edgeopt.instances.sheets_written import write_folder, write_zip
 from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
@@ -65,7 +71,7 @@ class Instance(Record):
 
     def _repr_html_(self) -> str:
         """Show the fields as a table."""
-        from edgeopt.instances.shown import table_of
+        from edgeopt.instances.html import table_of
 
         return table_of(self)
 
@@ -256,7 +262,7 @@ class Instance(Record):
             If the data break a rule at so few digits, such as means of durations that no longer
             increase.
         """
-        from edgeopt.instances.rounding import rounded
+        from edgeopt.instances.decimals import rounded
 
         return rounded(self, digits)
 

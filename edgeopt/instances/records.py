@@ -16,8 +16,8 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.alignment import align
 from edgeopt.instances.fields import ARRAYS, WIDTH, Field, Names, field
-from edgeopt.instances.labelled import Labelled, Variable
 from edgeopt.instances.labels import KNOWN, entry_of, label_of, named
+from edgeopt.instances.netcdf import Labelled, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

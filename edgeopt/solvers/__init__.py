@@ -23,7 +23,7 @@ from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 if TYPE_CHECKING:
     from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.infeasibility import Explanation, explain
-    from edgeopt.solvers.reusable import Reusable
+    from edgeopt.solvers.parametric import Reusable
 
 __all__ = [
     "DEFAULT",
@@ -50,7 +50,7 @@ __all__ = [
 _LATER = {
     "Certificate": "edgeopt.solvers.certificates",
     "Explanation": "edgeopt.solvers.infeasibility",
-    "Reusable": "edgeopt.solvers.reusable",
+    "Reusable": "edgeopt.solvers.parametric",
     "explain": "edgeopt.solvers.infeasibility",
 }
 

@@ -38,7 +38,7 @@ from edgeopt.solvers.solution import (
     proven_bound,
     recomputed_objective,
 )
-from edgeopt.solvers.start import ready
+from edgeopt.solvers.starting_point import ready
 from edgeopt.solvers.tolerance import DEFAULT, EPSILON, TIGHT
 from edgeopt.solvers.units import wide
 

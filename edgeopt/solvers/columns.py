@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from edgeopt.solvers.interior_point import Point, Rows
+    from edgeopt.solvers.parametric import Reusable
     from edgeopt.solvers.program import LinearProgram, Sense
     from edgeopt.solvers.request import ProgressCallback
-    from edgeopt.solvers.reusable import Reusable
     from edgeopt.solvers.tolerance import Sum
 
 Columns = TypeVar("Columns")

@@ -174,9 +174,9 @@ def read_program(path: str | Path) -> LinearProgram:
         raise OptionError(rule)
     source = Source.of(target)
     if suffix == ".mps":
-        from edgeopt.solvers.reading_mps import read_mps
+        from edgeopt.solvers.mps_format import read_mps
 
         return read_mps(source)
-    from edgeopt.solvers.reading_lp import read_lp
+    from edgeopt.solvers.lp_format import read_lp
 
     return read_lp(source)

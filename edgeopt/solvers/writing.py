@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.reading_mps import other_side, span_between
+from edgeopt.solvers.mps_format import other_side, span_between
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from edgeopt.studies.entries import (
     Source,
 )
 from edgeopt.studies.learners import Learned, LearnerEntry
-from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.registry import find_system, systems
-from edgeopt.studies.result import Case, Study
+from edgeopt.studies.results import Case, Settings, Study
 from edgeopt.studies.run import study
-from edgeopt.studies.settings import Settings
 from edgeopt.studies.system import (
     Claims,
+    Constraint,
     Instances,
+    Objective,
     Offline,
     Paper,
     Policies,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.studies.files import plain
 
 if TYPE_CHECKING:
-    from edgeopt.studies.result import Case, Study
+    from edgeopt.studies.results import Case, Study
 
 
 def of_case(case: Case) -> dict[str, Any]:

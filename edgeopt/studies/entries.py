@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.result import Case, Study
+    from edgeopt.studies.results import Case, Study
 
 ItemT = TypeVar("ItemT")
 
@@ -381,7 +381,7 @@ class Comparison:
         Heading on the page.
     rows
         ``rows(study)`` returns a `pandas.DataFrame`, a row per policy, its name in ``policy`` and
-        its title in ``title``; see :func:`edgeopt.studies.over_instances.over_instances`.
+        its title in ``title``; see :func:`edgeopt.studies.comparison.over_instances`.
     columns
         Headings with units by the name of the column, in the order shown; the interval in
         ``NAME_low`` and ``NAME_high`` is shown with it.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers import Certificate
     from edgeopt.studies.pictures.vector import Lanes
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
     from edgeopt.studies.system import System
 
 

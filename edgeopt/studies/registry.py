@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def systems() -> list[str]:

@@ -21,8 +21,7 @@ from edgeopt.options import (
 )
 from edgeopt.studies import registry
 from edgeopt.studies.progress import Step, progress_bar
-from edgeopt.studies.result import Case, Study
-from edgeopt.studies.settings import Settings
+from edgeopt.studies.results import Case, Settings, Study
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:

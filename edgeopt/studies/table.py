@@ -12,12 +12,12 @@ from edgeopt.bounds.intervals import EQUAL, expectation, student
 from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.errors import QualityWarning
 from edgeopt.solvers.tolerance import DEFAULT
-from edgeopt.studies.over_instances import compared, listed_values
+from edgeopt.studies.comparison import compared, listed_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _ERRORS: Final = 4.0
 """Standard errors by which a mean may be beyond a bound by chance."""

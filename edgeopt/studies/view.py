@@ -23,9 +23,8 @@ from edgeopt.studies.pages import headlines
 from edgeopt.studies.pictures import vector
 from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Bar, Said
-from edgeopt.studies.result import Case
+from edgeopt.studies.results import Case, Settings
 from edgeopt.studies.run import solve_benchmark
-from edgeopt.studies.settings import Settings
 from edgeopt.studies.wording import (
     beside,
     capitalised,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 __all__ = [
     "beside",

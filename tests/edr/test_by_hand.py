@@ -10,8 +10,8 @@ import pytest
 
 from edgeopt.bounds import check
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_frame, solve_routing
+from edgeopt.models.edr.solve import solve_offline
 from edgeopt.models.edr.training import take_step
 from tests.oracles.edr import offline, plain, relaxed, routing, step
 

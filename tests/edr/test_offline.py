@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from edgeopt import solve
 from edgeopt.models.edr.comparators import frame_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
-from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.routing import solve_frame, solve_routing
+from edgeopt.models.edr.solve import solve_offline
 from tests.draws import draws
 from tests.edr.cases import Case, cases
 from tests.edr.queries import queries

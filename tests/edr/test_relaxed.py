@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.bounds.regret import dynamic_fit, dynamic_regret
-from edgeopt.online.edr.relaxed import TrainingSet
+from edgeopt.online.edr.training import TrainingSet
 from edgeopt.online.primal_dual import (
     FixedStep,
     LinearSlot,

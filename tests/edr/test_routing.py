@@ -18,10 +18,10 @@ from edgeopt.models.edr.routing import (
     Prices,
     conditions,
     dual_bound,
-    network,
     routing_problem,
     solve_routing,
 )
+from edgeopt.models.edr.routing import network_simplex as network
 from edgeopt.models.edr.routing.programs import routing_lp, routing_matrix
 from edgeopt.models.edr.training import take_step
 from tests.edr.cases import draw_sites

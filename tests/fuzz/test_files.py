@@ -11,8 +11,9 @@ import h5py
 import numpy as np
 import pytest
 
-from edgeopt.instances import edr, idn, labelled, oinc, rescue, tapfinger
-from edgeopt.instances.labelled import Layout, Variable
+from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.instances import netcdf as labelled
+from edgeopt.instances.netcdf import Layout, Variable
 from tests.fuzz.driver import Case, check, count, source
 from tests.fuzz.hostile import spoiled
 from tests.fuzz.test_constructors import SMALL, uses

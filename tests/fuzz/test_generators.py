@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
-from edgeopt.instances.edr import measurements as edr_built
-from edgeopt.instances.idn import measurements as idn_built
-from edgeopt.instances.oinc import measurements as oinc_built
-from edgeopt.instances.rescue import measurements as rescue_built
-from edgeopt.instances.tapfinger import measurements as tapfinger_built
+from edgeopt.instances.edr import data as edr_built
+from edgeopt.instances.idn import data as idn_built
+from edgeopt.instances.oinc import data as oinc_built
+from edgeopt.instances.rescue import data as rescue_built
+from edgeopt.instances.tapfinger import data as tapfinger_built
 from tests.fuzz.driver import Case, check, count, source
 from tests.fuzz.hostile import must_refuse, shown, value_for
 from tests.fuzz.test_constructors import uses

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from edgeopt.instances import arrivals, traces
-from edgeopt.instances.edr import measurements as edr
-from edgeopt.instances.idn import measurements, topology
-from edgeopt.instances.idn import measurements as idn
-from edgeopt.instances.oinc import measurements as oinc
-from edgeopt.instances.rescue import measurements as rescue
+from edgeopt.instances.edr import data as edr
+from edgeopt.instances.idn import data as idn
+from edgeopt.instances.idn import data as measurements
+from edgeopt.instances.idn import topology
+from edgeopt.instances.oinc import data as oinc
+from edgeopt.instances.rescue import data as rescue
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.tapfinger import measurements as tapfinger
+from edgeopt.instances.tapfinger import data as tapfinger
 from tests.fuzz.driver import Case, check, count, source
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from edgeopt.models.idn import (
     supergradient,
     supergradient_by_messages,
 )
-from edgeopt.online.knapsack_projection import (
+from edgeopt.online.entropic_projection import (
     project_in_place,
     project_knapsack_entropy,
 )

@@ -12,7 +12,7 @@ from edgeopt_papers.idn.claims.slot import regret_constant
 from edgeopt_papers.idn.claims.theorem import static_optimum
 
 from edgeopt.instances.idn import IdnInstance, generate
-from edgeopt.instances.idn.named_instances import adversarial
+from edgeopt.instances.idn.named import adversarial
 from edgeopt.online import simulate
 from edgeopt.online.idn import Gaussian, IdnEnvironment, Infida, MessageLoss, Outcome, Slot
 from tests.draws import LEAN

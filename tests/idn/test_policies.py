@@ -22,7 +22,7 @@ from edgeopt.online.idn import (
     serve,
     theory_rates,
 )
-from edgeopt.online.idn.rates import node_constants
+from edgeopt.online.idn.learning_rates import node_constants
 from tests.draws import LEAN
 from tests.idn.cases import (
     LEARNERS,

@@ -15,16 +15,11 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import gain, supergradient
-from edgeopt.models.idn.cells import useful_models
+from edgeopt.models.idn.choice_sets import useful_models
 from edgeopt.online import simulate
-from edgeopt.online.idn import (
-    IdnEnvironment,
-    Infida,
-    Stretching,
-    compact,
-    node_constants,
-)
-from edgeopt.online.idn.policies.infida_parts import RESIDUAL
+from edgeopt.online.idn import IdnEnvironment, Infida, Stretching, node_constants
+from edgeopt.online.idn import kernels as compact
+from edgeopt.online.idn.policies.infida import RESIDUAL
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 from edgeopt.rounding import depround_law
 from edgeopt.rounding.kernels import BERNOULLI, depround_row

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError, OutputError
-from edgeopt.instances import edr, fields_of, idn, labelled, oinc, rescue, tapfinger
+from edgeopt.instances import edr, fields_of, idn, oinc, rescue, tapfinger
+from edgeopt.instances import netcdf as labelled
 from edgeopt.testing import strategies
 from tests.draws import draws, every
 

@@ -5,8 +5,9 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
-from edgeopt.instances.idn import from_bundled, from_raw, measurements, zipf_shares
-from edgeopt.instances.idn.measurements import (
+from edgeopt.instances.idn import data as measurements
+from edgeopt.instances.idn import from_bundled, from_raw, zipf_shares
+from edgeopt.instances.idn.data import (
     measure,
     read_classifiers,
     read_tables,

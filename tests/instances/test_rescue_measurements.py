@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.rescue import from_bundled, from_raw, measurements
-from edgeopt.instances.rescue.measurements import measure, read_tables, run_lengths
+from edgeopt.instances.rescue import data as measurements
+from edgeopt.instances.rescue import from_bundled, from_raw
+from edgeopt.instances.rescue.data import measure, read_tables, run_lengths
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
 from tests.instances.raw_files import check_bad_file, check_tables

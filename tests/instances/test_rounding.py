@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.instances.decimals import to_digits, to_fractions
 from edgeopt.instances.records import fields_of
 from edgeopt.instances.rescue import ProfitModel, RescueInstance, ReservedTasks
-from edgeopt.instances.rounding import to_digits, to_fractions
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.testing import strategies
 from tests.draws import draws

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.edr import measurements as edr
-from edgeopt.instances.idn import measurements as idn
-from edgeopt.instances.oinc import measurements as oinc
-from edgeopt.instances.rescue import measurements as rescue
+from edgeopt.instances.edr import data as edr
+from edgeopt.instances.idn import data as idn
+from edgeopt.instances.oinc import data as oinc
+from edgeopt.instances.rescue import data as rescue
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.tapfinger import measurements as tapfinger
+from edgeopt.instances.tapfinger import data as tapfinger
 from tests.draws import every
 
 SYSTEMS = {"edr": edr, "idn": idn, "oinc": oinc, "rescue": rescue, "tapfinger": tapfinger}

@@ -5,7 +5,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.tapfinger import from_bundled, from_raw, generate
-from edgeopt.instances.tapfinger.measurements import CORES, measure, read_tables, write_tables
+from edgeopt.instances.tapfinger.data import CORES, measure, read_tables, write_tables
 from tests.instances.raw_files import check_bad_file
 
 OWN = ["container_tasks.csv", "testbed_tasks.csv"]

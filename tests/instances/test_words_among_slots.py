@@ -8,8 +8,8 @@ import xarray
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.instances.csv_tables import fields_of_tables
 from edgeopt.instances.labels import COUNTED
-from edgeopt.instances.sheets import fields_of_tables
 
 WORDS = (
     "1,000", "1 000", "1.000,5", "1_000", "NA", "n/a", "nan", "#REF!", "#N/A", "2024-01-05",

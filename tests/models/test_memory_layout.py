@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from edgeopt.instances.rescue import generate
-from edgeopt.models.rescue import kernels, newton, solve_p1_lp
+from edgeopt.models.rescue import kernels, solve_p1_lp
+from edgeopt.models.rescue import newton_system as newton
 
 APART, CLOSE = 512, 0
 """Numbers between two arrays: compilers guard loops against arrays that nearly overlap."""

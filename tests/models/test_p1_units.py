@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.rescue import ReservedTasks, generate
 from edgeopt.models.rescue import P1Relaxation, solve_p1_lp
-from edgeopt.models.rescue.columns import promising_columns
+from edgeopt.models.rescue.interior_point import promising_columns
 from edgeopt.models.rescue.matrix import critical_slots
 from edgeopt.solvers import Quality, Status
 from edgeopt.testing.strategies import rescue_instances
@@ -152,7 +152,7 @@ def test_without_time_the_answer_is_what_is_known_beforehand(method, instance, u
 
 
 def test_a_large_allocation_of_nothing_is_sparse(monkeypatch):
-    from edgeopt.models.rescue import relaxation
+    from edgeopt.models.rescue import solution as relaxation
 
     monkeypatch.setattr(relaxation, "DENSE_COLUMNS", 10)
     plan = solve_p1_lp(drawn(0), method="columns", time_limit=0.0)

@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import LogProfit, RescueInstance, ReservedTasks, generate, small
 from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
+from edgeopt.models.rescue import interior_point as master_module
 from edgeopt.models.rescue import solve as solve_module
-from edgeopt.models.rescue import structured as master_module
-from edgeopt.models.rescue.columns import (
+from edgeopt.models.rescue.interior_point import (
     ColumnSet,
+    StructuredMaster,
     every_column,
     find_columns,
     merge_columns,
     promising_columns,
 )
 from edgeopt.models.rescue.matrix import critical_slots, touching
-from edgeopt.models.rescue.newton import BandNewton
-from edgeopt.models.rescue.structured import StructuredMaster
+from edgeopt.models.rescue.newton_system import BandNewton
 from edgeopt.solvers import Quality, Status
 from edgeopt.solvers.interior_point import InteriorPoint, Point
 from tests.draws import every
 
 if TYPE_CHECKING:
-    from edgeopt.models.rescue.band_form import BandForm
+    from edgeopt.models.rescue.newton_system import BandForm
 
 SMALL = {"servers": 3, "devices": 4, "profiles": 3, "horizon": 30, "reserved": 6}
 

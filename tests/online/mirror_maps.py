@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from edgeopt.online.knapsack_projection import project_knapsack_entropy
+from edgeopt.online.entropic_projection import project_knapsack_entropy
 from edgeopt.online.mirror_ascent import KnapsackEntropy, KnapsackEuclidean
 
 Floats = NDArray[np.float64]

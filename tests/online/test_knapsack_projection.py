@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from edgeopt.errors import InputError
-from edgeopt.online.knapsack_projection import (
+from edgeopt.online.entropic_projection import (
     FLOOR,
     ascend_in_place,
     project_in_place,

@@ -13,10 +13,9 @@ from edgeopt_papers.rescue.held_out import joint_optimum
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.models.rescue import P1Solution, SafeBound, safe_bound, solve_p1_lp
+from edgeopt.models.rescue.bounds import PairTables, _matchings, pair_values
 from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.safe_bound import _matchings
-from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
-from edgeopt.models.rescue.safe_values import Chain
+from edgeopt.models.rescue.value_functions import Chain
 from tests.draws import draws
 from tests.oracles.rescue import plain, safe
 from tests.rescue.safe_cases import drawn, lp_plan
@@ -66,7 +65,7 @@ def test_a_bound_is_what_its_prices_prove():
 
 def test_a_tasks_use_is_a_subgradient():
     """U(other) >= U(price) + (p - use) (other - price): what the descent follows."""
-    from edgeopt.models.rescue.safe_values import acceptances, offered
+    from edgeopt.models.rescue.value_functions import acceptances, offered
 
     rng = np.random.default_rng(0)
     for seed in range(draws(40)):

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from edgeopt.errors import InputError
 from edgeopt.solvers import Status
-from edgeopt.solvers.transport import TransportFlow, TransportSimplex, transport
+from edgeopt.solvers.network_simplex import TransportFlow, TransportSimplex, transport
 from tests.certified import linprog
 
 if TYPE_CHECKING:

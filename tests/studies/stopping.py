@@ -31,7 +31,7 @@ from edgeopt.studies import (
     Source,
     System,
 )
-from edgeopt.studies.over_instances import over_instances
+from edgeopt.studies.comparison import over_instances
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 
 if TYPE_CHECKING:

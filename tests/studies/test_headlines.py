@@ -14,8 +14,8 @@ from scipy import stats
 
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
+from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.pages import headlines, overall, summary
-from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.pictures.first import CAPTION, drawn
 from edgeopt.studies.wording import number, percent
 from tests.draws import some

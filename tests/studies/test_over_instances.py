@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from edgeopt.studies import Study, study
-from edgeopt.studies.over_instances import over_instances
+from edgeopt.studies.comparison import over_instances
 from tests.studies.stopping import SYSTEM, Offers
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from edgeopt.cli.main import run
 from edgeopt.instances.tapfinger import generate
-from edgeopt.online.tapfinger.policies.estimates import Told
+from edgeopt.online.tapfinger.policies.efficient_bundles import Told
 from edgeopt.studies import study
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.policies import earlier

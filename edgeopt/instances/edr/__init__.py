@@ -7,13 +7,12 @@ Response for Sustainable Edge AI.
 from __future__ import annotations
 
 from edgeopt.instances.edr.channel import draw_bands, link_rates
-from edgeopt.instances.edr.draw import Reference, calibrated_weights, reference, rounds_needed
+from edgeopt.instances.edr.data import cap_shares, from_bundled, from_raw
+from edgeopt.instances.edr.distribution import EdrLaw
 from edgeopt.instances.edr.generate import generate
 from edgeopt.instances.edr.history import EdrHistory
 from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.law import EdrLaw
-from edgeopt.instances.edr.measurements import cap_shares, from_bundled, from_raw
-from edgeopt.instances.edr.named_instances import (
+from edgeopt.instances.edr.named import (
     falling_cap,
     forced_excess,
     half_a_round,
@@ -24,6 +23,12 @@ from edgeopt.instances.edr.named_instances import (
     small,
     theorem3,
     uneven_demand,
+)
+from edgeopt.instances.edr.random_parts import (
+    Reference,
+    calibrated_weights,
+    reference,
+    rounds_needed,
 )
 
 __all__ = [

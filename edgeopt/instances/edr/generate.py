@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
-from edgeopt.instances.edr.draw import (
+from edgeopt.instances.edr.distribution import EdrLaw
+from edgeopt.instances.edr.history import DAY, EdrHistory
+from edgeopt.instances.edr.instance import EdrInstance
+from edgeopt.instances.edr.random_parts import (
     calibrated_weights,
     capacity_for,
     draw_machines,
@@ -19,9 +22,6 @@ from edgeopt.instances.edr.draw import (
     reference,
     request_sizes,
 )
-from edgeopt.instances.edr.history import DAY, EdrHistory
-from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_choice, check_flag, check_real, check_room, generator
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr.channel import Reuse
-    from edgeopt.instances.edr.draw import RoundsBound
+    from edgeopt.instances.edr.random_parts import RoundsBound
 
 Weights: TypeAlias = Literal["calibrated", "published"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""

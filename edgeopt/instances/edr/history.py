@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.instances.edr.exchange import infinite_within_sites
+from edgeopt.instances.edr.channel import infinite_within_sites
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.records import Record
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.edr.exchange import (
+from edgeopt.instances.edr.channel import (
     away_from,
     exchange_joules,
     exchange_seconds,
     infinite_within_sites,
 )
+from edgeopt.instances.edr.distribution import EdrLaw
 from edgeopt.instances.edr.history import EdrHistory, known_or_none
-from edgeopt.instances.edr.law import EdrLaw
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.numerals import number_in

@@ -13,11 +13,11 @@ from edgeopt.instances.idn.catalogue import (
     sliding_shares,
     zipf_shares,
 )
+from edgeopt.instances.idn.data import from_bundled, from_raw
+from edgeopt.instances.idn.from_graph import from_graph
 from edgeopt.instances.idn.generate import generate
-from edgeopt.instances.idn.graphs import from_graph
 from edgeopt.instances.idn.instance import IdnInstance
-from edgeopt.instances.idn.measurements import from_bundled, from_raw
-from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model, small
+from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model, small
 from edgeopt.instances.idn.ranking import Ranking
 from edgeopt.instances.idn.topology import Network, from_topology, topology_1, topology_2
 

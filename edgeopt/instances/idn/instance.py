@@ -273,7 +273,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         >>> instance.labels["type"], instance.path.tolist()
         (('detect at nice',), [[2, 1, 0]])
         """
-        from edgeopt.instances.idn.graph_instance import instance_from_graph
+        from edgeopt.instances.idn.from_graph import instance_from_graph
 
         made = instance_from_graph(
             cls, graph, models=models, requests=requests, budget=budget,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from edgeopt.instances.oinc.activity import draw_activity, replay_activity
 from edgeopt.instances.oinc.channel import link_rates
+from edgeopt.instances.oinc.data import from_bundled, from_raw
 from edgeopt.instances.oinc.generate import generate
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import Drift, PageHinkley, draw_drift
-from edgeopt.instances.oinc.measurements import from_bundled, from_raw
-from edgeopt.instances.oinc.named_instances import crowded, overtaking, sequence, short_jobs, small
+from edgeopt.instances.oinc.named import crowded, overtaking, sequence, short_jobs, small
 
 __all__ = [
     "Drift",

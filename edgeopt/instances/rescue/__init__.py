@@ -6,13 +6,13 @@ Underutilized Edges.
 
 from __future__ import annotations
 
+from edgeopt.instances.rescue.data import from_bundled, from_raw
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance
-from edgeopt.instances.rescue.measurements import from_bundled, from_raw
-from edgeopt.instances.rescue.named_instances import small, tight
-from edgeopt.instances.rescue.physical import LogFit, fit_log_profile
-from edgeopt.instances.rescue.profit import LogProfit, ProfitModel
-from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.instances.rescue.named import small, tight
+from edgeopt.instances.rescue.physical_layer import LogFit, fit_log_profile
+from edgeopt.instances.rescue.profit_models import LogProfit, ProfitModel
+from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 
 __all__ = [
     "LogFit",

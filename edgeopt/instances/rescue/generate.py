@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue.instance import RescueInstance
-from edgeopt.instances.rescue.physical import link_rate, retraining_budget
-from edgeopt.instances.rescue.profit import LogProfit
-from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.instances.rescue.physical_layer import link_rate, retraining_budget
+from edgeopt.instances.rescue.profit_models import LogProfit
+from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 from edgeopt.instances.validate import check_sizes
 from edgeopt.options import check_choice, check_real, check_room, check_whole
 from edgeopt.options import generator as source

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.csv_tables import holds_tables
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.labelled import Labelled, Variable, read
 from edgeopt.instances.labels import Given, counted
+from edgeopt.instances.netcdf import Labelled, Variable, read
 from edgeopt.instances.records import Record, Size, rule
-from edgeopt.instances.rescue.profit import (
+from edgeopt.instances.rescue.profit_models import (
     LogProfit,
     ProfitModel,
     check_block,
@@ -25,8 +26,7 @@ from edgeopt.instances.rescue.profit import (
     mask_beyond,
     slot_range,
 )
-from edgeopt.instances.rescue.reserved import ReservedTasks
-from edgeopt.instances.sheets import holds_tables
+from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 from edgeopt.instances.validate import check_probabilities, frozen, frozen_array, require
 from edgeopt.options import check_real
 

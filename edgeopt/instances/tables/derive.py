@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from edgeopt.instances.edr import measurements as edr
-from edgeopt.instances.idn import measurements as idn
-from edgeopt.instances.oinc import measurements as oinc
-from edgeopt.instances.rescue import measurements as rescue
+from edgeopt.instances.edr import data as edr
+from edgeopt.instances.idn import data as idn
+from edgeopt.instances.oinc import data as oinc
+from edgeopt.instances.rescue import data as rescue
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.tapfinger import measurements as tapfinger
+from edgeopt.instances.tapfinger import data as tapfinger
 
 
 def derive(data: Path, out: Path = FOLDER) -> None:

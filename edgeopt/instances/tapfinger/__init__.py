@@ -6,12 +6,12 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
+from edgeopt.instances.tapfinger.data import from_bundled, from_raw
 from edgeopt.instances.tapfinger.durations import expected_durations, shortest_durations
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
-from edgeopt.instances.tapfinger.measurements import from_bundled, from_raw
-from edgeopt.instances.tapfinger.named_instances import (
+from edgeopt.instances.tapfinger.named import (
     contested,
     larger_and_slower,
     mixed_bundles,

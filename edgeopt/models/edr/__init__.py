@@ -6,12 +6,12 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
+from edgeopt.models.edr.bounds import InformedBound, informed_bound
 from edgeopt.models.edr.comparators import FrameComparator, frame_comparator
-from edgeopt.models.edr.informed import InformedBound, informed_bound
 from edgeopt.models.edr.matrix import colocation_matrix
-from edgeopt.models.edr.offline import OfflinePlan, solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation, step_nlp, step_program
+from edgeopt.models.edr.solve import OfflinePlan, solve_offline
 from edgeopt.models.edr.training import Step, take_step
 
 __all__ = [

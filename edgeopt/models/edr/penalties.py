@@ -14,7 +14,7 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.instances.validate import require
 from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
-from edgeopt.models.edr.routing.network import solve_by_network
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

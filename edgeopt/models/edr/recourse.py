@@ -19,7 +19,7 @@ from scipy import sparse
 from edgeopt.errors import ScalingWarning
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.routing import Penalties, RoutingPlan, conditions, routing_problem
-from edgeopt.models.edr.routing.network import solve_by_network
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
 
 if TYPE_CHECKING:

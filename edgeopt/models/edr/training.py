@@ -1,34 +1,30 @@
-r"""How many rounds to train next: the macro step of a saddle-point method, in closed form.
-
-The step minimises a linear cost plus a quadratic one that keeps it near the last point,
-
-.. math:: \min_X\ c^\top X + \tfrac{1}{2\alpha} \lVert X - x \rVert^2
-    \quad \text{s.t.} \quad 0 \le X \le u, \quad e^\top X \le R.
-
-With the price of energy :math:`\nu` it is :math:`X(\nu) = \min(\max(b - \alpha\nu e, 0), u)`,
-:math:`b = x - \alpha c`, and the price is 0 or the one at which the energy is used up. That price
-is found as in a knapsack with quadratic costs: meet the cap as if nothing but it counted; then
-either every entry below 0 or every entry above its limit is there for good, whichever outweighs the
-other. Each pass fixes at least one entry, nothing is sorted, and the last pass is exact.
-"""
+"""Rounds of training in a frame: the best in closed form, plans, and the price of room."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from edgeopt.errors import InputError
+from edgeopt.errors import InputError, SolverError
 from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
 from edgeopt.representation import brief
+from edgeopt.solvers import LinearProgram, solve
+from edgeopt.solvers.network_simplex import TransportSimplex
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Integers = NDArray[np.int64]
 
 
 TINY = 1e-150
@@ -254,3 +250,277 @@ def check_step(vectors: tuple[Floats, Floats, Floats, Floats], cap: float, step:
         target = point - step * gradient
     if not np.isfinite(target).all():
         raise InputError("step", "leads out of the range of numbers", value=step)
+
+
+PIVOT = 1e-11
+"""Entries of the tableau up to this are 0, in units of what a task at its limit uses of a row."""
+
+NOTHING = 1e-9
+"""Costs up to this are 0, in terms of the largest."""
+
+
+def most_worth(worth: Floats, upper: Floats, use: Floats, room: Floats) -> Floats:
+    """Return the fractional rounds of most worth, shape [A].
+
+    ``worth`` of a round and ``upper`` limits are of shape [A], what a round uses of each resource
+    ``use`` of shape [A, R], and the ``room`` >= 0 there is of it, possibly infinite, of shape [R].
+    """
+    needs = use > 0
+    wanted = (worth > 0) & (upper > 0) & ~(needs & (room <= 0)).any(axis=1)
+    tight = np.flatnonzero(upper @ np.where(wanted[:, None], use, 0.0) > room)
+    rounds = np.where(wanted, upper, 0.0).astype(np.float64)
+    if tight.size == 0:
+        return rounds
+    # In units of the limits and the rooms; no task can do more than what one resource allows.
+    with np.errstate(over="ignore"):
+        share = np.minimum(use[np.ix_(wanted, tight)] / room[tight], 1e300)
+    most = np.minimum(upper[wanted], 1.0 / np.maximum(share.max(axis=1), 1e-300))
+    value = worth[wanted] * most
+    found = np.empty(most.size)
+    tableau = np.ascontiguousarray((share * most[:, None]).T)
+    limit = 50 * (most.size + tight.size)
+    if not _climb(tableau, value / value.max(), found, limit):
+        raise SolverError(f"rounds of a frame: no end after {limit} pivots")
+    rounds[wanted] = np.minimum(found * most, upper[wanted])
+    return rounds
+
+
+@compiled(writes="tableau gain found")
+def _climb(tableau: Floats, gain: Floats, found: Floats, limit: int) -> bool:
+    """Fill in the shares in [0, 1] of most gain that use at most 1 of every row."""
+    rows, columns = tableau.shape
+    level = np.ones(rows)
+    # Variables are the columns and then the rows' slacks; `turned` ones count down from their top.
+    column = np.arange(columns)
+    row = np.arange(columns, columns + rows)
+    turned = np.zeros(columns + rows, dtype=np.bool_)
+    for count in range(limit):
+        enter, best = -1, PIVOT
+        for j in range(columns):
+            if gain[j] > PIVOT:
+                # The first one by number, once ties may go round in a circle.
+                key = gain[j] if 2 * count < limit else 1.0 / (1.0 + column[j])
+                if key > best:
+                    enter, best = j, key
+        if enter < 0:
+            break
+        step = 1.0 if column[enter] < columns else np.inf
+        leave, top, size = -1, False, 0.0
+        for i in range(rows):
+            entry = tableau[i, enter]
+            if entry > PIVOT:
+                ratio, up = level[i] / entry, False
+            elif entry < -PIVOT and row[i] < columns:
+                ratio, up = (level[i] - 1.0) / entry, True
+            else:
+                continue
+            ratio = max(ratio, 0.0)
+            better = ratio < step - 1e-13 or (ratio <= step and abs(entry) > size)
+            if 2 * count >= limit:
+                better = ratio < step or (ratio == step and (leave < 0 or row[i] < row[leave]))
+            if better:
+                step, leave, top, size = min(ratio, step), i, up, abs(entry)
+        if leave < 0:
+            if step == np.inf:
+                return False
+            # The column goes to its other bound.
+            for i in range(rows):
+                level[i] -= tableau[i, enter]
+                tableau[i, enter] = -tableau[i, enter]
+            gain[enter] = -gain[enter]
+            turned[column[enter]] = not turned[column[enter]]
+            continue
+        if top:
+            level[leave] = 1.0 - level[leave]
+            for j in range(columns):
+                tableau[leave, j] = -tableau[leave, j]
+            turned[row[leave]] = not turned[row[leave]]
+        _exchange(tableau, level, gain, leave, enter)
+        row[leave], column[enter] = column[enter], row[leave]
+    else:
+        return False
+    for j in range(columns):
+        if column[j] < columns:
+            found[column[j]] = 1.0 if turned[column[j]] else 0.0
+    for i in range(rows):
+        if row[i] < columns:
+            share = min(max(level[i], 0.0), 1.0)
+            found[row[i]] = 1.0 - share if turned[row[i]] else share
+    return True
+
+
+@compiled(writes="tableau level gain")
+def _exchange(tableau: Floats, level: Floats, gain: Floats, leave: int, enter: int) -> None:
+    """Let a column enter the basis in place of a row's variable."""
+    rows, columns = tableau.shape
+    inverse = 1.0 / tableau[leave, enter]
+    for j in range(columns):
+        tableau[leave, j] *= inverse
+    tableau[leave, enter] = inverse
+    level[leave] *= inverse
+    for i in range(rows):
+        factor = tableau[i, enter]
+        if i == leave or factor == 0.0:
+            continue
+        tableau[i, enter] = 0.0
+        for j in range(columns):
+            tableau[i, j] -= factor * tableau[leave, j]
+        level[i] -= factor * level[leave]
+    factor = gain[enter]
+    gain[enter] = 0.0
+    for j in range(columns):
+        gain[j] -= factor * tableau[leave, j]
+
+
+def two_stage(coming: Coming, cost_now: Floats, use: Floats, room: Floats) -> Floats:
+    """Return the rounds now of the best plan that then knows one of the sampled futures, [A].
+
+    All first samples of the coming frames are one future, all second ones another, and so on;
+    ``use`` and ``room`` are those of `most_worth`.
+    """
+    tasks, frames, samples = coming.cost.shape
+    bounded = np.flatnonzero(np.isfinite(room))
+    task, frame = np.nonzero(coming.usable)
+    # Columns: rounds now; by future, rounds in coming frames and missing ones.
+    by_task = sparse.coo_array((np.ones(task.size), (task, np.arange(task.size))),
+                               (tasks, task.size))  # fmt: skip
+    by_frame = sparse.coo_array((coming.weight[task], (frame, np.arange(task.size))),
+                                (frames, task.size))  # fmt: skip
+    future = sparse.block_array([[by_task, sparse.eye_array(tasks)],
+                                 [by_frame, sparse.coo_array((frames, tasks))]])  # fmt: skip
+    here = sparse.vstack([sparse.eye_array(tasks), sparse.coo_array((frames, tasks))])
+    rows = sparse.vstack([sparse.csc_array(use[:, bounded].T)] + [here] * samples)
+    later = sparse.block_diag([sparse.coo_array((bounded.size, 0))] + [future] * samples)
+    costs = [np.append(coming.cost[task, frame, q], coming.late) / samples for q in range(samples)]
+    due = np.concatenate([coming.remaining, np.full(frames, -np.inf)])
+    most = np.concatenate([coming.remaining, coming.cap])
+    cost = np.concatenate([cost_now, *costs])
+    # What is nothing but rounding would only spoil the scale.
+    cost[np.abs(cost) < NOTHING * np.abs(cost).max()] = 0.0
+    program = LinearProgram(
+        cost,
+        sparse.hstack([rows, later]),
+        np.concatenate([np.full(bounded.size, -np.inf), np.tile(due, samples)]),
+        np.concatenate([room[bounded], np.tile(most, samples)]),
+    )
+    values: Floats = np.asarray(solve(program, "highs").values, dtype=np.float64)
+    return np.maximum(values[:tasks], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Coming:
+    """The rounds that tasks still need, and sampled costs of the frames that come; tasks a."""
+
+    cost: NDArray[np.float64]  # cost of a round by frame and sample, shape [A, H, Q]
+    cap: NDArray[np.float64]  # share of each frame that may be used, shape [H]
+    weight: NDArray[np.float64]  # share of a frame that one round takes, >= 0, shape [A]
+    remaining: NDArray[np.float64]  # rounds that are still to be done, shape [A]
+    late: NDArray[np.float64]  # price of a round that is missing at the end, shape [A]
+    first: NDArray[np.int64]  # first coming frame in which each task may train, shape [A]
+    last: NDArray[np.int64]  # and the last one; before the first if there is none, shape [A]
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Whether a task may train in a frame, shape [A, H]."""
+        frame = np.arange(self.cap.size)
+        window = (frame >= self.first[:, None]) & (frame <= self.last[:, None])
+        return np.asarray(window & (self.cap > 0))
+
+
+class RoomPrices(NamedTuple):
+    """The optimum of the transportation problem."""
+
+    price: NDArray[np.float64]  # of the share of each frame under each sample, >= 0, shape [H, Q]
+    now: NDArray[np.float64]  # rounds that the plan does now, shape [A]
+    value: float  # cost of the plan: the fluid answer, which may wait for the best of all samples
+
+
+def room_prices(coming: Coming, cost_now: Floats | None = None, cap_now: float = 0.0) -> RoomPrices:
+    """Price the room of every sampled frame by one transportation problem.
+
+    ``cost_now`` are costs of a round in this frame, shape [A], of which the share ``cap_now`` may
+    be used; without them there is no such frame. Rounds that take no room are in no one's way:
+    they are done where they are cheapest. A frame of which nothing may be used has price 0.
+    """
+    tasks, frames, samples = coming.cost.shape
+    sinks = 1 + frames * samples
+    allowed = np.zeros((tasks, sinks), dtype=np.bool_)
+    cost = np.zeros((tasks, sinks))
+    if cost_now is not None:
+        allowed[:, 0], cost[:, 0] = cap_now > 0, cost_now
+    allowed[:, 1:] = np.repeat(coming.usable, samples, axis=1)
+    cost[:, 1:] = coming.cost.reshape(tasks, frames * samples)
+    heavy = coming.weight > 0
+    light = ~heavy & (coming.remaining > 0)
+    now, value = np.zeros(tasks), 0.0
+    if light.any():
+        now[light], value = _light(coming, cost, allowed, light)
+    allowed &= heavy[:, None]
+    weight = np.where(heavy, coming.weight, 1.0)
+    capacity = np.concatenate(([cap_now], np.repeat(coming.cap / samples, samples)))
+    sink = np.broadcast_to(np.arange(sinks, dtype=np.int32), allowed.shape)[allowed]
+    first = np.concatenate(([0], np.cumsum(allowed.sum(axis=1))))
+    supply = np.where(heavy, coming.remaining * weight, 0.0)
+    simplex = TransportSimplex(first, sink, supply, capacity)
+    unit, late = (cost / weight[:, None])[allowed], coming.late / weight
+    flow = simplex.solve(unit, late)
+    value += float(unit[flow.route] @ flow.amount + late @ flow.unserved)
+    source = np.searchsorted(first, flow.route, side="right") - 1
+    here = sink[flow.route] == 0
+    now += np.bincount(source[here], flow.amount[here], minlength=tasks) / weight
+    return RoomPrices(flow.sink_price[1:].reshape(frames, samples), now, value)
+
+
+def _light(
+    coming: Coming, cost: Floats, allowed: NDArray[np.bool_], light: NDArray[np.bool_]
+) -> tuple[Floats, float]:
+    """Return the rounds done now by tasks that take no room, and what all their rounds cost."""
+    here = np.where(allowed[light, 0], cost[light, 0], np.inf)
+    there = np.where(allowed[light, 1:], cost[light, 1:], np.inf).min(axis=1, initial=np.inf)
+    least = np.minimum(np.minimum(here, there), coming.late[light])
+    rounds = coming.remaining[light]
+    return np.where(here <= least, rounds, 0.0), float(rounds @ least)
+
+
+class Stopping(NamedTuple):
+    """When rounds stop that see the prices of room, each by itself."""
+
+    value: NDArray[np.float64]  # what a round costs before each frame, late at last, [A, H + 1]
+    left: NDArray[np.float64]  # rounds that are expected to wait before each frame, shape [A, H]
+    stops: NDArray[np.bool_]  # whether they stop in a frame under a sample, shape [A, H, Q]
+
+
+def stopping(coming: Coming, price: Floats) -> Stopping:
+    """Find by backward induction where rounds stop at given prices of room, shape [H, Q]."""
+    full = coming.cost + price * coming.weight[:, None, None]
+    tasks, frames, _ = full.shape
+    value, usable = np.empty((tasks, frames + 1)), coming.usable
+    value[:, frames] = coming.late
+    stops = np.zeros(full.shape, dtype=np.bool_)
+    for h in range(frames - 1, -1, -1):
+        later, here = value[:, h + 1], usable[:, h]
+        stops[:, h] = (full[:, h] < later[:, None]) & here[:, None]
+        least = np.minimum(full[:, h], later[:, None]).mean(axis=1)
+        value[:, h] = np.where(here, least, later)
+    stay = 1.0 - stops.mean(axis=2)
+    before = np.cumprod(np.column_stack((coming.remaining, stay)), axis=1)[:, :frames]
+    return Stopping(value, before, stops)
+
+
+def waiting_values(coming: Coming, price: Floats, beta: float = 1.0) -> Floats:
+    """Return what a round of each task costs that waits for coming frames, shape [A].
+
+    It may stop in every frame of its window, at its cost there and ``beta`` times the price of
+    the room that it takes, shape [H, Q], and does so when no later frame is expected to be cheaper.
+    """
+    return stopping(coming, beta * price).value[:, 0]
+
+
+def informed_value(coming: Coming, price: Floats) -> float:
+    """Return a bound on the expected cost of all plans that do not know the future.
+
+    The waiting values of all remaining rounds less what the room of all frames is worth: a bound
+    at any prices >= 0, shape [H, Q], for frames that are independent and have these samples.
+    """
+    room = float(coming.cap @ price.mean(axis=1)) if price.size else 0.0
+    return float(coming.remaining @ waiting_values(coming, price)) - room

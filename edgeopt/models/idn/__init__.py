@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.models.idn.cells import useful_models
+from edgeopt.models.idn.choice_sets import useful_models
 from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.gain import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.kernels import compiled
-from edgeopt.models.idn import kernels
+from edgeopt.models.idn import gain as kernels
 from edgeopt.models.idn.gain import checked_allocation, checked_amounts
 from edgeopt.representation import brief
 

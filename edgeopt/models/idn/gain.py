@@ -1,9 +1,4 @@
-r"""What a slot costs, what an allocation saves against repositories alone, and its supergradient.
-
-Request type :math:`\rho` ranks the options (node, model) on its path by cost :math:`\gamma^k_\rho`;
-an option serves up to its potential capacity :math:`z^k = x\,l` before the next one is asked, so
-:math:`Z^k = \min(r_\rho, \sum_{k' \le k} z^{k'})` requests are served by the first k options.
-"""
+"""What a slot costs, what an allocation saves, and its supergradient; compiled sums first."""
 
 from __future__ import annotations
 
@@ -15,22 +10,155 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.validate import require
-from edgeopt.models.idn import kernels
-from edgeopt.models.idn.kernels import supergradient_kernel
+from edgeopt.kernels import compiled
 from edgeopt.representation import brief
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Numbers = NDArray[Any]
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.idn import IdnInstance
 
+
+@compiled
+def serving_cost_kernel(
+    first: Ints, cell: Ints, cost: Floats, requests: Numbers, potential: Floats, hosted: Numbers
+) -> float:
+    """Return the cost of serving all requests in the order of the ranking, equation (12), ms."""
+    total = 0.0
+    for n in range(first.size - 1):
+        left = float(requests[n])
+        for k in range(first[n], first[n + 1]):
+            if left <= 0.0:
+                break
+            share = hosted[cell[k]]
+            if share > 0:
+                served = min(left, share * potential[k])
+                total += cost[k] * served
+                left -= served
+    return total
+
+
+@compiled
+def gain_kernel(
+    first: Ints,
+    cell: Ints,
+    cost: Floats,
+    permanent: NDArray[np.bool_],
+    requests: Numbers,
+    potential: Floats,
+    hosted: Numbers,
+) -> float:
+    """Return the serving cost with repositories alone, less that of the allocation: (13), ms."""
+    total = 0.0
+    for n in range(first.size - 1):
+        left, alone = float(requests[n]), float(requests[n])
+        for k in range(first[n], first[n + 1]):
+            if left <= 0.0 and alone <= 0.0:
+                break
+            if permanent[k] and alone > 0.0:
+                served = min(alone, potential[k])
+                total += cost[k] * served
+                alone -= served
+            share = hosted[cell[k]]
+            if share > 0 and left > 0.0:
+                served = min(left, share * potential[k])
+                total -= cost[k] * served
+                left -= served
+    return total
+
+
+@compiled
+def ranked_gain_kernel(
+    first: Ints,
+    cell: Ints,
+    cost: Floats,
+    permanent: NDArray[np.bool_],
+    requests: Numbers,
+    potential: Floats,
+    hosted: Numbers,
+) -> float:
+    """Return the gain as the sum over ranks in equation (16), ms."""
+    total = 0.0
+    for n in range(first.size - 1):
+        limit = float(requests[n])
+        with_all, alone = 0.0, 0.0
+        for k in range(first[n], first[n + 1] - 1):
+            with_all += hosted[cell[k]] * potential[k]
+            if permanent[k]:
+                alone += potential[k]
+            total += (cost[k + 1] - cost[k]) * (min(limit, with_all) - min(limit, alone))
+    return total
+
+
+@compiled
+def uncovered_gain_kernel(
+    first: Ints,
+    cell: Ints,
+    cost: Floats,
+    permanent: NDArray[np.bool_],
+    requests: Numbers,
+    potential: Floats,
+    hosted: Numbers,
+) -> float:
+    """Return the sum over the ranks that no repository has reached yet, equation (118), ms."""
+    total = 0.0
+    for n in range(first.size - 1):
+        limit = float(requests[n])
+        if limit <= 0.0:
+            continue
+        served = 0.0
+        for k in range(first[n], first[n + 1] - 1):
+            if permanent[k] and potential[k] > 0.0:
+                break
+            served += hosted[cell[k]] * potential[k]
+            total += (cost[k + 1] - cost[k]) * min(limit, served)
+    return total
+
+
+@compiled(writes="first out", both=True)
+def supergradient_kernel(
+    first: Ints,
+    cell: Ints,
+    cost: Floats,
+    requests: Numbers,
+    potential: Floats,
+    hosted: Numbers,
+    out: Floats,
+) -> None:
+    r"""Write the supergradient of equation (18); no memory is allocated."""
+    out[:] = 0.0
+    for n in range(first.size - 1):
+        needed = float(requests[n])
+        if needed <= 0.0:
+            continue
+        begin, end = first[n], first[n + 1]
+        covered = 0.0
+        last = begin
+        while last < end:
+            covered += hosted[cell[last]] * potential[last]
+            if covered >= needed:
+                break
+            last += 1
+        marginal_cost = cost[min(last, end - 1)]
+        # Options behind the last one needed cost as much or more: they could save nothing.
+        for k in range(begin, min(last, end)):
+            out[cell[k]] += potential[k] * (marginal_cost - cost[k])
+
+
 GainForm: TypeAlias = Literal["difference", "ranked", "uncovered"]
 
 _KERNELS = {
-    "difference": kernels.gain_kernel,
-    "ranked": kernels.ranked_gain_kernel,
-    "uncovered": kernels.uncovered_gain_kernel,
+    "difference": gain_kernel,
+    "ranked": ranked_gain_kernel,
+    "uncovered": uncovered_gain_kernel,
 }
 
 
@@ -67,7 +195,7 @@ def serving_cost(
     """
     ranking = instance.ranking
     return float(
-        kernels.serving_cost_kernel(
+        serving_cost_kernel(
             ranking.first,
             ranking.cell,
             ranking.cost,

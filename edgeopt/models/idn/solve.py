@@ -12,7 +12,7 @@ from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.gain import checked_allocation
-from edgeopt.models.idn.greedy_kernels import (
+from edgeopt.models.idn.greedy import (
     NOTHING,
     all_savings,
     grouped,

@@ -6,7 +6,7 @@ Edge Computing.
 
 from __future__ import annotations
 
-from edgeopt.models.oinc.bound import WeightedSumBound, least_latency, weighted_sum_bound
+from edgeopt.models.oinc.bounds import WeightedSumBound, least_latency, weighted_sum_bound
 from edgeopt.models.oinc.programs import allocation_program, enough_slots, joint, slot_misocp
 
 __all__ = [

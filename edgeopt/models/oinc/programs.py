@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
-from edgeopt.models.oinc.slot.allocation import own_site
+from edgeopt.models.oinc.slot.resource_shares import own_site
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

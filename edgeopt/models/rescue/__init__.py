@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from edgeopt.models.rescue.bounds import SafeBound, safe_bound
 from edgeopt.models.rescue.matrix import p1_lp_matrix, unsafe_cells
 from edgeopt.models.rescue.programs import p1, p1_lp
-from edgeopt.models.rescue.relaxation import P1Relaxation
-from edgeopt.models.rescue.results import P1Duals, P1Solution, PricedBound
-from edgeopt.models.rescue.safe_bound import SafeBound, safe_bound
+from edgeopt.models.rescue.solution import P1Duals, P1Relaxation, P1Solution, PricedBound
 from edgeopt.models.rescue.solve import solve_p1_lp
 
 __all__ = [

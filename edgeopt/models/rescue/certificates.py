@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import CertificateError
 from edgeopt.instances.edf import FEASIBLE
-from edgeopt.models.rescue.relaxation import P1Relaxation
+from edgeopt.models.rescue.solution import P1Relaxation
 from edgeopt.solvers.certificates import (
     SHRUNK,
     Certificate,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.models.rescue.safe_bound import SafeBound
+    from edgeopt.models.rescue.bounds import SafeBound
     from edgeopt.solvers import Solution
 
 

@@ -11,17 +11,17 @@ from threadpoolctl import threadpool_limits
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.models.rescue.columns import every_column, promising_columns
-from edgeopt.models.rescue.matrix import p1_lp_matrix
-from edgeopt.models.rescue.relaxation import P1Relaxation
-from edgeopt.models.rescue.results import P1Duals, P1Solution, PricedBound
-from edgeopt.models.rescue.structured import (
+from edgeopt.models.rescue.interior_point import (
     StructuredMaster,
     compile_kernels,
+    every_column,
     feasible_point,
     price_columns,
+    promising_columns,
     serve_alone,
 )
+from edgeopt.models.rescue.matrix import p1_lp_matrix
+from edgeopt.models.rescue.solution import P1Duals, P1Relaxation, P1Solution, PricedBound
 from edgeopt.options import check_real, check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns

@@ -6,14 +6,14 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
-from edgeopt.models.tapfinger.bound import FlowBound, flow_bound
-from edgeopt.models.tapfinger.exact import OptimalSchedule, optimal_schedule
-from edgeopt.models.tapfinger.listing import best_list, list_schedule
-from edgeopt.models.tapfinger.pooled import (
+from edgeopt.models.tapfinger.bounds import FlowBound, flow_bound
+from edgeopt.models.tapfinger.branch_and_bound import OptimalSchedule, optimal_schedule
+from edgeopt.models.tapfinger.lagrangian import (
     PooledBound,
     pooled_bound,
     pooled_preemptive_bound,
 )
+from edgeopt.models.tapfinger.list_scheduling import best_list, list_schedule
 from edgeopt.models.tapfinger.problem import (
     Schedule,
     SchedulingProblem,
@@ -23,9 +23,9 @@ from edgeopt.models.tapfinger.problem import (
 )
 from edgeopt.models.tapfinger.programs import start_matrix, start_program
 from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
-from edgeopt.models.tapfinger.scenario import ScenarioBound, scenario_bound, scenario_problem
-from edgeopt.models.tapfinger.starts import Bundles, allowed, efficient, horizon
-from edgeopt.models.tapfinger.volume import (
+from edgeopt.models.tapfinger.scenario_bound import ScenarioBound, scenario_bound, scenario_problem
+from edgeopt.models.tapfinger.time_index import Bundles, allowed, efficient, horizon
+from edgeopt.models.tapfinger.volume_bound import (
     mixed_volume_bound,
     mixed_volumes,
     trivial_bound,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.models.tapfinger.pooled import PooledBound
+    from edgeopt.models.tapfinger.lagrangian import PooledBound
     from edgeopt.models.tapfinger.problem import SchedulingProblem
 
     Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.checked import checked
-from edgeopt.models.tapfinger.starts import (
+from edgeopt.models.tapfinger.time_index import (
     CHOICES,
     Choice,
     Starts,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-    from edgeopt.models.tapfinger.starts import Groups
+    from edgeopt.models.tapfinger.time_index import Groups
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

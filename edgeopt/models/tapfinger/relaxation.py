@@ -23,9 +23,9 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
-from edgeopt.models.tapfinger.listing import quick_list
+from edgeopt.models.tapfinger.list_scheduling import quick_list
 from edgeopt.models.tapfinger.programs import assembled, start_cost
-from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
+from edgeopt.models.tapfinger.time_index import horizon, interchangeable, starts
 from edgeopt.representation import brief
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.tapfinger.problem import Schedule, SchedulingProblem
-    from edgeopt.models.tapfinger.starts import Starts
+    from edgeopt.models.tapfinger.time_index import Starts
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

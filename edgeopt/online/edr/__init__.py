@@ -6,7 +6,7 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.online.edr.budget import BUDGETS, Terms, slot_budget
+from edgeopt.online.edr.energy_budget import BUDGETS, Terms, slot_budget
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import (
     QUALITY_BINS,
@@ -18,9 +18,7 @@ from edgeopt.online.edr.events import (
     Served,
     Slot,
 )
-from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
-from edgeopt.online.edr.policies.learnt import RlBoth, RlRouting, RlTraining
-from edgeopt.online.edr.policies.policy import (
+from edgeopt.online.edr.policies.base import (
     EdrPolicy,
     EdrState,
     deadline_guard,
@@ -28,10 +26,12 @@ from edgeopt.online.edr.policies.policy import (
     repair_cap,
     repair_work,
 )
-from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
+from edgeopt.online.edr.policies.learned import RlBoth, RlRouting, RlTraining
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
-from edgeopt.online.edr.policies.scenario import Scenario
-from edgeopt.online.edr.relaxed import GivenPrices
+from edgeopt.online.edr.policies.stochastic_control import Scenario
+from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
+from edgeopt.online.edr.training import GivenPrices
 
 __all__ = [
     "BUDGETS",

@@ -7,27 +7,27 @@ Distributing Machine Learning With Optimality Guarantees.
 from __future__ import annotations
 
 from edgeopt.online.idn.environment import IdnEnvironment, IdnTrajectory, Outcome, Slot
-from edgeopt.online.idn.policies.fixed import (
-    FixedPlacement,
-    OfflineInfida,
-    StaticGreedy,
-    offline_infida,
-)
-from edgeopt.online.idn.policies.infida import Infida
-from edgeopt.online.idn.policies.infida_parts import (
-    Gaussian,
-    Guarantee,
-    MessageLoss,
-    Stretching,
-)
-from edgeopt.online.idn.policies.olag import Olag
-from edgeopt.online.idn.rates import (
+from edgeopt.online.idn.learning_rates import (
     NodeConstants,
     PublishedConstants,
     node_constants,
     published_constants,
     published_rate,
     theory_rates,
+)
+from edgeopt.online.idn.policies.infida import (
+    Gaussian,
+    Guarantee,
+    Infida,
+    MessageLoss,
+    Stretching,
+)
+from edgeopt.online.idn.policies.olag import Olag
+from edgeopt.online.idn.policies.static import (
+    FixedPlacement,
+    OfflineInfida,
+    StaticGreedy,
+    offline_infida,
 )
 from edgeopt.online.idn.serving import Served, serve
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.online.knapsack_projection import (
+from edgeopt.online.entropic_projection import (
     FLOOR,
     ascend_in_place,
     project_knapsack_entropy,

@@ -6,10 +6,10 @@ Edge Computing.
 
 from __future__ import annotations
 
+from edgeopt.online.oinc.components import Inference, Queues, Reserving, Retraining
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Runs, Served, Slot
 from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
-from edgeopt.online.oinc.parts import Inference, Queues, Reserving, Retraining
 from edgeopt.online.oinc.policies.baselines import Ekya, Kalmia
 from edgeopt.online.oinc.policies.loop import Oinc, OincState
 from edgeopt.online.oinc.reservation import Reservation, StaticShares

@@ -22,7 +22,7 @@ from edgeopt.online.oinc.events import (
     Served,
     Slot,
 )
-from edgeopt.online.oinc.execution import answered, dispatched, kept, served
+from edgeopt.online.oinc.feasibility import answered, dispatched, kept, served
 from edgeopt.online.simulate import padded, stacked
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.slot import SlotPlan
-    from edgeopt.online.oinc.execution import Service
+    from edgeopt.online.oinc.feasibility import Service
     from edgeopt.online.protocols import Episode
 
     Floats = NDArray[np.float64]

@@ -10,10 +10,9 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.models.oinc.slot.allocation import allocate
-from edgeopt.models.oinc.slot.kernels import SLACK, stretch
+from edgeopt.models.oinc.slot.resource_shares import SLACK, allocate, stretch
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
-from edgeopt.online.oinc.parts import Part
+from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.solvers.tolerance import TIGHT
 

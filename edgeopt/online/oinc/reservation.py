@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot.solve import assign, assignment_cost
-from edgeopt.online.oinc.parts import Part
+from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import TIGHT

@@ -13,8 +13,9 @@ from edgeopt.online.rescue.environment import (
     RescueEnvironment,
     RescueTrajectory,
 )
-from edgeopt.online.rescue.exact import expected_violations, policy_value
-from edgeopt.online.rescue.guarantee import SafeGuarantee, safe_guarantee
+from edgeopt.online.rescue.expected_value import expected_violations, policy_value
+from edgeopt.online.rescue.guarantees import SafeGuarantee, safe_guarantee
+from edgeopt.online.rescue.lookup_tables import Guard
 from edgeopt.online.rescue.policies import (
     Cvs,
     PickConfigs,
@@ -25,14 +26,13 @@ from edgeopt.online.rescue.policies import (
     Srs,
     Sumita,
 )
-from edgeopt.online.rescue.safe import (
+from edgeopt.online.rescue.safe_policies import (
     CompetingOffers,
     PriceGreedy,
     SafeRescue,
     SafeRescuePlus,
 )
-from edgeopt.online.rescue.tables import Guard
-from edgeopt.online.rescue.values import (
+from edgeopt.online.rescue.value_functions import (
     AuxiliaryValues,
     ValueFunctions,
     auxiliary_values,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable, slot_blocks
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, ServerRule, UniformRule
-from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
-from edgeopt.online.rescue.values import route_values
+from edgeopt.online.rescue.value_functions import route_values
 from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue import P1Solution
     from edgeopt.online.rescue.environment import Arrival, Placement
-    from edgeopt.online.rescue.kernel import RescueKernel
+    from edgeopt.online.rescue.kernels import RescueKernel
     from edgeopt.online.rescue.rules import Rule
-    from edgeopt.online.rescue.safe import Position, SafeRule
-    from edgeopt.online.rescue.values import RouteValues
+    from edgeopt.online.rescue.safe_policies import Position, SafeRule
+    from edgeopt.online.rescue.value_functions import RouteValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class RescuePolicy(IgnoresFeedback, ABC):
     def compiled(self, environment: object, state: Rule | SafeRule) -> RescueKernel | None:
         """Return a kernel for `RescueEnvironment`, None for any other environment."""
         from edgeopt.online.rescue.environment import RescueEnvironment
-        from edgeopt.online.rescue.kernel import RescueKernel
+        from edgeopt.online.rescue.kernels import RescueKernel
 
         if isinstance(environment, RescueEnvironment):
             return RescueKernel(environment, state, self.name)

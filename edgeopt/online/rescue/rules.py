@@ -1,7 +1,7 @@
 """The four ways in which RESCUE's policies choose; each is a table and a few lines of logic.
 
 A rule is what a policy prepares before the first arrival: its whole state. `Rule.choose` answers
-one arrival, in plain NumPy; `edgeopt.online.rescue.compiled` holds the compiled forms. `Rule.law`
+one arrival, in plain NumPy; `edgeopt.online.rescue.kernels` holds the compiled forms. `Rule.law`
 gives the probability of every answer, which exact evaluation needs.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.rescue.environment import Arrival
-    from edgeopt.online.rescue.tables import Guard, Routes, SlotTable
+    from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable
 
 Law = list[tuple[float, Placement]]
 """Placements with their probabilities; what is left to 1 is rejection."""

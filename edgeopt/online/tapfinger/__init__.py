@@ -6,20 +6,22 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
-from edgeopt.online.tapfinger.batch import TapFingerBatch
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
-from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
 from edgeopt.online.tapfinger.learning.scheduler import LearnedScheduler
-from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
-from edgeopt.online.tapfinger.policies.learnt import LearntReservation
+from edgeopt.online.tapfinger.policies.duration_estimates import ServiceBook
+from edgeopt.online.tapfinger.policies.learned_durations import LearntReservation
 from edgeopt.online.tapfinger.policies.optimus import Optimus
+from edgeopt.online.tapfinger.policies.random import Min, RandomAllocation
+from edgeopt.online.tapfinger.policies.receding_horizon import RollingHorizon
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
-from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from edgeopt.online.tapfinger.policies.rollout import FutureRollout
-from edgeopt.online.tapfinger.policies.services import ServiceBook
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
-from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
+from edgeopt.online.tapfinger.policies.without_preemption import (
+    OptimusContainers,
+    TiresiasContainers,
+)
+from edgeopt.online.tapfinger.simulation import TapFingerBatch, TapFingerEpisode
 
 __all__ = [
     "Decision",

@@ -11,9 +11,8 @@ import numpy as np
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import padded
-from edgeopt.online.tapfinger.batch import TapFingerBatch
-from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
+from edgeopt.online.tapfinger.simulation import TapFingerBatch, TapFingerEpisode
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
 from edgeopt.representation import brief
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import cvxpy
 import numpy as np
 from cvxpy.atoms.quad_form import quad_form
+from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr, lower_value
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from cvxpy.settings import ERROR, SOLUTION_PRESENT
 from scipy.sparse.linalg import ArpackError
@@ -28,19 +30,18 @@ from edgeopt.solvers.backend.assembly import (
     answer_without_columns,
     assemble,
 )
-from edgeopt.solvers.backend.cvxpy_options import refuse_unknown, translate
 from edgeopt.solvers.backend.cvxpy_refusals import (
     able,
     check_data,
     check_numbers,
     constraint_names,
 )
-from edgeopt.solvers.backend.cvxpy_start import seed
 from edgeopt.solvers.cone_program import cone_pair, proven_unsolvable, search_bound
 from edgeopt.solvers.registry import backends
 from edgeopt.solvers.request import Kind
 from edgeopt.solvers.solution import Status
-from edgeopt.solvers.start import COLD, START
+from edgeopt.solvers.starting_point import COLD, START
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +52,207 @@ if TYPE_CHECKING:
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
+
+
+_TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
+    {
+        "CLARABEL": {
+            "time_limit": ("time_limit",),
+            "tolerance": ("tol_feas", "tol_gap_abs", "tol_gap_rel"),
+            "threads": ("max_threads",),
+        },
+        "OSQP": {"time_limit": ("time_limit",), "tolerance": ("eps_abs", "eps_rel")},
+        "SCS": {"time_limit": ("time_limit_secs",), "tolerance": ("eps_abs", "eps_rel")},
+        "HIGHS": {
+            "algorithm": ("solver",),
+            "time_limit": ("time_limit",),
+            "gap": ("mip_rel_gap",),
+            "absolute_gap": ("mip_abs_gap",),
+            "tolerance": ("kkt_tolerance",),
+            "threads": ("threads",),
+        },
+        "SCIPY": {
+            "time_limit": ("scipy_options.time_limit",),
+            "gap": ("scipy_options.mip_rel_gap",),
+            "tolerance": (
+                "scipy_options.primal_feasibility_tolerance",
+                "scipy_options.dual_feasibility_tolerance",
+            ),
+        },
+        "SCIP": {
+            "time_limit": ("scip_params.limits/time",),
+            "gap": ("scip_params.limits/gap",),
+            "absolute_gap": ("scip_params.limits/absgap",),
+            "tolerance": ("scip_params.numerics/feastol",),
+            "threads": ("scip_params.parallel/maxnthreads",),
+        },
+        "GUROBI": {
+            "time_limit": ("TimeLimit",),
+            "gap": ("MIPGap",),
+            "absolute_gap": ("MIPGapAbs",),
+            "tolerance": ("FeasibilityTol", "OptimalityTol"),
+            "threads": ("Threads",),
+        },
+        "MOSEK": {
+            "time_limit": ("mosek_params.MSK_DPAR_OPTIMIZER_MAX_TIME",),
+            "gap": ("mosek_params.MSK_DPAR_MIO_TOL_REL_GAP",),
+            "tolerance": ("mosek_params.MSK_DPAR_INTPNT_CO_TOL_REL_GAP",),
+            "threads": ("mosek_params.MSK_IPAR_NUM_THREADS",),
+        },
+        "CPLEX": {
+            "time_limit": ("cplex_params.timelimit",),
+            "gap": ("cplex_params.mip.tolerances.mipgap",),
+            "tolerance": ("cplex_params.simplex.tolerances.feasibility",),
+            "threads": ("cplex_params.threads",),
+        },
+        "XPRESS": {
+            "time_limit": ("maxtime",),
+            "gap": ("miprelstop",),
+            "tolerance": ("feastol",),
+            "threads": ("threads",),
+        },
+        "COPT": {
+            "time_limit": ("TimeLimit",),
+            "gap": ("RelGap",),
+            "tolerance": ("FeasTol",),
+            "threads": ("Threads",),
+        },
+        **or_tools.TRANSLATIONS,
+    }
+)
+"""Each dot leads into a dictionary that CVXPY hands on."""
+
+_SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
+
+FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "OSQP": {"max_iter": 1_000_000, "polishing": True},
+        "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
+        "PDLP": {},
+    }
+)
+"""First-order methods need many cheap iterations for the accuracy of a certificate."""
+
+
+_DICTIONARIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "GLOP": ("time_limit_sec", "parameters_proto"),
+        "PDLP": ("time_limit_sec", "parameters_proto"),
+        "SCIPY": ("scipy_options",),
+    }
+)
+"""What CVXPY reads of the keywords of solvers that it hands nothing else to."""
+
+
+def translate(solver: str, request: Request) -> dict[str, Any]:
+    """Return a request as the keywords of CVXPY's call of a solver."""
+    keywords: dict[str, Any] = dict(FIRST_ORDER.get(solver, {}))
+    names = _TRANSLATIONS.get(solver, {})
+    for argument in ("algorithm", "time_limit", "gap", "tolerance", "threads"):
+        value = getattr(request, argument)
+        if argument == "tolerance" and value is None and solver in FIRST_ORDER:
+            # The solver measures residuals of its own scaled problem: leave it room.
+            value = TIGHT
+        if argument == "gap" and value is None:
+            value = DEFAULT if argument in names else None
+        if value is None or (argument == "threads" and solver in _SINGLE_THREADED and value == 1):
+            continue
+        if argument == "gap" and argument not in names:
+            argument = "tolerance"
+        if argument not in names:
+            raise OptionError(f"{solver} through CVXPY has no {argument}; leave it out")
+        for name in names[argument]:
+            _put(keywords, name, value)
+    for name in names.get("absolute_gap", ()):
+        _put(keywords, name, float(request.absolute_gap))
+    return keywords | request.options
+
+
+def refuse_unknown(solver: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a solver would take without a word and ignore."""
+    if solver == "OSQP":
+        import osqp
+
+        known = {name for name in dir(osqp.OSQP().ext.OSQPSettings) if not name.startswith("_")}
+    else:
+        known = {*_DICTIONARIES.get(solver, options)}
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
+            raise OptionError(f"{solver} has no option {name!r}; {hint}")
+
+
+def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
+    nest, dot, inner = name.partition(".")
+    if dot:
+        _put(keywords.setdefault(nest, {}), inner, value)
+    else:
+        keywords[name] = value
+
+
+def seed(
+    problem: Any,
+    name: str,
+    chain: Any,
+    data: Any,
+    keywords: Mapping[str, Any],
+    start: Mapping[str, Any],
+) -> None:
+    """Let the next solve of a problem by this solver start from values of its variables."""
+    if not isinstance(data, dict):  # a problem without variables goes to no solver
+        return
+    point = _columns(problem, chain, data["param_prob"], start)
+    if name == "SCS":
+        left = data["b"] - data["A"] @ point
+        problem._solver_cache[name] = {"x": point, "y": np.zeros(len(left)), "s": left}
+    elif name == "OSQP":
+        problem._solver_cache[name] = _loaded_osqp(data, keywords, point)
+    elif name == "HIGHS":
+        import highspy
+
+        solution = highspy.HighsSolution()
+        solution.col_value, solution.value_valid = point.tolist(), True
+        result = {"model_status": "kOptimal", "solution": solution}
+        problem._solver_cache[name] = (None, data, result)
+    else:
+        raise OptionError(f"start: CVXPY's interface to {name} starts from no point")
+
+
+def _loaded_osqp(data: dict[str, Any], keywords: Mapping[str, Any], point: Any) -> Any:
+    """Return what CVXPY would keep of a solve by OSQP that ended at a point."""
+    import osqp
+    from scipy import sparse
+
+    matrix = sparse.csc_matrix(sparse.vstack([data["A"], data["F"]]))
+    upper = np.concatenate([data["b"], data["G"]])
+    lower = np.concatenate([data["b"], np.full(len(data["G"]), -np.inf)])
+    solver = osqp.OSQP()
+    quadratic = sparse.csc_matrix(sparse.triu(data["P"]))
+    solver.setup(quadratic, data["q"], matrix, lower, upper, verbose=False, **keywords)
+    ended = SimpleNamespace(status_val=1)  # as if solved
+    result = SimpleNamespace(info=ended, x=point, y=np.zeros(len(upper)))
+    return solver, data | {"Ax": matrix, "l": lower, "u": upper}, result
+
+
+def _columns(
+    problem: Any, chain: Any, stated: Any, start: Mapping[str, Any]
+) -> NDArray[np.float64]:
+    """Return the columns of the compiled problem that values of variables come to; others are 0."""
+    replaced: dict[Any, Any] = {}
+    for reduction in chain.reductions:
+        if isinstance(reduction, CvxAttr2Constr):
+            replaced |= reduction._variables
+    point = np.zeros(stated.x.size)
+    for variable in problem.variables():
+        column = stated.var_id_to_col.get(replaced.get(variable, variable).id)
+        if variable.name() not in start or column is None:
+            continue
+        value = lower_value(variable, start[variable.name()])
+        flat = np.reshape(value, -1, order="F")
+        point[column : column + len(flat)] = flat
+    return point
+
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {

@@ -21,7 +21,7 @@ from edgeopt.solvers.backend.assembly import (
     only_common,
     refusal,
 )
-from edgeopt.solvers.backend.cvxpy_options import FIRST_ORDER, refuse_unknown
+from edgeopt.solvers.backend.cvxpy import FIRST_ORDER, refuse_unknown
 from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import TIGHT

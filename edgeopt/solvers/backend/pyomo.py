@@ -39,7 +39,7 @@ from edgeopt.solvers.pyomo_program import (
 )
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.solution import Seconds, Solution, Status
-from edgeopt.solvers.start import START, vector
+from edgeopt.solvers.starting_point import START, vector
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr import EdrTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _COST_COLOURS = {
     "inference energy": "#0072b2",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _ARROWS_PER_SITE = 3
 _WIDEST = 4.5

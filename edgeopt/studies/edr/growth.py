@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr import EdrEnvironment, EdrTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _POINTS = 5
 _SHARE = 8

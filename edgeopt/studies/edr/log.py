@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr import EdrTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 PENALTIES = ("late training", "unserved requests")
 """The parts of the penalised cost that are neither energy nor delay."""

@@ -237,7 +237,7 @@ def _run(checkpoint: Checkpoint) -> Any:
 
 def _checkpoints(policy: Any) -> list[Checkpoint]:
     from edgeopt.online.edr import RlBoth, RlRouting, RlTraining
-    from edgeopt.online.edr.policies.learnt import shipped
+    from edgeopt.online.edr.policies.learned import shipped
 
     found = [policy.checkpoint or shipped("macro")] if isinstance(policy, RlTraining) else []
     if isinstance(policy, RlRouting | RlBoth):

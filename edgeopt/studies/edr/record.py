@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.edr import EdrInstance, from_bundled, from_raw, generate
-from edgeopt.instances.edr.measurements import build
-from edgeopt.instances.edr.named_instances import small as random_instance
-from edgeopt.instances.edr.named_instances import steady
+from edgeopt.instances.edr.data import build
+from edgeopt.instances.edr.named import small as random_instance
+from edgeopt.instances.edr.named import steady
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
@@ -30,11 +30,12 @@ from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.view import LIVE
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
+    Constraint,
     Instances,
+    Objective,
     Offline,
     Paper,
     Policies,
@@ -46,7 +47,7 @@ from edgeopt.studies.wording import number, percent, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def _random_small(seed: int) -> EdrInstance:
@@ -121,7 +122,7 @@ def _foresight(case: Case) -> str:
             "The instance does not say how its channels and prices are drawn (`law`), so that "
             "there is no bound for plans without foresight."
         )
-    from edgeopt.models.edr.informed import ERRORS
+    from edgeopt.models.edr.bounds import ERRORS
 
     found, best = case.benchmarks[INFORMED].plan, case.benchmark.bound
     worth, error = found.foresight / best, ERRORS * found.foresight_error / best

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _SHOWN = 60
 """Most tasks in a picture."""

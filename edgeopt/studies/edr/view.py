@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.solvers import Certificate
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _TASKS: Final = 8
 """Most tasks in a picture."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn import IdnTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def _per_request(instance: IdnInstance, slots: NDArray[np.float64]) -> NDArray[np.float64]:

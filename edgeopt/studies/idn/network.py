@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def layers(instance: IdnInstance) -> NDArray[np.int64]:

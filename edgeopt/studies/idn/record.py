@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.idn import IdnInstance, from_bundled, from_raw, generate
-from edgeopt.instances.idn.measurements import build
-from edgeopt.instances.idn.named_instances import fitting, one_node
-from edgeopt.instances.idn.named_instances import small as random_instance
+from edgeopt.instances.idn.data import build
+from edgeopt.instances.idn.named import fitting, one_node
+from edgeopt.instances.idn.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRADE_OFF, UPDATES
@@ -25,11 +25,12 @@ from edgeopt.studies.idn.policies import (
     solve,
 )
 from edgeopt.studies.idn.view import LIVE
-from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
+    Constraint,
     Instances,
+    Objective,
     Offline,
     Paper,
     Policies,
@@ -41,7 +42,7 @@ from edgeopt.studies.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def _random_small(seed: int) -> IdnInstance:

@@ -14,7 +14,7 @@ from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _NODES: Final = 8
 """Most nodes in a picture."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc import OincTrajectory, Served
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 SHOWN: Final = 60
 """Most jobs in a picture."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc import OincTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
     Floats = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.learning import Checkpoint
     from edgeopt.models.oinc.slot import SlotPlan
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
     Floats = NDArray[np.float64]
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.oinc import OincInstance, from_bundled, from_raw, generate
-from edgeopt.instances.oinc.measurements import build
-from edgeopt.instances.oinc.named_instances import small as random_instance
+from edgeopt.instances.oinc.data import build
+from edgeopt.instances.oinc.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.oinc.gantt import GANTT
 from edgeopt.studies.oinc.learners import LEARNERS
 from edgeopt.studies.oinc.log import (
@@ -32,7 +31,9 @@ from edgeopt.studies.oinc.table_one import CALIBRATED, TABLE_ONE
 from edgeopt.studies.oinc.view import LIVE
 from edgeopt.studies.system import (
     Claims,
+    Constraint,
     Instances,
+    Objective,
     Offline,
     Paper,
     Policies,
@@ -44,7 +45,7 @@ from edgeopt.studies.wording import number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def _random_small(seed: int) -> OincInstance:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.studies.comparison import GAP, over_instances
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.over_instances import GAP, over_instances
 from edgeopt.studies.wording import NO_BOUND
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.result import Study
+    from edgeopt.studies.results import Study
 
 PUBLISHED: Final = {
     "oinc": (0.250, 96.209, 96.459),

@@ -12,7 +12,7 @@ from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _SITES: Final = 10
 """Most sites in a picture."""

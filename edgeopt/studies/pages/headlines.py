@@ -1,8 +1,8 @@
 """The first words of a study: which policy is the first, what it reaches and what it violates.
 
 A policy is called best only if it is better than all others that it was chosen from, by paired
-tests of all pairs of the table together; see :mod:`edgeopt.studies.pairs`. Wherever a policy that
-violates service constraints is named, the same sentence says how many.
+tests of all pairs of the table together; see :mod:`edgeopt.studies.comparison`. Wherever a policy
+that violates service constraints is named, the same sentence says how many.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.pages.standings import plain
-from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.wording import NO_BOUND, capitalised, listed, number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from edgeopt.studies.pages.headlines import Finding, Headline
 from edgeopt.studies.wording import plural, power
 
 if TYPE_CHECKING:
-    from edgeopt.studies.result import Study
+    from edgeopt.studies.results import Study
 
 NAME: Final = "overall"
 """File name of the picture, and prefix of what is in it."""

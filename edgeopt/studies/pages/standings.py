@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.bounds.intervals import Spread, spread
-from edgeopt.studies.objective import DIMENSIONLESS
-from edgeopt.studies.over_instances import by_gap, series_of
+from edgeopt.studies.comparison import by_gap, series_of
+from edgeopt.studies.system import DIMENSIONLESS
 from edgeopt.studies.wording import (
     NO_BOUND,
     gap_said,
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds.intervals import Nature
-    from edgeopt.studies.objective import Constraint, Objective
-    from edgeopt.studies.pairs import Pairs
-    from edgeopt.studies.result import Case, Study
+    from edgeopt.studies.comparison import Pairs
+    from edgeopt.studies.results import Case, Study
+    from edgeopt.studies.system import Constraint, Objective
 
 EXACT: Final[Any] = "exact"
 """The kind of a figure that was computed without sampling."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.entries import Log
     from edgeopt.studies.pages.standings import Standings
-    from edgeopt.studies.result import Case, Study
+    from edgeopt.studies.results import Case, Study
 
 
 def write(study: Study, out: str | Path, *, force: bool = False) -> Path:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.studies.entries import Benchmark
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def confidence(case: Case) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.studies.comparison import mean_columns
 from edgeopt.studies.files import csv_text, plain
-from edgeopt.studies.over_instances import mean_columns
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import (
     BAND,

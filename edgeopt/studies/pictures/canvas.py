@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
     from edgeopt.studies.entries import Picture
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 INK = "#23272e"
 """Text, frames and reference lines; follows the text colour of the page."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.studies.pictures.canvas import Look
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _MARKS = ("o", "s", "D", "^")
 _STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))

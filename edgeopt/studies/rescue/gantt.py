@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue import RescueTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _SERVED, _FAILED = "#e69f00", "#d55e00"
 

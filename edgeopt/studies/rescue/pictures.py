@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue import RescueTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 SHOWN = 8
 """Most servers in a picture."""

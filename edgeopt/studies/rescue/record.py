@@ -10,10 +10,9 @@ import numpy as np
 from edgeopt import registry
 from edgeopt.instances.rescue import RescueInstance, from_bundled, from_raw, generate
 from edgeopt.instances.rescue import small as random_instance
-from edgeopt.instances.rescue.measurements import build
+from edgeopt.instances.rescue.data import build
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.objective import Constraint, Objective
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from edgeopt.studies.rescue.gantt import GANTT
 from edgeopt.studies.rescue.pictures import (
@@ -37,7 +36,9 @@ from edgeopt.studies.rescue.policies import (
 from edgeopt.studies.rescue.view import LIVE
 from edgeopt.studies.system import (
     Claims,
+    Constraint,
     Instances,
+    Objective,
     Offline,
     Paper,
     Policies,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.studies.entries import Benchmark
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def _template(seed: int) -> RescueInstance:

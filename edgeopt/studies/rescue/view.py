@@ -16,7 +16,7 @@ from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _BLUES: Final = ("#9ecae1", "#6baed6", "#3787c0", "#1561a9", "#083c7d")
 """The longer a profile runs, the darker."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger import Held, TapFingerTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 class Piece(NamedTuple):

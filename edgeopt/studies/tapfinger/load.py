@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
     Floats = NDArray[np.float64]
 

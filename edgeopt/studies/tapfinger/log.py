@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger import TapFingerTrajectory
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
     Floats = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def shortest_flow_times(case: Case) -> Floats:
 def _shortest(case: Case) -> Floats:
     from edgeopt.instances.tapfinger.durations import shortest_durations
     from edgeopt.models.tapfinger import scheduling_problem
-    from edgeopt.models.tapfinger.volume import fastest
+    from edgeopt.models.tapfinger.volume_bound import fastest
 
     instance: TapFingerInstance = case.instance
     duration = shortest_durations(instance)
@@ -131,7 +131,7 @@ def fewest_in_system(case: Case, slots: int) -> Ints:
     together cannot complete more tasks than one machine that serves the least remaining work
     first, each task taking as little of the resource as any mix of bundles allows.
     """
-    from edgeopt.models.tapfinger.volume import mixed_volumes
+    from edgeopt.models.tapfinger.volume_bound import mixed_volumes
 
     instance: TapFingerInstance = case.instance
     at = np.arange(slots)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
     Floats = NDArray[np.float64]
 

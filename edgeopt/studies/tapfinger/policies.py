@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.learning import Checkpoint
     from edgeopt.models.tapfinger import FlowBound, ScenarioBound, Schedule, SchedulingProblem
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 CHANGING, FIXED = "changing", "fixed"
 """Names of the benchmarks: bundles may change while a task runs, or may not."""

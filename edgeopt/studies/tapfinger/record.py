@@ -9,14 +9,14 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, from_raw, generate
-from edgeopt.instances.tapfinger.measurements import build
-from edgeopt.instances.tapfinger.named_instances import small as random_instance
+from edgeopt.instances.tapfinger.data import build
+from edgeopt.instances.tapfinger.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.objective import Objective
 from edgeopt.studies.system import (
     Claims,
     Instances,
+    Objective,
     Offline,
     Paper,
     Policies,
@@ -48,7 +48,7 @@ from edgeopt.studies.wording import duration, number, percent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 
 def _random_small(seed: int) -> TapFingerInstance:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.studies.comparison import GAP, over_instances
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.over_instances import GAP, over_instances
 from edgeopt.studies.tapfinger.policies import FIXED, bound_label
 from edgeopt.studies.wording import NO_BOUND
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.studies.result import Study
+    from edgeopt.studies.results import Study
 
 RECORDED: Final = {
     "single": {

@@ -15,7 +15,7 @@ from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _CLUSTERS: Final = 6
 """Most clusters in a picture."""

@@ -103,7 +103,7 @@ _CODE: Final = (
     "edgeopt.online.edr.learning.rounds",
     "edgeopt.online.edr.learning.rows",
     "edgeopt.online.edr.learning.slots",
-    "edgeopt.online.edr.policies.learnt",
+    "edgeopt.online.edr.policies.learned",
     "edgeopt.studies.edr.learners",
     "edgeopt_papers.edr.trained",
 )

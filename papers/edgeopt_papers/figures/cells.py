@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from edgeopt.studies.entries import PolicyEntry
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
     from edgeopt.studies.system import System
 
 _LEFT_OUT = (

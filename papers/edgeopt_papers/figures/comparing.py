@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies.over_instances import relative_columns
-from edgeopt.studies.pairs import UNRESOLVED
+from edgeopt.studies.comparison import UNRESOLVED, relative_columns
 from edgeopt.studies.wording import listed
 from edgeopt_papers.figures.paper_figure import Estimate
 from edgeopt_papers.figures.reading import where

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief
-from edgeopt.studies.pairs import UNRESOLVED
+from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.wording import percent
 from edgeopt.writing.results import in_html
 

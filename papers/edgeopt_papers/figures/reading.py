@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.over_instances import mean_columns
+from edgeopt.studies.comparison import mean_columns
 from edgeopt.studies.wording import interval, listed, number, percent
 from edgeopt_papers.figures.paper_figure import Estimate
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages.rendering import render
-from edgeopt.studies.pairs import UNRESOLVED
 from edgeopt.studies.pictures.canvas import in_style, inline_svg, standalone_svg, svg
 from edgeopt.studies.wording import beside, number, percent
 from edgeopt.writing import Folder

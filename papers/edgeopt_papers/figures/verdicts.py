@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from edgeopt.studies.pairs import UNRESOLVED
+from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.wording import capitalised, listed
 from edgeopt_papers.figures.paper_figure import (
     AGREES,

@@ -156,8 +156,8 @@ def _release(
         made,
         code=(
             "edgeopt_papers.rescue.held_out",
-            "edgeopt.online.rescue.safe",
-            "edgeopt.models.rescue.safe_bound",
+            "edgeopt.online.rescue.safe_policies",
+            "edgeopt.models.rescue.bounds",
         ),
         alone=("edgeopt_papers.rescue.held_out",),
     )

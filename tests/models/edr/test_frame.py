@@ -17,7 +17,7 @@ from edgeopt.models.edr.routing import (
     solve_frame,
     solve_routing,
 )
-from edgeopt.models.edr.routing.network import solve_by_network
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan
 

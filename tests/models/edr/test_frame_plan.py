@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgeopt.models.edr.frame_plan import most_worth, two_stage
-from edgeopt.models.edr.waiting import Coming
+from edgeopt.models.edr.training import Coming, most_worth, two_stage
 from tests.certified import linprog
 from tests.draws import draws
 

@@ -10,15 +10,16 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.edr import EdrInstance, EdrLaw, generate
-from edgeopt.models.edr import informed, informed_bound, late_price
-from edgeopt.models.edr.informed import (
+from edgeopt.models.edr import bounds as informed
+from edgeopt.models.edr import informed_bound, late_price
+from edgeopt.models.edr.bounds import (
     _coming,
     _costs,
     ascend,
     frame_prices,
     outcome_values,
 )
-from edgeopt.models.edr.waiting import informed_value, room_prices, stopping
+from edgeopt.models.edr.training import informed_value, room_prices, stopping
 from tests.draws import LEAN, draws, every
 from tests.models.edr.test_waiting import drawn
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.edr import generate, small
 from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
-from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.recourse import FrameRecourse
+from edgeopt.models.edr.solve import solve_offline
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from edgeopt.models.edr.waiting import Coming, informed_value, room_prices, waiting_values
+from edgeopt.models.edr.training import Coming, informed_value, room_prices, waiting_values
 from tests.certified import linprog
 from tests.draws import draws
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import Demand
-from edgeopt.models.idn.cooperative.form import CooperativeForm
 from edgeopt.models.idn.cooperative.program import cooperative_program
+from edgeopt.models.idn.cooperative.standard_form import CooperativeForm
 from edgeopt.models.idn.matrix import offers
 from edgeopt.testing.strategies import idn_instances
 

@@ -8,7 +8,7 @@ import pytest
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import gain, serving_cost, supergradient, supergradient_by_messages
-from edgeopt.models.idn.kernels import supergradient_kernel
+from edgeopt.models.idn.gain import supergradient_kernel
 
 NETWORK = generate(horizon=1)
 REQUESTS = NETWORK.requests[0]

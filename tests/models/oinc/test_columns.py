@@ -20,9 +20,9 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.columns import exact as exact_module
+from edgeopt.models.oinc.slot.columns import branch_and_bound as exact_module
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
-from edgeopt.models.oinc.slot.columns.ascent import roots_of
+from edgeopt.models.oinc.slot.columns.master import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
 from edgeopt.testing.strategies.oinc import slot_problems
 from tests.certified import linprog

@@ -15,7 +15,7 @@ from edgeopt.models.oinc.retraining import (
     flow_lp,
     flow_matrix,
 )
-from edgeopt.models.oinc.retraining.generation import Pricing
+from edgeopt.models.oinc.retraining.bounds import Pricing
 from edgeopt.models.oinc.retraining.matrix import coarse_prices, grid_points
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies.oinc import retraining_problems

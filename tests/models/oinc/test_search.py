@@ -19,10 +19,16 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.descent import LEAST, TERMS, descend, no_tables, sums_cost
+from edgeopt.models.oinc.slot.local_search import (
+    LEAST,
+    TERMS,
+    descend,
+    measure,
+    no_tables,
+    restore,
+    sums_cost,
+)
 from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
-from edgeopt.models.oinc.slot.restore import restore
-from edgeopt.models.oinc.slot.search import measure
 from tests.draws import LEAN, draws
 
 SEEDS = st.integers(0, 10**6)

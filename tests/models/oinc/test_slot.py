@@ -21,8 +21,8 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
+from edgeopt.models.oinc.slot.local_search import measure
 from edgeopt.models.oinc.slot.polish import site_cost
-from edgeopt.models.oinc.slot.search import measure
 from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import LEAN, draws
 

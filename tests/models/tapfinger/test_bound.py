@@ -20,13 +20,13 @@ from edgeopt.models.tapfinger import (
     scheduling_problem,
     volume_bound,
 )
-from edgeopt.models.tapfinger import bound as bound_module
-from edgeopt.models.tapfinger.bound import METHODS
+from edgeopt.models.tapfinger import bounds as bound_module
+from edgeopt.models.tapfinger.bounds import METHODS
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.optimus import Optimus
+from edgeopt.online.tapfinger.policies.random import RandomAllocation
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
-from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.oracles.tapfinger.changes import TooManyStatesError, least_flow

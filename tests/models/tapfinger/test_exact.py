@@ -18,8 +18,8 @@ from edgeopt.models.tapfinger import (
     start_matrix,
     verify,
 )
-from edgeopt.models.tapfinger.exact import schedule_of
-from edgeopt.models.tapfinger.starts import interchangeable, latest_completion, starts
+from edgeopt.models.tapfinger.branch_and_bound import schedule_of
+from edgeopt.models.tapfinger.time_index import interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws

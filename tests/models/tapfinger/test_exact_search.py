@@ -21,12 +21,18 @@ from edgeopt.models.tapfinger import (
     start_matrix,
     verify,
 )
-from edgeopt.models.tapfinger import exact as exact_module
-from edgeopt.models.tapfinger.exact import improved, promising, raised, replanned, value_step
-from edgeopt.models.tapfinger.listing import PRESSURES
+from edgeopt.models.tapfinger import branch_and_bound as exact_module
+from edgeopt.models.tapfinger.branch_and_bound import (
+    improved,
+    promising,
+    raised,
+    replanned,
+    value_step,
+)
+from edgeopt.models.tapfinger.list_scheduling import PRESSURES
 from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced
-from edgeopt.models.tapfinger.starts import interchangeable, starts
+from edgeopt.models.tapfinger.time_index import interchangeable, starts
 from edgeopt.solvers import Status, solve
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import SchedulingProblem, list_schedule
-from edgeopt.models.tapfinger.limits import rounded_sizes, shared_limits
+from edgeopt.models.tapfinger.shared_limits import rounded_sizes, shared_limits
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 

@@ -18,7 +18,7 @@ from edgeopt.models.tapfinger import (
     scheduling_problem,
     volume_bound,
 )
-from edgeopt.models.tapfinger.volume import largest_gain
+from edgeopt.models.tapfinger.volume_bound import largest_gain
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 

@@ -19,7 +19,7 @@ from edgeopt.models.tapfinger import (
     relaxation,
     trivial_bound,
 )
-from edgeopt.models.tapfinger.exact import improved, value_step
+from edgeopt.models.tapfinger.branch_and_bound import improved, value_step
 from edgeopt.testing.strategies import tapfinger_instances
 from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws

@@ -27,9 +27,9 @@ from edgeopt.models.tapfinger import (
     verify,
     volume_bound,
 )
-from edgeopt.models.tapfinger import pooled as pooled_module
-from edgeopt.models.tapfinger.pricing import menus
-from edgeopt.models.tapfinger.scenario import scenario_menus
+from edgeopt.models.tapfinger import lagrangian as pooled_module
+from edgeopt.models.tapfinger.column_generation import menus
+from edgeopt.models.tapfinger.scenario_bound import scenario_menus
 from edgeopt.online.tapfinger import (
     Decision,
     Min,

@@ -17,7 +17,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.instances.tapfinger.scenarios import noise_block
 from edgeopt.models.tapfinger import flow_bound, scenario_bound
-from edgeopt.models.tapfinger.scenario_volume import least_work, more_is_better
+from edgeopt.models.tapfinger.scenario_bound import least_work, more_is_better
 from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment, Tiresias
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.learning import Checkpoint
 from edgeopt.online.edr.learning import rounds, rows
-from edgeopt.online.edr.policies.learnt import shapes
+from edgeopt.online.edr.policies.learned import shapes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,19 +11,25 @@ from hypothesis import strategies as st
 
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
 from edgeopt.online import simulate
-from edgeopt.online.edr.budget import BUDGETS, expected_needs, mean_need, slot_budget, update_needs
+from edgeopt.online.edr.energy_budget import (
+    BUDGETS,
+    expected_needs,
+    mean_need,
+    slot_budget,
+    update_needs,
+)
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
-from edgeopt.online.edr.policies.scenario import Scenario
+from edgeopt.online.edr.policies.stochastic_control import Scenario
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.scenarios import step_through, table, two_sites
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.budget import Budget
-    from edgeopt.online.edr.policies.policy import EdrPolicy
+    from edgeopt.online.edr.energy_budget import Budget
+    from edgeopt.online.edr.policies.base import EdrPolicy
 
 
 def slot(number: int, *, spent: float = 0.0, cap: float = 20.0, training: float = 8.0) -> Slot:

@@ -12,14 +12,14 @@ from edgeopt.errors import InputError
 from edgeopt.instances.edr import generate
 from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem
-from edgeopt.models.edr.routing.network import solve_by_network
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, RlBoth, RlRouting, RlTraining
 from edgeopt.online.edr.events import Slot
 from edgeopt.online.edr.learning import rounds, rows
 from edgeopt.online.edr.learning.rounds import TaskEpisode, features_of
 from edgeopt.online.edr.learning.slots import gap, optima, plain_gap
-from edgeopt.online.edr.policies.learnt import shipped
+from edgeopt.online.edr.policies.learned import shipped
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.nets import macro, micro, one_task
@@ -244,7 +244,7 @@ def test_a_checkpoint_is_kept_bit_by_bit_and_others_are_refused(tmp_path):
 
 
 def test_trained_policies_come_with_edgeopt_and_need_no_torch():
-    loaded = closure(frozenset({"edgeopt.online.edr.policies.learnt"}))
+    loaded = closure(frozenset({"edgeopt.online.edr.policies.learned"}))
     assert "edgeopt.learning.networks" not in loaded
     for name in ("macro", "micro"):
         found = shipped(name)

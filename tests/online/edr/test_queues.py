@@ -14,7 +14,7 @@ from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, QuantileThreshold
-from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
+from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.online.edr.scenarios import drive, show, two_sites
@@ -22,7 +22,7 @@ from tests.oracles.edr import plain
 from tests.oracles.edr import policies as oracle
 
 if TYPE_CHECKING:
-    from edgeopt.online.edr.policies.policy import EdrState
+    from edgeopt.online.edr.policies.base import EdrState
 
 
 def test_the_queue_of_a_task_by_hand():

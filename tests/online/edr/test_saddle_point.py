@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, falling_cap, half_a_round, never_trained
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
-from edgeopt.online.edr.relaxed import (
+from edgeopt.online.edr.training import (
     GivenPrices,
     RelaxedFrame,
     TrainingSet,

@@ -15,8 +15,7 @@ from edgeopt.instances.edr import EdrHistory, EdrInstance, generate
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, GivenPrices, Scenario
 from edgeopt.online.edr.events import ClosedFrame, Frame
-from edgeopt.online.edr.relaxed import expected_prices
-from edgeopt.online.edr.replay import Replay
+from edgeopt.online.edr.training import Replay, expected_prices
 from tests.draws import draws
 from tests.edr.cases import Case, cases
 from tests.online.edr.scenarios import NOTHING, show, step_through, two_sites

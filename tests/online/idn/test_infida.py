@@ -13,7 +13,8 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn import supergradient
 from edgeopt.online import simulate
-from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, compact, node_constants
+from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
+from edgeopt.online.idn import kernels as compact
 from edgeopt.online.mirror_ascent import (
     AdaptiveStep,
     FixedStep,

@@ -9,13 +9,13 @@ import numpy as np
 
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.online.oinc.components import Queues
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs, Outcome, Runs, Slot
-from edgeopt.online.oinc.parts import Queues
 
 if TYPE_CHECKING:
+    from edgeopt.online.oinc.components import Retraining
     from edgeopt.online.oinc.environment import OincEpisode
-    from edgeopt.online.oinc.parts import Retraining
 
 
 def two_sites(**changes: Any) -> OincInstance:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
+from edgeopt.online.oinc.components import Queues, run_in_order
 from edgeopt.online.oinc.events import Jobs
-from edgeopt.online.oinc.parts import Queues, run_in_order
-from edgeopt.online.oinc.retraining import waiting as trees
+from edgeopt.online.oinc.retraining import dispatch as trees
+from edgeopt.online.oinc.retraining.dispatch import NOBODY, none_waiting
 from edgeopt.online.oinc.retraining.residual_density import run_density
-from edgeopt.online.oinc.retraining.waiting import NOBODY, none_waiting
 from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
@@ -25,9 +25,9 @@ from tests.online.oinc.plain_dispatch import PlainDispatch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgeopt.online.oinc.parts import Service
+    from edgeopt.online.oinc.components import Service
+    from edgeopt.online.oinc.retraining.dispatch import Waiting
     from edgeopt.online.oinc.retraining.residual_density import RetrainingRun
-    from edgeopt.online.oinc.retraining.waiting import Waiting
 
 
 OPTIONS = st.fixed_dictionaries(

@@ -26,7 +26,7 @@ from tests.online.oinc.scenarios import step_through, two_sites
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.online.oinc.parts import Queues
+    from edgeopt.online.oinc.components import Queues
 
 
 def test_a_run_by_hand() -> None:

@@ -20,7 +20,7 @@ from tests.online.oinc.scenarios import serve_alone, waiting
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.online.oinc.parts import Service
+    from edgeopt.online.oinc.components import Service
     from tests.online.oinc.scenarios import Record, Step
 
 

@@ -15,9 +15,9 @@ from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online import simulate
 from edgeopt.online.oinc import ResidualDensity
+from edgeopt.online.oinc.components import Queues
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs
-from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.retraining import run_density
 from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws

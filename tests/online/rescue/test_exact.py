@@ -27,7 +27,7 @@ from edgeopt.online.rescue import (
     expected_violations,
     policy_value,
 )
-from edgeopt.online.rescue.exact import follow
+from edgeopt.online.rescue.expected_value import follow
 from edgeopt.online.rescue.policies import blocked_capacity, reserved_charge
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every

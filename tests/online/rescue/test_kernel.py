@@ -19,9 +19,9 @@ from edgeopt.online.rescue import (
     RescuePlus,
     RescueTrajectory,
     expected_violations,
-    kernel,
-    tables,
 )
+from edgeopt.online.rescue import kernels as kernel
+from edgeopt.online.rescue import lookup_tables as tables
 from edgeopt.online.rescue.rules import Rule
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import every

@@ -13,7 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.models.rescue import SafeBound, safe_bound, solve_p1_lp
 from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.safe_values import Chain, offered, routed
+from edgeopt.models.rescue.value_functions import Chain, offered, routed
 from edgeopt.online import simulate
 from edgeopt.online.rescue import (
     CompetingOffers,
@@ -23,10 +23,10 @@ from edgeopt.online.rescue import (
     SafeRescuePlus,
     expected_violations,
     policy_value,
-    safe,
     safe_guarantee,
 )
-from edgeopt.online.rescue.tables import Routes
+from edgeopt.online.rescue import safe_policies as safe
+from edgeopt.online.rescue.lookup_tables import Routes
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every
 from tests.online.rescue.test_kernel import assert_equal, both
@@ -75,7 +75,7 @@ def test_what_is_routed_is_worth_the_sum_of_first_values(planned):
 
 def test_the_joint_chain_of_rules_gives_the_sum_of_first_values_too():
     """Followed with reserved work and the guard, on rounded states as on exact ones."""
-    from edgeopt.online.rescue.exact import follow
+    from edgeopt.online.rescue.expected_value import follow
 
     for seed in range(draws(40)):
         instance = drawn(seed, horizon=6)
@@ -201,7 +201,7 @@ def test_equals_the_plain_loop_where_states_decide():
 
 
 def test_blocks_of_slots_change_nothing(monkeypatch):
-    from edgeopt.online.rescue import tables
+    from edgeopt.online.rescue import lookup_tables as tables
 
     instance = generate(servers=2, devices=3, profiles=2, horizon=20, reserved=4, rng=1)
     plan, bound = lp_plan(instance), safe_bound(instance, steps=5)

@@ -13,8 +13,9 @@ from scipy import sparse
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
-from edgeopt.online.rescue import Rescue, auxiliary_values, policy_value, tables, value_functions
-from edgeopt.online.rescue.values import Offers, renewal_values, route_values
+from edgeopt.online.rescue import Rescue, auxiliary_values, policy_value, value_functions
+from edgeopt.online.rescue import lookup_tables as tables
+from edgeopt.online.rescue.value_functions import Offers, renewal_values, route_values
 from edgeopt.testing.strategies import rescue_instances
 from tests.online.rescue.plans import plan_of
 

@@ -14,8 +14,8 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.online.tapfinger import OptimusContainers, TapFingerEnvironment, TiresiasContainers
 from edgeopt.online.tapfinger.policies.optimus import Expectations, Optimus, fitted_slots
+from edgeopt.online.tapfinger.policies.random import Min, RandomAllocation
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
-from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws, every
 from tests.online.tapfinger import plain_policies as plain

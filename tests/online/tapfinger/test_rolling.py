@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
 from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.estimates import free_ahead
-from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
+from edgeopt.online.tapfinger.policies.efficient_bundles import free_ahead
+from edgeopt.online.tapfinger.policies.receding_horizon import RollingHorizon
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.scenarios import gpus, held, ran
@@ -72,7 +72,7 @@ def test_a_plan_that_idles_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         plan = replace(best.schedule, start=best.schedule.start + 1)
         return replace(best, schedule=plan)
 
-    monkeypatch.setattr("edgeopt.models.tapfinger.exact.optimal_schedule", late)
+    monkeypatch.setattr("edgeopt.models.tapfinger.branch_and_bound.optimal_schedule", late)
     runs = held(ran(gpus([0, 1]), RollingHorizon()))
     assert runs == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4)}
 

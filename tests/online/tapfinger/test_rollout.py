@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.models.tapfinger import SchedulingProblem, list_schedule
-from edgeopt.models.tapfinger.listing import _arrays, least_flow
-from edgeopt.models.tapfinger.starts import efficient
+from edgeopt.models.tapfinger.list_scheduling import _arrays, least_flow
+from edgeopt.models.tapfinger.time_index import efficient
 from edgeopt.online.tapfinger import (
     Decision,
     FutureRollout,
@@ -22,7 +22,7 @@ from edgeopt.online.tapfinger import (
     TapFingerEnvironment,
 )
 from edgeopt.online.tapfinger.policies import rollout as rollout_module
-from edgeopt.online.tapfinger.policies.estimates import free_ahead
+from edgeopt.online.tapfinger.policies.efficient_bundles import free_ahead
 from edgeopt.online.tapfinger.policies.rollout import PLANNED
 from edgeopt.testing.strategies import tapfinger_instances
 from edgeopt.testing.strategies.tapfinger import scheduling_problems

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import PricedSpt, ReservationSpt, TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.estimates import estimates
+from edgeopt.online.tapfinger.policies.efficient_bundles import estimates
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.plain_policies import bundle_lists, priced, reserved

@@ -14,8 +14,8 @@ from edgeopt import simulate
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger.policies.random import Min, RandomAllocation
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
-from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.online.tapfinger.plain_policies import Coins, seen, written

@@ -71,7 +71,7 @@ def test_a_cluster_that_is_not_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("edgeopt.studies.sweeps.cluster._PATIENCE", 1)
+    monkeypatch.setattr("edgeopt.studies.sweeps.sweep._PATIENCE", 1)
     assert run([*TABLE[:4], "--cluster", "tcp://127.0.0.1:9"]) == 2
     said = "edgeopt: error: no Dask scheduler answers at 'tcp://127.0.0.1:9'"
     assert capsys.readouterr().err.splitlines()[-1].startswith(said)

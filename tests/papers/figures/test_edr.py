@@ -18,7 +18,7 @@ from edgeopt_papers.figures.reproduce import Outcome
 
 from edgeopt import study
 from edgeopt.instances.edr import generate
-from edgeopt.instances.edr.draw import LEARNING_MODELS
+from edgeopt.instances.edr.random_parts import LEARNING_MODELS
 from edgeopt.models.edr import solve_offline
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint

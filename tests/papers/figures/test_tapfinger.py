@@ -29,7 +29,7 @@ from edgeopt.online.tapfinger import (
     TiresiasContainers,
 )
 from edgeopt.online.tapfinger.learning import training
-from edgeopt.online.tapfinger.policies.uniform import Min
+from edgeopt.online.tapfinger.policies.random import Min
 from edgeopt.studies import find_system
 from edgeopt.studies.learners import find_learner
 from edgeopt.studies.wording import number, percent

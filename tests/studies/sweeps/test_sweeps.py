@@ -18,7 +18,7 @@ from edgeopt.errors import OptionError, OutputError
 from edgeopt.instances.rescue import tight
 from edgeopt.studies.sweeps import Cell, Store, StoreWarning, run_cells
 from edgeopt.studies.sweeps.cells import modules_of
-from edgeopt.studies.sweeps.run import Keep, _finish
+from edgeopt.studies.sweeps.sweep import Keep, _finish
 from tests.studies.sweeps.work import cells, squared
 
 ROOT = Path(__file__).parents[3]
@@ -118,7 +118,7 @@ def test_a_cell_of_other_code_is_named_and_computed_again(
     listed = cells(2, str(log))
     table = run_cells(listed, store=tmp_path / "store")
     with monkeypatch.context() as other:
-        other.setattr("edgeopt.studies.sweeps.store.code_of", lambda cell: "other")
+        other.setattr("edgeopt.studies.sweeps.sweep.code_of", lambda cell: "other")
         with pytest.warns(StoreWarning, match="is of other code") as given:
             assert run_cells(listed, store=tmp_path / "store").equals(table)
         assert len(given) == 2
@@ -167,7 +167,7 @@ def test_code_of_arguments_counts_however_deep() -> None:
     assert {"edgeopt_papers.figures.cells", "tests.studies.sweeps.work"} <= covered
     [cell] = simulated("rescue", InstanceSpec.of(tight, eps=0.5), ["rescue"], runs=2)
     covered = set(modules_of(cell))
-    assert {"edgeopt.instances.rescue.named_instances", "edgeopt.online.rescue.compiled"} <= covered
+    assert {"edgeopt.instances.rescue.named", "edgeopt.online.rescue.kernels"} <= covered
     assert not [one for one in covered if {"idn", "oinc", "edr", "tapfinger"} & {*one.split(".")}]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.models.edr.routing.network import solve_by_network
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
 
 if TYPE_CHECKING:

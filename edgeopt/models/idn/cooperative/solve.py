@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.models.idn.cooperative.form import CooperativeForm
 from edgeopt.models.idn.cooperative.program import CooperativeProgram, cooperative_program
+from edgeopt.models.idn.cooperative.standard_form import CooperativeForm
 from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import Offers, assembled, offers
 from edgeopt.models.idn.solve import PlacementSolution

@@ -18,8 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.instances.validate import frozen
-from edgeopt.models.oinc.slot.kernels import SLACK
-from edgeopt.models.oinc.slot.search import measure
+from edgeopt.models.oinc.slot.local_search import measure
+from edgeopt.models.oinc.slot.resource_shares import SLACK
 from edgeopt.solvers import LinearProgram, Quality, solve
 from edgeopt.solvers.tolerance import TIGHT
 from edgeopt.writing.results import in_html

@@ -8,9 +8,9 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
-from edgeopt.models.oinc.slot.plan import KICKS, MOST, plan, share_out_all
+from edgeopt.models.oinc.slot.local_search import improve, insert, measure, shake
+from edgeopt.models.oinc.slot.polish import KICKS, MOST, plan, share_out_all
 from edgeopt.models.oinc.slot.problem import SlotPlan
-from edgeopt.models.oinc.slot.search import improve, insert, measure, shake
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,15 +13,15 @@ import numpy as np
 
 from edgeopt.instances.edr.history import DAY
 from edgeopt.models.edr.penalties import FACTOR, late_price
-from edgeopt.online.edr.budget import mean_need
-from edgeopt.online.edr.policies.policy import repair_cap, repair_work
-from edgeopt.online.edr.relaxed import expected_price
+from edgeopt.online.edr.energy_budget import mean_need
+from edgeopt.online.edr.policies.base import repair_cap, repair_work
+from edgeopt.online.edr.training import expected_price
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.relaxed import PriceForecast
+    from edgeopt.online.edr.training import PriceForecast
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

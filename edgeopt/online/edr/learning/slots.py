@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.models.edr.routing import conditions
-from edgeopt.models.edr.routing.network import solve_by_network
-from edgeopt.online.edr.budget import Terms, routing, slot_budget
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
+from edgeopt.online.edr.energy_budget import Terms, routing, slot_budget
 from edgeopt.online.edr.events import Slot
 from edgeopt.online.edr.learning.rows import (
     Rows,

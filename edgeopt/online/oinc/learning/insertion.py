@@ -13,10 +13,10 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint
 from edgeopt.models.oinc.slot import evaluate
-from edgeopt.models.oinc.slot.search import measure
+from edgeopt.models.oinc.slot.local_search import measure
+from edgeopt.online.oinc.components import Part
 from edgeopt.online.oinc.learning.placing import FEATURES, SWEEPS, place, places
 from edgeopt.online.oinc.learning.strain import MISSED
-from edgeopt.online.oinc.parts import Part
 from edgeopt.options import check_kind, check_real, check_whole
 
 if TYPE_CHECKING:

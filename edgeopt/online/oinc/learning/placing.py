@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.models.oinc.slot.kernels import stretch
+from edgeopt.models.oinc.slot.resource_shares import stretch
 from edgeopt.online.oinc.learning.strain import strained
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.models.oinc.slot import SlotPlan, evaluate
+from edgeopt.online.oinc.components import Part
 from edgeopt.online.oinc.learning.insertion import layer_shapes
-from edgeopt.online.oinc.parts import Part
 from edgeopt.options import check_kind
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.slot import slot_problem
-from edgeopt.models.oinc.slot.search import measure
+from edgeopt.models.oinc.slot.local_search import measure
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.kernels import compiled
-from edgeopt.models.oinc.slot.kernels import stretch
+from edgeopt.models.oinc.slot.resource_shares import stretch
 
 if TYPE_CHECKING:
     import numpy as np

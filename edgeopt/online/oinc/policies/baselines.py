@@ -10,8 +10,8 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.online.oinc.components import Queues, Service, check_service, run_in_order
 from edgeopt.online.oinc.events import Decision, Runs
-from edgeopt.online.oinc.parts import Queues, Service, check_service, run_in_order
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.online.oinc.components import Queues
 from edgeopt.online.oinc.events import Decision
 from edgeopt.online.oinc.inference import NearOptimalInference
-from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.reservation import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 from edgeopt.online.simulate import Deterministic
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc.components import Inference, Reserving, Retraining
     from edgeopt.online.oinc.events import Outcome, Slot
-    from edgeopt.online.oinc.parts import Inference, Reserving, Retraining
 
 
 @brief

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.online.oinc.parts import Part, Service, check_service, run_in_order
+from edgeopt.online.oinc.components import Part, Service, check_service, run_in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc.components import Queues
     from edgeopt.online.oinc.events import Jobs, Runs
-    from edgeopt.online.oinc.parts import Queues
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

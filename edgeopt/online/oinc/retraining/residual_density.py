@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import Weights
-from edgeopt.online.oinc.parts import Part, Service, check_service, run_in_order
+from edgeopt.online.oinc.components import Part, Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
 from edgeopt.options import check_choice, check_flag
 from edgeopt.representation import brief
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.retraining import RetrainingProblem
+    from edgeopt.online.oinc.components import Queues
     from edgeopt.online.oinc.events import Jobs, Runs
-    from edgeopt.online.oinc.parts import Queues
     from edgeopt.online.oinc.retraining.dispatch import State
 
     Floats = NDArray[np.float64]

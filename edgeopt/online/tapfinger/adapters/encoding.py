@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.kernels import compiled
-from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.simulation import TapFingerEpisode
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from edgeopt.online.tapfinger.adapters.encoding import (
 )
 from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
-from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.online.tapfinger.kernels import pass_slots
+from edgeopt.online.tapfinger.simulation import TapFingerEpisode
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.estimates import Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Told
 
 SHIPPED: Final = ("several", "single", "untold")
 """Checkpoints that come with the package, for the tasks of simulations.

@@ -12,7 +12,7 @@ from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.learning.architecture import PRESETS
 from edgeopt.online.tapfinger.learning.scheduler import SHIPPED, LearnedScheduler
-from edgeopt.online.tapfinger.policies.learnt import LearntReservation
+from edgeopt.online.tapfinger.policies.learned_durations import LearntReservation
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.options import check_choice, check_whole
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.estimates import Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Told
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

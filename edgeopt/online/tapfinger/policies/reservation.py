@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.kernels import compiled
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.estimates import (
+from edgeopt.online.tapfinger.policies.efficient_bundles import (
     CLOSE,
     LIGHTEST,
     Estimates,

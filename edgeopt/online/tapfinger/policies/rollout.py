@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.models.tapfinger.listing import drawn_moves, least_flow, searched
+from edgeopt.models.tapfinger.list_scheduling import drawn_moves, least_flow, searched
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.estimates import estimates, free_ahead
+from edgeopt.online.tapfinger.policies.efficient_bundles import estimates, free_ahead
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.options import check_real, check_whole, refused
 from edgeopt.representation import brief
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.estimates import Estimates, Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Estimates, Told
 
     Ints = NDArray[np.int64]
 

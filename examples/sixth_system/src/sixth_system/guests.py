@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from edgeopt.online.rescue import RescuePolicy
+from edgeopt.online.rescue.lookup_tables import SlotTable, slot_blocks
 from edgeopt.online.rescue.rules import GreedyRule
-from edgeopt.online.rescue.tables import SlotTable, slot_blocks
 from edgeopt.solvers import Backend, Kind, LinearProgram, Solution
 from edgeopt.studies import PolicyEntry
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import named_instances, rounds_needed
-from edgeopt.instances.edr.named_instances import tiled
+from edgeopt.instances.edr import named as named_instances
+from edgeopt.instances.edr import rounds_needed
+from edgeopt.instances.edr.named import tiled
 from edgeopt.online.primal_dual import ScaledStep
 from edgeopt_papers.edr.claims.evaluation import erratum
 from edgeopt_papers.edr.claims.instances import arriving, late_start, no_room, three_alike

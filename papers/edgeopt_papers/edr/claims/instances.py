@@ -15,7 +15,7 @@ import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr.named_instances import (
+from edgeopt.instances.edr.named import (
     jensen,
     never_trained,
     small,

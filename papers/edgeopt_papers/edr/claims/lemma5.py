@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import EdrInstance, named_instances
-from edgeopt.instances.edr.named_instances import tiled
+from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr import named as named_instances
+from edgeopt.instances.edr.named import tiled
 from edgeopt.online.primal_dual import StepSizes, VariationStep
 from edgeopt_papers.claims.paper import SOLVED, one
 from edgeopt_papers.edr.claims import instances as named

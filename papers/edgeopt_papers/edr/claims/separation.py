@@ -13,7 +13,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import EdrInstance, named_instances
+from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr import named as named_instances
 from edgeopt.models.edr.routing import conditions, find_routes
 from edgeopt_papers.claims.paper import SOLVED, one
 from edgeopt_papers.edr.claims import instances as named

@@ -9,7 +9,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import EdrInstance, named_instances
+from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr import named as named_instances
 from edgeopt.models.edr.routing import (
     RoutingPlan,
     RoutingProblem,

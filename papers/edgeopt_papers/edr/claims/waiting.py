@@ -10,7 +10,7 @@ from scipy import sparse
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.edr.waiting import Coming, informed_value, room_prices
+from edgeopt.models.edr.training import Coming, informed_value, room_prices
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt_papers.claims.paper import SOLVED, each, one
 from edgeopt_papers.edr.claims.evaluation import claim

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.instances.edr.draw import LEARNING_MODELS
+from edgeopt.instances.edr.random_parts import LEARNING_MODELS
 from edgeopt.studies.pictures.canvas import INK, blank
 from edgeopt_papers.edr.figures.weeks import (
     OPEN,

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.idn.named_instances import shared_model
+from edgeopt.instances.idn.named import shared_model
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named_instances import adversarial, crowded_out, fitting, one_node, small
+from edgeopt.instances.idn.named import adversarial, crowded_out, fitting, one_node, small
 from edgeopt_papers.claims.paper import each, hashed, one
 from edgeopt_papers.idn.claims.evaluation import Adversary, adversary
 from edgeopt_papers.idn.claims.law import Knapsack

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named_instances import adversarial
+from edgeopt.instances.idn.named import adversarial
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
@@ -176,7 +176,7 @@ def _starting_point(view: Evaluation) -> Measurement:
 
 def _shift(view: Evaluation) -> Measured:
     """Take a step with the supergradient, and with a multiple of the sizes added to it."""
-    from edgeopt.online.knapsack_projection import ascend_in_place
+    from edgeopt.online.entropic_projection import ascend_in_place
 
     instance, found = view.instance, []
     rates = view.constants.sharper_rates(100)

@@ -58,7 +58,7 @@ def _ascend(
     gradient: NDArray[np.float64],
     rates: NDArray[np.float64],
 ) -> None:
-    from edgeopt.online.knapsack_projection import ascend_in_place
+    from edgeopt.online.entropic_projection import ascend_in_place
 
     size, budget = view.instance.size, view.instance.budget
     for v in np.flatnonzero(rates > 0):

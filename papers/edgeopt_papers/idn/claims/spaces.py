@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named_instances import adversarial, small
+from edgeopt.instances.idn.named import adversarial, small
 from edgeopt_papers.idn.claims.evaluation import Adversary
 from edgeopt_papers.idn.claims.instances import Projection, edge_row
 from edgeopt_papers.idn.claims.law import Knapsack

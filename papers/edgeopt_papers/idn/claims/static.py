@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
+from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.models.idn import Demand
 from edgeopt.online.idn import Infida
 from edgeopt_papers.claims.paper import one

@@ -13,7 +13,7 @@ from edgeopt.bounds.verdict import Relation
 from edgeopt.models.idn import useful_models
 from edgeopt.online.idn import Infida, Outcome, node_constants, serve
 from edgeopt.online.idn import Slot as At
-from edgeopt.online.idn.compact import refill_row
+from edgeopt.online.idn.kernels import refill_row
 from edgeopt_papers.idn.claims.evaluation import CHOICE, WHOLE, Evaluation, claim, free
 from edgeopt_papers.idn.claims.instances import DRAWN, EXPERTS, LONG
 from edgeopt_papers.idn.claims.law import Residual, Rounded, expectations, expected_gain

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _ALPHAS: Final = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 _AXES: Final = {"alpha": "alpha (ms per percent)", "rate": "requests per second"}

@@ -16,7 +16,7 @@ from edgeopt_papers.idn.figures.setting import OPEN, Check, Evaluation, Statemen
 if TYPE_CHECKING:
     import pandas as pd
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _ALPHAS: Final = {alpha: f"alpha = {alpha:g} ms per percent" for alpha in (3.0, 4.0, 5.0)}
 

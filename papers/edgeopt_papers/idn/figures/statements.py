@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.over_instances import mean_columns
+from edgeopt.studies.comparison import mean_columns
 from edgeopt.studies.pictures.canvas import blank
 from edgeopt.studies.wording import beside, listed, plural
 from edgeopt_papers.figures import PaperFigure

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
 from edgeopt_papers.claims.paper import SOLVED, one

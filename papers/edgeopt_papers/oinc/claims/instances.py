@@ -1,7 +1,7 @@
 """The instances of OINC's claims: counterexamples and drawn ones; `spaces` has those of a search.
 
 Numbers in the docstrings are exact. Problems of a slot and of retraining have their names in
-`edgeopt.models.oinc.named_instances`.
+`edgeopt.models.oinc.named`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.instances.oinc import OincInstance, sequence
-from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.named_instances import elsewhere, in_parts, jobs_at_one_site, one_site_each
+from edgeopt.models.oinc import named as named_instances
+from edgeopt.models.oinc.named import elsewhere, in_parts, jobs_at_one_site, one_site_each
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.online.oinc.events import Jobs, Slot

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.oinc.named_instances import lone_job, short_jobs
+from edgeopt.models.oinc.named import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt_papers.claims.paper import SOLVED, one

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.retraining import certify
 from edgeopt_papers.claims.paper import EXACT, SOLVED, one
 from edgeopt_papers.oinc.claims.certificate import DualCertificate, competitive_factor

@@ -10,8 +10,8 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.named_instances import short_jobs
+from edgeopt.models.oinc import named as named_instances
+from edgeopt.models.oinc.named import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
 from edgeopt.models.oinc.slot import solve_slot
 from edgeopt.online.oinc.retraining import run_density

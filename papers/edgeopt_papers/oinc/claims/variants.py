@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc import named as named_instances
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS, NAMED_JOBS

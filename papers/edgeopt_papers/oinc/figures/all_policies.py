@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
 
 _DRAWS: Final = 20
 

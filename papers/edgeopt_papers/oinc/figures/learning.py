@@ -124,7 +124,7 @@ def greedily(slots: Sequence[SlotProblem], rule: Rule = "least") -> list[Any]:
 
 def fixed_points() -> list[Point]:
     """Evaluate the policies that do not learn."""
-    from edgeopt.models.oinc.bound import least_latency
+    from edgeopt.models.oinc.bounds import least_latency
     from edgeopt.models.oinc.slot import evaluate, solve_slot
     from edgeopt.online.oinc import Liu
     from edgeopt.online.oinc.learning.insertion import TEACHER, measured, placed, terms_of
@@ -218,8 +218,8 @@ _CODE: Final = (
     "edgeopt.online.oinc.learning.credit",
     "edgeopt.learning.networks",
     "edgeopt.learning.updates",
-    "edgeopt.models.oinc.slot.search",
-    "edgeopt.models.oinc.slot.plan",
+    "edgeopt.models.oinc.slot.local_search",
+    "edgeopt.models.oinc.slot.polish",
 )
 """Modules that decide the figures of the curves."""
 

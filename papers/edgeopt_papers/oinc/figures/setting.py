@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.studies.entries import Benchmark
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
     from edgeopt.studies.sweeps import Cell
     from edgeopt_papers.figures.cells import Sweep
 

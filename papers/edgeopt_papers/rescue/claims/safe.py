@@ -13,7 +13,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.rescue import small
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
-from edgeopt.models.rescue.safe_pairs import PairTables, pair_values
+from edgeopt.models.rescue.bounds import PairTables, pair_values
 from edgeopt.online.rescue import SafeRescue, SafeRescuePlus, safe_guarantee
 from edgeopt_papers.claims.paper import each, once, one
 from edgeopt_papers.rescue.claims import instances as named

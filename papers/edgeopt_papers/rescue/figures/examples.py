@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
     from edgeopt.studies.sweeps import Cell
 
 _TASKS: Final = (6, 12, 18, 24, 30, 36)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.results import Case
     from edgeopt.studies.sweeps import Cell
 
 VARIANTS: Final = {"unguarded": "", "guarded": "+guard"}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.tapfinger import FlowBound, SchedulingProblem
-    from edgeopt.models.tapfinger.bound import Methods
+    from edgeopt.models.tapfinger.bounds import Methods
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
     Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from edgeopt.instances.tapfinger import (
     from_durations,
     generate,
 )
-from edgeopt.instances.tapfinger.measurements import CORES, KINDS, LARGEST, read_tables
+from edgeopt.instances.tapfinger.data import CORES, KINDS, LARGEST, read_tables
 from edgeopt.studies.pictures.canvas import blank, colours
 from edgeopt.studies.sweeps import Cell
 from edgeopt.studies.wording import plural
@@ -184,7 +184,7 @@ def _started(spec: InstanceSpec) -> Mapping[str, Any]:
     """Return which tasks Min starts in each slot on each cluster, by letters."""
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import TapFingerEnvironment
-    from edgeopt.online.tapfinger.policies.uniform import Min
+    from edgeopt.online.tapfinger.policies.random import Min
 
     instance = spec.instance()
     run: Any = simulate(TapFingerEnvironment(instance), Min(), rng=0, runs=1)

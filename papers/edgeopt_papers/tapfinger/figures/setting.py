@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.tapfinger import from_bundled, generate
-from edgeopt.studies.over_instances import mean_columns
+from edgeopt.studies.comparison import mean_columns
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.sweeps import Cell
 from edgeopt.studies.wording import percent

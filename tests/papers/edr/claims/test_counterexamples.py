@@ -14,8 +14,9 @@ from edgeopt_papers.edr.claims.separation import (
 )
 
 from edgeopt.bounds import check, growth_exponent
-from edgeopt.instances.edr import generate, named_instances
-from edgeopt.instances.edr.named_instances import tiled
+from edgeopt.instances.edr import generate
+from edgeopt.instances.edr import named as named_instances
+from edgeopt.instances.edr.named import tiled
 
 STEP = 10 ** (-1 / 3)
 """Both step sizes over ten frames, where rates and costs are 1."""

@@ -11,7 +11,7 @@ from edgeopt_papers.edr.claims.relaxed import Relaxed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.instances.edr.named_instances import steady
+from edgeopt.instances.edr.named import steady
 from edgeopt.online.primal_dual import StepSizes
 from tests.draws import LEAN, draws
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
 from edgeopt.instances.edr import EdrInstance, generate
-from edgeopt.instances.edr.named_instances import small, steady, tiled
+from edgeopt.instances.edr.named import small, steady, tiled
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import LEAN, draws
 

@@ -7,7 +7,7 @@ import pytest
 from edgeopt_papers.edr.claims.waiting import coin, multistage_optimum, scenario_tree
 
 from edgeopt.bounds import check
-from edgeopt.models.edr.waiting import informed_value, room_prices
+from edgeopt.models.edr.training import informed_value, room_prices
 from tests.draws import draws
 
 

@@ -18,7 +18,7 @@ from edgeopt_papers.idn.claims.law import (
 )
 
 from edgeopt.bounds import check
-from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
+from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 PSI = 1 - 1 / math.e

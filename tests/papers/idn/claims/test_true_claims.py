@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
 from edgeopt.instances.idn import IdnInstance, generate
-from edgeopt.instances.idn.named_instances import adversarial, fitting, one_node, small
+from edgeopt.instances.idn.named import adversarial, fitting, one_node, small
 from edgeopt.testing.strategies import idn_instances
 from tests.draws import LEAN, draws, every
 

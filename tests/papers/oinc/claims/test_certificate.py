@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
 from edgeopt.testing.strategies.oinc import retraining_problems

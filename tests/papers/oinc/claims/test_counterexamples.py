@@ -18,7 +18,7 @@ from edgeopt_papers.oinc.claims.spaces import JOBS
 from edgeopt_papers.oinc.claims.theorem2 import count_steps
 
 from edgeopt.bounds import check
-from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
 

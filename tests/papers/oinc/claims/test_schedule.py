@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc import named as named_instances
 from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 

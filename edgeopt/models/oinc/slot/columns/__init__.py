@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.models.oinc.slot.columns.exact import (
+from edgeopt.models.oinc.slot.columns.branch_and_bound import (
     ProvenPlan,
     SlotBound,
     slot_bound,

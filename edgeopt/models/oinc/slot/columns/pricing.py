@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.models.oinc.slot.kernels import SLACK
+from edgeopt.models.oinc.slot.resource_shares import SLACK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.online.rescue.environment import Arrival, FinishedRun
-from edgeopt.online.rescue.exact import Outcome
-from edgeopt.online.rescue.safe import Position
+from edgeopt.online.rescue.expected_value import Outcome
+from edgeopt.online.rescue.safe_policies import Position
 from edgeopt_papers.rescue.claims.exhaustive.scenario import SIZE_LIMIT, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from edgeopt.instances import RescueInstance
-    from edgeopt.online.rescue.safe import SafePolicy, SafeRule
+    from edgeopt.online.rescue.safe_policies import SafePolicy, SafeRule
 
 Run = tuple[int, int] | None
 

@@ -12,8 +12,8 @@ import numpy as np
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import FEASIBLE
-from edgeopt.online.rescue.exact import Outcome, follow
-from edgeopt.online.rescue.tables import Guard
+from edgeopt.online.rescue.expected_value import Outcome, follow
+from edgeopt.online.rescue.lookup_tables import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,408 @@
+"""Solutions of P1-LP, their residuals, and bounds proven from the instance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.models.rescue import kernels
+from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touching, unsafe_cells
+from edgeopt.options import check_fields
+from edgeopt.representation import brief
+from edgeopt.solvers.tolerance import Sum
+from edgeopt.writing.results import in_html
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers import Certificate, Solution
+
+    Floats = NDArray[np.float64]
+    from collections.abc import Iterator
+
+    from edgeopt.instances.rescue import RescueInstance
+
+
+Allocation: TypeAlias = Any
+"""y as an array of shape [T, J, K, L], or as a `scipy.sparse.csr_array` of shape [T*J, K*L]."""
+
+
+@in_html
+@brief
+@dataclass(frozen=True)
+class P1Duals:
+    r"""Derivatives of OPT(LP) by the right-hand sides.
+
+    Parameters
+    ----------
+    arrival
+        By :math:`p_j(t)` in (3a), nonnegative, shape [T, J].
+    occupancy
+        By the server's time in (3b), nonnegative, shape [K, T].
+    reserved
+        By the demand :math:`\phi_i` in (2d), nonpositive, profit per TMAC, shape [H].
+    """
+
+    arrival: NDArray[np.float64]
+    occupancy: NDArray[np.float64]
+    reserved: NDArray[np.float64]
+
+
+@in_html
+@brief
+@dataclass(frozen=True, eq=False)
+class P1Solution:
+    r"""A feasible point of P1-LP with a proven upper bound on OPT(LP).
+
+    Parameters
+    ----------
+    x
+        Share of the server's slot that serves a reserved task, shape [H, T].
+    y
+        Probability that device j arrives in slot t and is routed to server k under profile l: shape
+        [T, J, K, L], or beyond `DENSE_COLUMNS` a `csr_array` of shape [T*J, K*L].
+    objective
+        Expected profit of y in the relaxation.
+    bound
+        Proven upper bound on OPT(LP), from `duals` by weak duality.
+    duals
+        A dual feasible point.
+    solution
+        Status, residuals, timings and solver.
+    """
+
+    x: NDArray[np.float64]
+    y: Allocation = field(repr=False)
+    objective: float
+    bound: float
+    duals: P1Duals = field(repr=False)
+    solution: Solution = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
+        return self.solution.gap
+
+    def certificate(
+        self, *, name: str = "", point: bool = True, repair: bool = True
+    ) -> Certificate:
+        """Return the bound with its proof, which others can check without edgeopt.
+
+        Parameters
+        ----------
+        name
+            Of the instance, for readers.
+        point
+            Whether to include y and x; without them only the bound is certified, in a shorter file.
+        repair
+            Whether to move the point until it violates no constraint, not even by rounding.
+        """
+        return self.solution.certificate(name=name, point=point, repair=repair)
+
+
+@in_html
+@brief
+@dataclass(frozen=True)
+class PricedBound:
+    """A proven upper bound on OPT(LP) and the dual feasible point behind it.
+
+    Parameters
+    ----------
+    value
+        The bound.
+    size
+        Sum of the absolute values of the terms that it is added up from.
+    arrival
+        Multipliers of (3a), shape [T, J].
+    occupancy
+        Multipliers of (3b), shape [K, T].
+    reserved
+        Multipliers of (2d) as derivatives of the optimum by the demand, nonpositive, shape [H].
+    """
+
+    value: float
+    size: float
+    arrival: Floats
+    occupancy: Floats
+    reserved: Floats
+
+
+DENSE_COLUMNS = 10_000_000  # up to this many columns T*J*K*L an allocation is a dense array
+# Entries of expected profit that are held at a time: 64 MB.
+BLOCK_ENTRIES = 8_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class P1Relaxation:
+    """P1-LP of an instance as a problem that is never written out.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    forbid_unsafe
+        Whether y is 0 on `unsafe_cells`.
+    overlap
+        Of `unsafe_cells`.
+    """
+
+    instance: RescueInstance
+    forbid_unsafe: bool = False
+    overlap: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Cells that may be used, shape [T, K, L]."""
+        if self.forbid_unsafe:
+            return ~unsafe_cells(self.instance, self.overlap)
+        instance = self.instance
+        return np.ones((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
+
+    @cached_property
+    def critical(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Slots that reserved tasks fill completely, shape [K, T], and those tasks, shape [H]."""
+        return critical_slots(self.instance)
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Cells that are allowed and touch no critical slot: y is 0 on all others, [T, K, L]."""
+        slots, _ = self.critical
+        if not slots.any():
+            return self.allowed
+        usable: NDArray[np.bool_] = self.allowed & ~touching(self.instance, slots)
+        return usable
+
+    @cached_property
+    def _repelling(self) -> Floats:
+        """Price per unit of capacity that keeps every run off critical slots, shape [K]."""
+        slots, _ = self.critical
+        needed = np.zeros(self.instance.servers)
+        if not slots.any():
+            return needed
+        run = self.run_price(np.where(slots, self.instance.capacity, 0.0))
+        excluded = self.allowed & ~self.usable
+        for part, profit in self.profit_blocks():
+            worth = np.where(excluded[part], profit.max(axis=1), 0.0)
+            ratio = worth / np.where(excluded[part], run[part], 1.0)
+            needed = np.maximum(needed, ratio.max(axis=(0, 2)))
+        return needed
+
+    def with_critical_price(self, occupancy_price: Floats) -> Floats:
+        """Return prices of busy slots [K, T] with those of critical slots high enough.
+
+        There they are proportional to the capacity, which adds to the bound just what the demand of
+        the tasks that fill the slots takes off again; so they may be as high as it takes to keep
+        off all runs and all other reserved tasks.
+        """
+        slots, _ = self.critical
+        capacity = self.instance.capacity
+        open_price = np.where(slots, 0.0, occupancy_price / capacity).max(axis=1)
+        high = np.maximum(self._repelling, open_price)
+        return np.where(slots, capacity * high[:, None], occupancy_price)
+
+    @cached_property
+    def idle(self) -> PricedBound:
+        """The bound at prices 0, what the best usable cells would earn with servers without end.
+
+        Its multipliers of (3a) are the largest profits of each arrival.
+        """
+        return self.bound(self.with_critical_price(np.zeros(self.instance.capacity.shape)))
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """The (task, slot) pairs of the x variables, shape [n, 2]."""
+        return reserved_pairs(self.instance)
+
+    def profit_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield expected profits [n, J, K, L] of successive ranges of slots that fit in memory."""
+        instance = self.instance
+        if math.prod(instance.shape[:4]) <= DENSE_COLUMNS:
+            yield slice(0, instance.horizon), instance.expected_profit
+            return
+        per_slot = instance.devices * instance.servers * instance.profiles
+        length = max(1, BLOCK_ENTRIES // per_slot)
+        for first in range(0, instance.horizon, length):
+            slots = slice(first, min(first + length, instance.horizon))
+            yield slots, instance.expected_profit_block(slots)
+
+    def run_price(self, occupancy_price: Floats) -> Floats:
+        """Return the expected price of a run in every cell, shape [T, K, L], for prices [K, T]."""
+        instance = self.instance
+        out = np.empty((instance.horizon, instance.profiles * instance.servers))
+        kernels.price_runs(np.ascontiguousarray(occupancy_price.T), instance.survival, out)
+        shaped = out.reshape(instance.horizon, instance.profiles, instance.servers)
+        return np.ascontiguousarray(shaped.transpose(0, 2, 1))
+
+    def bound(self, occupancy_price: Floats) -> PricedBound:
+        """Return the bound that prices of busy slots [K, T] prove; negative ones count as 0."""
+        instance = self.instance
+        price = np.maximum(occupancy_price, 0.0)
+        run = self.run_price(price)
+        arrival = np.empty(instance.arrival.shape)
+        for slots, profit in self.profit_blocks():
+            n = profit.shape[0]
+            kernels.best_reduced_profit(
+                profit.reshape(n, instance.devices, -1),
+                run[slots].reshape(n, -1),
+                self.allowed[slots].reshape(n, -1),
+                arrival[slots],
+            )
+        return self.bound_from(price, arrival)
+
+    def bound_from(self, occupancy_price: Floats, arrival_price: Floats) -> PricedBound:
+        """Assemble the bound from nonnegative prices that are known to be dual feasible.
+
+        ``arrival_price`` is the largest reduced profit of each arrival under the prices of busy
+        slots, at least 0, shape [T, J].
+        """
+        instance = self.instance
+        reserved = self.reserved_price(occupancy_price)
+        runs = float((instance.arrival * arrival_price).sum()) + float(occupancy_price.sum())
+        promised = float(instance.reserved.demand @ reserved)
+        return PricedBound(
+            runs + promised, runs - promised, arrival_price, occupancy_price, reserved
+        )
+
+    def prices_of_rows(self, row_duals: Floats) -> Floats:
+        """Read prices of busy slots [K, T] off the row duals of `p1_lp_matrix`, shape [m].
+
+        A solver may leave part of a slot's price on the bound x <= 1, which (3b) implies: it is
+        moved there, or `bound` would be weaker than the duals are.
+        """
+        instance = self.instance
+        rows, count = instance.arrival.size, instance.capacity.size
+        price = np.maximum(row_duals[rows : rows + count], 0.0).reshape(instance.capacity.shape)
+        demand_price = -row_duals[rows + count :][: len(instance.reserved)]
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        server = instance.reserved.server[tasks]
+        worth = demand_price[tasks] * instance.capacity[server, slots]
+        np.maximum.at(price, (server, slots), worth)
+        return price
+
+    def reserved_price(self, occupancy_price: Floats) -> Floats:
+        """Return the best multipliers of (2d) for given prices of busy slots, nonpositive, [H]."""
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        server = self.instance.reserved.server[tasks]
+        ratio = occupancy_price[server, slots] / self.instance.capacity[server, slots]
+        least = np.full(len(self.instance.reserved), np.inf)
+        np.minimum.at(least, tasks, ratio)
+        return -least
+
+    def occupation(self, y: Allocation) -> Floats:
+        """Return the expected share of each server that retraining takes, shape [K, T]."""
+        instance = self.instance
+        if sparse.issparse(y):
+            load = np.empty((instance.horizon, instance.servers * instance.profiles))
+            kernels.load_by_cell(
+                y.indptr, y.indices, y.data, instance.devices, np.empty(y.shape[0]), load
+            )
+        else:
+            load = y.sum(axis=1).reshape(instance.horizon, -1)
+        cells = load.reshape(instance.horizon, instance.servers, instance.profiles)
+        by_profile = np.ascontiguousarray(cells.transpose(0, 2, 1)).reshape(load.shape)
+        out = np.empty((instance.horizon, instance.servers))
+        kernels.occupancy(by_profile, instance.survival, out)
+        return out.T.copy()
+
+    def no_runs(self) -> Allocation:
+        """Return the allocation that accepts nothing."""
+        shape = self.instance.shape[:4]
+        if math.prod(shape) > DENSE_COLUMNS:
+            return sparse.csr_array((shape[0] * shape[1], shape[2] * shape[3]))
+        return np.zeros(shape)
+
+    def arrivals_used(self, y: Allocation) -> Floats:
+        """Return the left side of (3a), shape [T, J]."""
+        if sparse.issparse(y):
+            return np.asarray(y.sum(axis=1)).reshape(self.instance.arrival.shape)
+        used: Floats = y.sum(axis=(2, 3))
+        return used
+
+    def value(self, y: Allocation) -> float:
+        """Return the objective of an allocation."""
+        if not sparse.issparse(y):
+            return float(np.vdot(self.instance.expected_profit, y))
+        devices, total = self.instance.devices, 0.0
+        for slots, profit in self.profit_blocks():
+            rows = y.indptr[slots.start * devices : slots.stop * devices + 1]
+            flat = profit.reshape(rows.size - 1, -1)
+            total += kernels.total_profit(flat, rows, y.indices, y.data)
+        return total
+
+    # --- the interface of problems for `Solution` --------------------------------------------
+
+    def primal_residual(self, solution: Solution) -> float:
+        """Return the largest violation of a row or a bound.
+
+        Of (3a) and y >= 0 relative to the arrival's probability, of (2d) to the task's demand; (3b)
+        and (2e) are shares of a slot.
+        """
+        y, x = solution.values["y"], solution.values["x"]
+        instance = self.instance
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        served = x[tasks, slots]
+        server = instance.reserved.server[tasks]
+        busy = self.occupation(y)
+        np.add.at(busy, (server, slots), served)
+        done = np.zeros(len(instance.reserved))
+        np.add.at(done, tasks, served * instance.capacity[server, slots])
+        demand = instance.reserved.demand
+        missing = -y.min(axis=1).toarray() if sparse.issparse(y) else -y.min(axis=(2, 3))
+        return max(
+            _largest_share(self.arrivals_used(y) - instance.arrival, instance.arrival),
+            _largest_share(missing.reshape(instance.arrival.shape), instance.arrival),
+            _largest_share(demand - done, demand),
+            *(float(v.max(initial=0.0)) for v in (busy - 1.0, -served, served - 1.0)),
+        )
+
+    def dual_residual(self, solution: Solution) -> float:
+        """Return the largest dual infeasibility, relative to the largest profit of a usable cell.
+
+        By that much a reduced profit exceeds the multiplier of its arrival, the price of a reserved
+        slot that of the slot, or a multiplier has the wrong sign.
+        """
+        duals: P1Duals = solution.duals
+        needed = self.bound(duals.occupancy)
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        server = self.instance.reserved.server[tasks]
+        worth = -duals.reserved[tasks] * self.instance.capacity[server, slots]
+        excess = (
+            needed.arrival - duals.arrival,
+            -duals.arrival,
+            -duals.occupancy,
+            -worth,
+            worth - needed.occupancy[server, slots],
+        )
+        largest = max(float(each.max(initial=0.0)) for each in excess)
+        return _largest_share(np.array([largest]), np.array([self.idle.arrival.max(initial=0.0)]))
+
+    def dual_bound(self, solution: Solution) -> Sum:
+        """Return the bound proven by the multipliers of (3b)."""
+        proven = self.bound(solution.duals.occupancy)
+        return Sum(proven.value, proven.size)
+
+    def objective(self, solution: Solution) -> Sum:
+        """Return the expected profit of the allocation, none of whose terms is negative."""
+        value = self.value(solution.values["y"])
+        return Sum(value, value)
+
+    def certificate(self, solution: Solution, **how: Any) -> Certificate:
+        """Return the bound of a solution with its proof, as `Solution.certificate` does."""
+        from edgeopt.models.rescue.certificates import certificate_of
+
+        return certificate_of(self, solution, **how)
+
+
+def _largest_share(excess: Floats, side: Floats) -> float:
+    """Return the largest excess as a share of its side; any excess over 0 is infinite."""
+    broken = excess > 0.0
+    with np.errstate(divide="ignore"):
+        return float((excess[broken] / side[broken]).max(initial=0.0))

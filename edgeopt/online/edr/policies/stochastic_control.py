@@ -1,0 +1,237 @@
+"""Scenario control: train now what would be dearer to expect of the frames that come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from edgeopt.instances.edr.history import DAY
+from edgeopt.models.edr.training import Coming, most_worth, room_prices, two_stage, waiting_values
+from edgeopt.online.edr.energy_budget import Terms
+from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
+from edgeopt.online.edr.policies.base import EdrPolicy, EdrState, repair_cap, repair_work
+from edgeopt.online.edr.training import (
+    PriceForecast,
+    Replay,
+    expected_prices,
+    trainable,
+)
+from edgeopt.options import check_choice, check_flag, check_real, check_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrHistory, EdrInstance
+    from edgeopt.online.edr.events import Decision, Feedback, Observation
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+TIE = 1e-9
+"""What breaks ties between now and later, in terms of the price of being late."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioMemory:
+    """What scenario control keeps from frame to frame."""
+
+    replay: Replay
+    caps: tuple[float, ...] = ()  # of all frames so far, Wh
+    price: float = 0.0  # expected of this frame, $/Wh
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scenario(EdrPolicy[ScenarioMemory]):
+    r"""Weigh a round now against what it is expected to cost in one of the frames that come.
+
+    What a round would have cost in each frame so far, at the price expected of a coming one, is a
+    sample of its cost there. A transportation problem over tasks and sampled frames prices the room
+    of those frames. At these prices each round waits for the frame where it is cheapest, and
+    stopping backwards from its deadline gives the value :math:`v_i` of waiting. The rounds of most
+    :math:`\sum_i (v_i - c_i) x_i` that fit into sites and cap are trained now.
+
+    Parameters
+    ----------
+    samples
+        Most samples of the costs of a coming frame.
+    beta
+        Factor of the prices of room: above 1 it waits less, and fewer tasks are late.
+    late
+        Price of a missing round, in terms of the mean of its sampled costs.
+    cap_room
+        Share of its room that a coming frame is expected to leave to training if it is capped. It
+        counts as capped if the same hour of the last day known was.
+    recourse
+        ``"stopping"`` as above; ``"fluid"``: the rounds that the transportation problem trains now,
+        as if a round could wait for the cheapest of all samples. ``"perfect"``: those of a
+        two-stage program whose second stage knows one of the sampled futures; much slower.
+    history
+        Whether to use the day before the first frame, where the instance knows of it. Rounds wait
+        in the first frame if no other channel is known and they find room later.
+    seed
+        Of the choice of samples.
+    elastic, budget, reserve, guard, training_room, price_forecast
+        As for `EdrPolicy`; by default prices are those around the hour, there is no guard, and most
+        of a site is for training.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    Not of the paper. At any prices, waiting values and room together bound the expected cost of
+    all policies that do not know the future, see `edgeopt.models.edr.training`.
+    """
+
+    title: ClassVar[str] = "Scenario control"
+
+    samples: int = 12
+    beta: float = 1.3
+    late: float = 2.0
+    cap_room: float = 0.3
+    recourse: Literal["stopping", "perfect", "fluid"] = "stopping"
+    history: bool = True
+    seed: int = 0
+    reserve: Literal["last", "trend"] | None = "trend"
+    guard: float | None = None
+    training_room: float = 0.9
+    price_forecast: PriceForecast = "hour"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("samples", self.samples, 1)
+        check_real("beta", self.beta, "[0, inf)")
+        check_real("late", self.late, "(0, inf)")
+        check_real("cap_room", self.cap_room, "[0, 1]")
+        check_choice("recourse", self.recourse, ("stopping", "perfect", "fluid"))
+        check_flag("history", self.history)
+        check_whole("seed", self.seed, 0)
+
+    def begin(self, instance: EdrInstance) -> ScenarioMemory:
+        """Begin with the day before, if it is known."""
+        return ScenarioMemory(Replay.of(instance, history=self.history))
+
+    def requested_rounds(
+        self, memory: ScenarioMemory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Ints, ScenarioMemory]:
+        """Request the rounds whose cost now is below their value of waiting."""
+        replay, instance = memory.replay.with_frame(frame), memory.replay.instance
+        memory = replace(memory, replay=replay, caps=(*memory.caps, frame.cap))
+        last = int(frame.deadline[trainable(frame)].max(initial=frame.frame))
+        prices = self._prices(instance, frame, np.arange(frame.frame, last + 1))
+        memory = replace(memory, price=float(prices[0]))
+        room = self.room(instance)
+        rounds = np.zeros_like(frame.remaining)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(frame.round_work > 0, frame.round_work / room, 0.0)
+        weight = shares.max(axis=1, initial=0.0)
+        tasks = np.flatnonzero(trainable(frame) & (weight < np.inf))
+        if tasks.size == 0:
+            return rounds, memory
+        cost = _costs(instance, prices[:1], replay.energy[-1:, tasks], replay.seconds[-1:, tasks])
+        coming = self._coming(memory, frame, tasks, weight[tasks], prices)
+        work, energy = frame.round_work[tasks], frame.round_energy[tasks]
+        left = frame.remaining[tasks]
+        use, rooms = np.column_stack([work, energy]), np.append(room, cap)
+        # What costs the same now and later is trained now. But where no other frame is known,
+        # nothing tells this one from those that come: what finds room later waits.
+        waits = (coming.last >= 0) & (replay.energy.shape[0] == 1)
+        tie = TIE * np.where(coming.late > 0, coming.late, 1.0)
+        now = cost[0] + np.where(waits, tie, -tie)
+        plan = room_prices(coming, now, 1.0)
+        value = coming.late * LAST
+        if coming.cap.size:
+            value = waiting_values(coming, plan.price, self.beta)
+        worth = value - now
+        wanted = plan.now
+        if self.recourse == "perfect":
+            wanted = two_stage(coming, now, use, rooms)
+        elif self.recourse == "stopping":
+            wanted = most_worth(worth, left.astype(np.float64), use, rooms)
+        whole = np.minimum(np.floor(wanted + 0.5).astype(np.int64), left)
+        with np.errstate(divide="ignore"):
+            order = np.argsort(worth / weight[tasks], kind="stable")
+        whole = repair_work(repair_cap(whole, energy, order, cap), work, order, room)
+        rounds[tasks] = whole
+        return rounds, memory
+
+    def _prices(self, instance: EdrInstance, frame: Frame, frames: Ints) -> Floats:
+        """Return the prices expected from this frame on, $/Wh."""
+        past = self._past(instance)
+        before = None if past is None else past.price
+        return expected_prices(self.price_forecast, frame, frames, before)
+
+    def _past(self, instance: EdrInstance) -> EdrHistory | None:
+        return instance.history if self.history else None
+
+    def _coming(
+        self, memory: ScenarioMemory, frame: Frame, tasks: Ints, weight: Floats, prices: Floats
+    ) -> Coming:
+        """Return the rounds left of these tasks, and their sampled costs in frames with room."""
+        replay, instance = memory.replay, memory.replay.instance
+        deadline = frame.deadline[tasks]
+        frames = np.arange(frame.frame + 1, int(deadline.max()) + 1)
+        share = np.where(self._capped(memory, frame.frame, frames), self.cap_room, 1.0)
+        frames, share = frames[share > 0], share[share > 0]
+        seen = replay.energy.shape[0]
+        count = min(self.samples, seen)
+        rows = np.broadcast_to(np.arange(seen), (max(frames.size, 1), seen))
+        if count < seen:
+            drawn = np.random.default_rng((self.seed, frame.frame))
+            rows = drawn.permuted(rows, axis=1)[:, :count]
+        expected = prices[frames - frame.frame] if frames.size else prices[:1]
+        energy, seconds = replay.energy[:, tasks][rows], replay.seconds[:, tasks][rows]
+        cost = _costs(instance, expected[:, None, None], energy, seconds)
+        late = self.late * np.abs(cost.mean(axis=(0, 1)))
+        return Coming(
+            cost=np.ascontiguousarray(cost[: frames.size].transpose(2, 0, 1)),
+            cap=share,
+            weight=weight,
+            remaining=frame.remaining[tasks].astype(np.float64),
+            late=late,
+            first=np.zeros(tasks.size, dtype=np.int64),
+            last=np.searchsorted(frames, deadline, side="right") - 1,
+        )
+
+    def _capped(self, memory: ScenarioMemory, now: int, frames: Ints) -> NDArray[np.bool_]:
+        """Return which coming frames are expected to be capped, by the last day known."""
+        past = self._past(memory.replay.instance)
+        before = np.full(DAY, np.inf) if past is None or past.cap_share is None else past.cap_share
+        caps = np.concatenate([before, memory.caps])[now + DAY - (now - frames) % DAY]
+        return np.asarray(np.isfinite(caps))
+
+    def terms(self, memory: ScenarioMemory, frame: Frame) -> Terms:
+        """Route requests at the price that is expected."""
+        return Terms(memory.price)
+
+    def learn(
+        self,
+        state: EdrState[ScenarioMemory],
+        observation: Observation,
+        decision: Decision,
+        feedback: Feedback,
+    ) -> EdrState[ScenarioMemory]:
+        """Remember the propagation of a slot."""
+        if isinstance(observation, Slot):
+            replay = state.memory.replay.with_slot(observation)
+            state = replace(state, memory=replace(state.memory, replay=replay))
+        return super().learn(state, observation, decision, feedback)
+
+    def close_frame(
+        self, memory: ScenarioMemory, frame: Frame, closed: ClosedFrame
+    ) -> ScenarioMemory:
+        """End the frame."""
+        return replace(memory, replay=memory.replay.closed())
+
+
+LAST = 10.0
+"""Value of waiting when no frame with room comes, in prices of being late."""
+
+
+def _costs(instance: EdrInstance, price: Floats, energy: Floats, seconds: Floats) -> Floats:
+    """Return costs of rounds at expected prices that fit the energies."""
+    return np.asarray(instance.energy_weight * price * energy + instance.delay_weight * seconds)

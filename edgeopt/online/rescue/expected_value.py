@@ -1,0 +1,294 @@
+"""What a policy is worth in expectation, without simulation.
+
+Policies that route tasks whatever the servers do, and that no guard vetoes, need one
+recursion forward in time per server. All others need the joint distribution of where the servers
+stand, which is followed exactly as long as it has few enough states.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks
+from edgeopt.online.rescue.policies import RescuePolicy
+from edgeopt.online.rescue.rules import RoutedRule, ServerRule
+from edgeopt.online.rescue.safe_policies import Position, SafeRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.online.rescue.rules import Law, Rule
+
+    Answers = Callable[..., Callable[[int], Law]]
+    """Of a slot, the idle servers, the reserved work left, and the state of every server if states
+    are followed: what is answered to each device."""
+
+
+class Outcome(NamedTuple):
+    """What is to be expected of all slots."""
+
+    profit: float
+    violations: float
+    """Number of reserved tasks that fail."""
+    failure: float
+    """Probability that any fails, if that is followed."""
+
+
+class _Place(NamedTuple):
+    """Where a history has led to."""
+
+    free_at: tuple[int, ...]
+    """First idle slot of each server."""
+    remaining: tuple[float, ...]
+    """Reserved work left of each task, if it is followed."""
+    failed: bool
+    """Whether a task has failed, if that is followed."""
+    states: tuple[int, ...] = ()
+    """State in which each server is idle or will be next, if that is followed."""
+
+    def begun(self, k: int, slot: int, d: int, following: NDArray[np.int64]) -> _Place:
+        """Return where a run of d slots on server k leads."""
+        states = self.states
+        if states:
+            states = (*states[:k], int(following[states[k], d]), *states[k + 1 :])
+        free_at = (*self.free_at[:k], slot + d, *self.free_at[k + 1 :])
+        return self._replace(free_at=free_at, states=states)
+
+
+_Distribution = dict[_Place, float]
+_NO_STATES = np.zeros((0, 1), dtype=np.int64)
+
+
+def follow(
+    instance: RescueInstance,
+    answers: Answers,
+    *,
+    track: bool,
+    limit: int,
+    name: str,
+    arrivals: Sequence[Sequence[int]] | None = None,
+    any_failure: bool = False,
+    states: tuple[int, ...] = (),
+    following: NDArray[np.int64] = _NO_STATES,
+) -> Outcome:
+    """Follow every possible history of a policy, merging those that lead to the same place.
+
+    Reserved work is followed if `track` is set, whether any task has failed if `any_failure` is,
+    and states of idle servers from `states` on. Arriving devices are those of `arrivals`, slot by
+    slot, or follow the instance's law.
+    """
+    guard = Guard.of(instance)
+    demand = tuple(instance.reserved.demand.tolist()) if track else ()
+    places: _Distribution = {_Place((0,) * instance.servers, demand, False, states): 1.0}
+    profit, violations = 0.0, 0.0
+    for slot in range(instance.horizon):
+        reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
+        steps = _steps(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
+        for step in steps:
+            places, earned = _decide(instance, answers, slot, step, places, reward, following)
+            profit += earned
+            if len(places) > limit:
+                raise OptionError(
+                    f"{name}: more than {limit} joint states in slot {slot}; "
+                    "simulate instead, or raise the limit"
+                )
+        places, failed = _elapse(guard, slot, places, any_failure, following)
+        violations += failed
+    failure = sum(weight for place, weight in places.items() if place.failed)
+    return Outcome(profit, violations, float(failure))
+
+
+def _steps(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, int]]]:
+    """Yield what may arrive in each step of a slot: probabilities and devices."""
+    chances = [(p, j) for j, p in enumerate(instance.arrival[slot].tolist()) if p > 0]
+    if instance.arrivals == "exclusive":
+        yield chances
+    else:
+        for chance in chances:
+            yield [chance]
+
+
+def _decide(
+    instance: RescueInstance,
+    answers: Answers,
+    slot: int,
+    step: list[tuple[float, int]],
+    places: _Distribution,
+    reward: NDArray[np.float64],
+    following: NDArray[np.int64],
+) -> tuple[_Distribution, float]:
+    """Let a task arrive and be decided on."""
+    after: defaultdict[_Place, float] = defaultdict(float)
+    silence = 1.0 - sum(p for p, _ in step)
+    profit = 0.0
+    for place, weight in places.items():
+        idle = np.array(place.free_at) <= slot
+        law = answers(slot, idle, np.array(place.remaining), *place.states)
+        rest = silence
+        for p, j in step:
+            rejected = 1.0
+            for share, (k, profile) in law(j):
+                rejected -= share
+                begins = weight * p * share
+                profit += begins * float(reward[j, k, profile])
+                for d, q in enumerate(instance.duration[profile].tolist(), start=1):
+                    if q > 0:
+                        after[place.begun(k, slot, d, following)] += begins * q
+            rest += p * rejected
+        if rest > 0:
+            after[place] += weight * rest
+    return after, profit
+
+
+def _elapse(
+    guard: Guard,
+    slot: int,
+    places: _Distribution,
+    any_failure: bool,
+    following: NDArray[np.int64],
+) -> tuple[_Distribution, float]:
+    """Let the slot pass: idle servers work on reserved tasks, and deadlines are checked."""
+    after: defaultdict[_Place, float] = defaultdict(float)
+    violations = 0.0
+    for place, weight in places.items():
+        remaining, failed = place.remaining, place.failed
+        if remaining:
+            idle = np.array(place.free_at) <= slot
+            remaining, count = guard.elapse(slot, idle, remaining)
+            violations += weight * count
+            failed |= any_failure and count > 0
+        free = tuple(max(free_at, slot + 1) for free_at in place.free_at)
+        waited = zip(place.states, place.free_at, strict=False)  # nothing if not followed
+        states = tuple(int(following[n, 0]) if at <= slot else n for n, at in waited)
+        after[_Place(free, remaining, failed, states)] += weight
+    return after, float(violations)
+
+
+STATES = 50_000
+"""Joint states of a slot beyond which exact evaluation gives up."""
+
+
+def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int = STATES) -> float:
+    r"""Return the exact expected profit of a policy.
+
+    Without a guard, RESCUE and Sumita decide on server k independently of everything that happened
+    there, so the probability that k is idle follows from the acceptances before,
+
+    .. math::
+
+        \Pr(k \text{ idle at } t) = 1 - \sum_{t' < t}\sum_{l} a_{kl}(t')\, \Pr(d_l > t - t'),
+
+    with :math:`a_{kl}(t')` the probability that a run with profile l begins on k in t'.
+    `SafeRescue` is worth the sum of the values of the first states of its servers. Other policies
+    are followed through the joint distribution of busy times and, under a guard, of the reserved
+    work left or of the states of idle servers: exponential in the number of servers.
+
+    Parameters
+    ----------
+    instance, policy
+        What to evaluate; a policy without a plan solves for one.
+    limit
+        Largest number of joint states.
+
+    Returns
+    -------
+    Expected profit of all slots.
+
+    Raises
+    ------
+    OptionError
+        If the policy is no `RescuePolicy`, or has more than `limit` joint states.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import tight
+    >>> from edgeopt.online.rescue import PickConfigs
+    >>> policy_value(tight(0.25), PickConfigs())
+    1.0
+    """
+    rule, states = _rule(instance, policy)
+    if isinstance(rule, RoutedRule | ServerRule) and rule.guard is None:
+        return _routed_value(instance, rule)
+    if isinstance(rule, SafeRule) and rule.routes is not None:
+        return float(rule.values.value[list(states)].sum())
+    track = rule.guard is not None and not states
+    return _followed(instance, policy, rule, states, track=track, limit=limit).profit
+
+
+def expected_violations(
+    instance: RescueInstance, policy: RescuePolicy, *, limit: int = STATES
+) -> float:
+    """Return the expected number of reserved tasks that a policy makes fail, exactly.
+
+    Parameters
+    ----------
+    instance, policy, limit
+        As for `policy_value`; the joint distribution is needed for every policy here.
+
+    Raises
+    ------
+    OptionError
+        As for `policy_value`.
+    """
+    rule, states = _rule(instance, policy)
+    return _followed(instance, policy, rule, states, track=True, limit=limit).violations
+
+
+def _rule(
+    instance: RescueInstance, policy: RescuePolicy
+) -> tuple[Rule | SafeRule, tuple[int, ...]]:
+    """Return the rule of a policy, and the first state of every server if it follows states."""
+    if not isinstance(policy, RescuePolicy):
+        raise OptionError(
+            f"policy is a {type(policy).__name__}; only a RescuePolicy, which follows a rule, can "
+            "be evaluated exactly"
+        )
+    start = policy.start(instance)
+    return start if isinstance(start, Position) else (start, ())
+
+
+def _followed(
+    instance: RescueInstance,
+    policy: RescuePolicy,
+    rule: Rule | SafeRule,
+    states: tuple[int, ...],
+    *,
+    track: bool,
+    limit: int,
+) -> Outcome:
+    following = rule.states.following if isinstance(rule, SafeRule) else _NO_STATES
+    return follow(
+        instance,
+        rule.laws,
+        track=track,
+        limit=limit,
+        name=policy.name,
+        states=states,
+        following=following,
+    )
+
+
+def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> float:
+    """Follow the probability that each server is idle."""
+    horizon, profit = instance.horizon, 0.0
+    expected = SlotTable(instance.expected_profit_block, slot_blocks(instance))
+    independent = instance.arrivals == "independent"
+    busy = np.zeros((instance.servers, horizon + instance.max_duration))
+    every = np.ones((instance.servers, instance.profiles), dtype=np.bool_)
+    for t in range(horizon):
+        idle = 1.0 - busy[:, t]
+        for j in np.flatnonzero(instance.arrival[t]):
+            if independent:  # the devices before may have taken the server in this very slot
+                idle = 1.0 - busy[:, t]
+            for share, (k, profile) in rule.law(t, int(j), every):
+                begins = float(idle[k] * instance.arrival[t, j] * share)
+                profit += begins * float(expected.at(t)[j, k, profile])
+                busy[k, t : t + instance.max_duration] += begins * instance.survival[profile]
+    return profit

@@ -1,0 +1,454 @@
+"""The compiled rules and episode of RESCUE, and all scenarios of an environment in one call."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_serve
+from edgeopt.kernels import compiled
+from edgeopt.models.rescue.value_functions import fixed
+from edgeopt.online.rescue.environment import RescueTrajectory
+from edgeopt.online.rescue.lookup_tables import Routes
+from edgeopt.online.rescue.policies import GAIN
+from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
+from edgeopt.online.rescue.safe_policies import SafeRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.online.rescue.environment import RescueEnvironment
+
+
+ROUTED: Final = 0
+SERVER: Final = 1
+GREEDY: Final = 2
+UNIFORM: Final = 3
+SAFE: Final = 4
+
+NOWHERE: Final = -1
+
+
+class System(NamedTuple):
+    """The environment; names as in `RescueEnvironment`, profits of a block of slots flattened."""
+
+    exclusive: bool
+    arrival: NDArray[np.float64]
+    """Cumulative over devices if exclusive, plain if not; [T, J]."""
+    duration_cumulative: NDArray[np.float64]
+    longest: NDArray[np.int64]
+    capacity: NDArray[np.float64]
+    order: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    demand: NDArray[np.float64]
+    profit: NDArray[np.float64]
+    stride: NDArray[np.int64]
+    """Steps in `profit` along slot, device, server, profile, duration; 0 on unexpanded axes."""
+
+
+class Table(NamedTuple):
+    """A rule, scores of a block of slots; what its kind does not need is empty."""
+
+    kind: int
+    guarded: bool
+    first: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    cumulative: NDArray[np.float64]
+    worth: NDArray[np.bool_]
+    score: NDArray[np.float64]
+    threshold: float
+    slot: NDArray[np.int64]
+    """Of states of idle servers, see `ServerStates`."""
+    following: NDArray[np.int64]
+    future: NDArray[np.float64]
+    """Values of what follows a run in a state and of waiting there, see `StateValues`."""
+    waiting: NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Where every scenario stands between two blocks of slots."""
+
+    free_at: NDArray[np.int64]
+    """First slot in which a server is idle again, [runs, K]."""
+    remaining: NDArray[np.float64]
+    """Reserved work left, [runs, H]."""
+    place: NDArray[np.int64]
+    """State in which a server was idle last, or will be next, [runs, K]."""
+
+
+class Book(NamedTuple):
+    """Where results go; names and shapes as in `RescueTrajectory`."""
+
+    reward: NDArray[np.float64]
+    violations: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    accepted: NDArray[np.int64]
+    retraining_work: NDArray[np.float64]
+    reserved_work: NDArray[np.float64]
+    device: NDArray[np.int64]
+    profile: NDArray[np.int64]
+    served: NDArray[np.float64]
+
+
+@compiled
+def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: float) -> int:
+    """Return the first position in low..high-1 whose entry exceeds the coin, or high."""
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > coin:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def _safe(
+    system: System, remaining: NDArray[np.float64], slot: int, server: int, profile: int
+) -> bool:
+    return edf_feasible(
+        system.order[system.offset[server] : system.offset[server + 1]],
+        system.start,
+        system.end,
+        system.demand,
+        remaining,
+        system.capacity[server],
+        slot,
+        slot + system.longest[profile],
+    )
+
+
+@compiled(writes="cells place")
+def _choose(
+    system: System,
+    table: Table,
+    free_at: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    place: NDArray[np.int64],
+    slot: int,
+    first: int,
+    device: int,
+    coin: float,
+    cells: NDArray[np.int64],
+) -> int:
+    """Return the cell (server * L + profile) that takes the task, or NOWHERE."""
+    servers, profiles = (0, free_at.size), (0, system.longest.size)
+    best = 0.0 if table.kind == SAFE else table.threshold
+    if table.first.size > 1:
+        row = slot * system.arrival.shape[1] + device
+        high = table.first[row + 1]
+        route = _first_above(table.cumulative, table.first[row], high, coin)
+        if route == high:
+            return NOWHERE
+        server, profile = divmod(table.cell[route], system.longest.size)
+        if table.kind == ROUTED:
+            if free_at[server] > slot or not table.worth[route]:
+                return NOWHERE
+            if table.guarded and not _safe(system, remaining, slot, server, profile):
+                return NOWHERE
+            return int(table.cell[route])
+        servers = (server, server + 1)
+        if table.kind == SERVER:
+            best = -np.inf
+        else:
+            profiles = (profile, profile + 1)
+    if table.kind == SAFE:
+        for k in range(free_at.size):
+            while free_at[k] <= slot and table.slot[place[k]] < slot:
+                place[k] = table.following[place[k], 0]
+    if table.kind == UNIFORM:
+        if coin >= table.threshold:
+            return NOWHERE
+        count = 0
+        for k in range(free_at.size):
+            for profile in range(system.longest.size if free_at[k] <= slot else 0):
+                if not table.guarded or _safe(system, remaining, slot, k, profile):
+                    cells[count] = k * system.longest.size + profile
+                    count += 1
+        if count == 0:
+            return NOWHERE
+        return int(cells[min(int(coin / table.threshold * count), count - 1)])
+    found = NOWHERE
+    # By state, the score of a run is what it adds to the values of idle servers.
+    for server in range(servers[0], servers[1]):
+        if free_at[server] > slot:
+            continue
+        for profile in range(profiles[0], profiles[1]):
+            score = table.score[slot - first, device, server, profile]
+            least = best
+            if table.kind == SAFE:
+                state = place[server]
+                wait = table.waiting[state, device if table.waiting.shape[1] > 1 else 0]
+                worth = score + table.future[state, profile]
+                score = worth - wait
+                least = max(best, table.threshold * max(worth, wait))
+            # The guard costs more than the comparison: ask it only about improvements.
+            if score > least and (
+                not table.guarded or _safe(system, remaining, slot, server, profile)
+            ):
+                best, found = score, server * system.longest.size + profile
+    return found
+
+
+@compiled(writes="free_at place")
+def _begin(
+    system: System,
+    table: Table,
+    book: Book,
+    place: NDArray[np.int64],
+    free_at: NDArray[np.int64],
+    run: int,
+    slot: int,
+    first: int,
+    device: int,
+    cell: int,
+    coin: float,
+) -> None:
+    """Start a run, book its profit, and note it if there is room for notes."""
+    horizon = system.capacity.shape[1]
+    server, profile = divmod(cell, system.longest.size)
+    law = system.duration_cumulative[profile]
+    duration = 1 + _first_above(law, 0, law.size, coin)
+    stride = system.stride
+    book.accepted[run, slot] += 1
+    book.reward[run, slot] += system.profit[
+        (slot - first) * stride[0]
+        + device * stride[1]
+        + server * stride[2]
+        + profile * stride[3]
+        + (duration - 1) * stride[4]
+    ]
+    free_at[server] = slot + duration
+    if table.kind == SAFE:
+        place[server] = table.following[place[server], duration]
+    if book.device.size:
+        for t in range(slot, min(slot + duration, horizon)):
+            book.device[run, server, t] = device
+            book.profile[run, server, t] = profile
+
+
+@compiled(writes="remaining head")
+def _serve(
+    system: System,
+    book: Book,
+    free_at: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    run: int,
+    slot: int,
+    head: NDArray[np.int64],
+) -> None:
+    """Use the slot's capacity and count the reserved tasks that have missed their deadline."""
+    for k in range(free_at.size):
+        busy = free_at[k] > slot
+        if busy:
+            book.retraining_work[run, slot] += system.capacity[k, slot]
+        stop = system.offset[k + 1]
+        if head[k] == stop:
+            continue
+        if not busy:
+            work = edf_serve(
+                system.order[head[k] : stop],
+                system.start,
+                system.end,
+                remaining,
+                slot,
+                system.capacity[k, slot],
+            )
+            book.reserved_work[run, slot] += work
+            if book.served.size:
+                book.served[run, k, slot] = work
+        # Deadlines ascend from head on: what is due now is over, and need not be looked at again.
+        while head[k] < stop and system.end[system.order[head[k]]] <= slot:
+            due = system.order[head[k]]
+            if remaining[due] > VIOLATED * system.demand[due]:
+                book.violations[run, slot] += 1
+            head[k] += 1
+
+
+@compiled(nogil=True)
+def run_policy(
+    system: System,
+    table: Table,
+    state: State,
+    book: Book,
+    scenarios: NDArray[np.float64],
+    first: int,
+    stop: int,
+) -> None:
+    """Simulate slots first..stop-1 of all scenarios [runs, T, S, 3], changing state and book.
+
+    `System.profit` and `Table.score` hold the rows of these slots.
+    """
+    devices = system.arrival.shape[1]
+    servers = system.capacity.shape[0]
+    head = np.empty(servers, dtype=np.int64)
+    cells = np.empty(servers * system.longest.size, dtype=np.int64)
+    for run in range(scenarios.shape[0]):
+        free_at, remaining = state.free_at[run], state.remaining[run]
+        place = state.place[run]
+        for k in range(servers):
+            head[k] = system.offset[k]
+            while head[k] < system.offset[k + 1] and system.end[system.order[head[k]]] < first:
+                head[k] += 1
+        for slot in range(first, stop):
+            for step in range(scenarios.shape[2]):
+                coin = scenarios[run, slot, step, 0]
+                if system.exclusive:
+                    device = _first_above(system.arrival[slot], 0, devices, coin)
+                    if device == devices:
+                        continue
+                else:
+                    device = step
+                    if coin >= system.arrival[slot, device]:
+                        continue
+                book.decisions[run, slot] += 1
+                coin = scenarios[run, slot, step, 1]
+                cell = _choose(
+                    system, table, free_at, remaining, place, slot, first, device, coin, cells
+                )
+                if cell != NOWHERE:
+                    coin = scenarios[run, slot, step, 2]
+                    _begin(
+                        system, table, book, place, free_at, run, slot, first, device, cell, coin
+                    )
+            _serve(system, book, free_at, remaining, run, slot, head)
+
+
+_NO_ROUTES = Routes(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+
+class RescueKernel:
+    """A rule in an environment, ready to run.
+
+    Building one compiles the machine code, or loads it from the cache, so that a call is timed
+    without that.
+    """
+
+    def __init__(self, environment: RescueEnvironment, rule: Rule | SafeRule, name: str) -> None:
+        self._environment = environment
+        self._rule = rule
+        self._name = name
+        self(np.empty((0, environment.instance.horizon, environment.steps, 3)))
+
+    def __call__(
+        self,
+        scenarios: NDArray[np.float64],
+        rng: np.random.Generator | None = None,
+        *,
+        record: bool = False,
+    ) -> RescueTrajectory:
+        """Simulate all scenarios, shape [runs, T, S, 3].
+
+        `seconds` of the trajectory is the time of the whole compiled loop.
+        """
+        scenarios = fixed(scenarios)
+        runs = scenarios.shape[0]
+        state, book = self._state(runs), self._book(runs, record=record)
+        seconds = 0.0
+        for slots in self._environment.profit.blocks if runs else [slice(0, 0)]:
+            system, table = self._system(slots), self._table(slots)
+            began = time.perf_counter()
+            run_policy(system, table, state, book, scenarios, slots.start, slots.stop)
+            seconds += time.perf_counter() - began
+        booked: dict[str, Any] = book._asdict()
+        if not record:
+            booked |= dict.fromkeys(("device", "profile", "served"))
+        return RescueTrajectory(name=self._name, seconds=seconds, compiled=True, **booked)
+
+    def _system(self, slots: slice) -> System:
+        environment = self._environment
+        instance, tasks = environment.instance, environment.instance.reserved
+        exclusive = instance.arrivals == "exclusive"
+        profit, stride = np.zeros(1), np.zeros(5, dtype=np.int64)
+        if slots.stop:
+            profit, stride = _flat(environment.profit.block(slots))
+        return System(
+            exclusive,
+            fixed(environment.arrival_cumulative if exclusive else instance.arrival),
+            fixed(environment.duration_cumulative),
+            fixed(instance.longest),
+            fixed(instance.capacity),
+            fixed(environment.guard.order),
+            fixed(environment.guard.offset),
+            fixed(tasks.start),
+            fixed(tasks.end),
+            fixed(tasks.demand),
+            fixed(profit),
+            fixed(stride),
+        )
+
+    def _table(self, slots: slice) -> Table:
+        rule = self._rule
+        routes, worth = _NO_ROUTES, np.zeros(0, dtype=np.bool_)
+        score, threshold = np.zeros((0, 0, 0, 0)), 0.0
+        states = [np.zeros(0, np.int64), np.zeros((0, 0), np.int64)]
+        values = [np.zeros((0, 0)), np.zeros((0, 0))]
+        if isinstance(rule, RoutedRule):
+            kind, routes, worth = ROUTED, rule.routes, rule.worth
+        elif isinstance(rule, ServerRule):
+            kind, routes = SERVER, rule.routes
+        elif isinstance(rule, GreedyRule):
+            kind, threshold = GREEDY, rule.threshold
+        elif isinstance(rule, UniformRule):
+            kind, threshold = UNIFORM, rule.accept
+        elif isinstance(rule, SafeRule):
+            kind, threshold = SAFE, GAIN
+            routes = _NO_ROUTES if rule.routes is None else rule.routes
+            states = [rule.states.slot, rule.states.following]
+            values = [rule.values.future, rule.values.waiting]
+        else:
+            raise OptionError(f"{self._name}: no kernel follows a {type(rule).__name__}")
+        if isinstance(rule, GreedyRule | ServerRule | SafeRule) and slots.stop:
+            score = rule.score.block(slots)
+        return Table(
+            kind,
+            rule.guard is not None,
+            fixed(routes.first),
+            fixed(routes.cell),
+            fixed(routes.cumulative),
+            fixed(worth),
+            fixed(score),
+            float(threshold),
+            *map(fixed, states),
+            *map(fixed, values),
+        )
+
+    def _state(self, runs: int) -> State:
+        instance, rule = self._environment.instance, self._rule
+        places = np.zeros(instance.servers, dtype=np.int64)
+        if isinstance(rule, SafeRule):
+            places = rule.states.first[:-1]
+        return State(
+            np.zeros((runs, instance.servers), dtype=np.int64),
+            np.repeat(instance.reserved.demand[np.newaxis], runs, axis=0),
+            np.tile(places, (runs, 1)),
+        )
+
+    def _book(self, runs: int, *, record: bool) -> Book:
+        instance = self._environment.instance
+        shape = (runs, instance.horizon)
+        notes = (runs, instance.servers, instance.horizon) if record else (0, 0, 0)
+        return Book(
+            reward=np.zeros(shape),
+            violations=np.zeros(shape, dtype=np.int64),
+            decisions=np.zeros(shape, dtype=np.int64),
+            accepted=np.zeros(shape, dtype=np.int64),
+            retraining_work=np.zeros(shape),
+            reserved_work=np.zeros(shape),
+            device=np.full(notes, -1, dtype=np.int64),
+            profile=np.full(notes, -1, dtype=np.int64),
+            served=np.zeros(notes),
+        )
+
+
+def _flat(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Undo a broadcast: return the entries in memory and the step along every axis, or 0."""
+    held = block[tuple(slice(None) if step else slice(0, 1) for step in block.strides)]
+    held = np.ascontiguousarray(held)
+    steps = np.array(held.strides, dtype=np.int64) // held.itemsize
+    return held.ravel(), np.where(np.array(held.shape) > 1, steps, 0)

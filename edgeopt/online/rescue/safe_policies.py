@@ -1,0 +1,400 @@
+"""Policies that know what reserved work leaves: thresholds depend on the state of every server."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
+from edgeopt.models.rescue.bounds import SafeBound, safe_bound
+from edgeopt.models.rescue.budgets import ServerStates
+from edgeopt.models.rescue.value_functions import Chain, StateValues, offered, routed
+from edgeopt.online.rescue.environment import Placement
+from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable, slot_blocks
+from edgeopt.online.rescue.policies import GAIN, RescuePolicy, plan_of
+from edgeopt.options import check_kind, check_real, check_room, check_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.models.rescue import P1Solution
+    from edgeopt.online.rescue.environment import Arrival, FinishedRun
+    from edgeopt.online.rescue.kernels import RescueKernel
+    from edgeopt.online.rescue.rules import Law
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+ROUNDS: Final = 1_000
+"""Most rounds of offers."""
+
+
+@dataclass(frozen=True, eq=False)
+class SafeRule:
+    """Take the safe run that adds most to the values of idle servers, or the one that is drawn."""
+
+    devices: int
+    profiles: int
+    guard: Guard
+    states: ServerStates
+    values: StateValues
+    score: SlotTable  # expected profit, [T, J, K, L]
+    routes: Routes | None = None  # if a candidate is drawn, and only that one may be accepted
+
+    def waited(self, state: int, slot: int) -> int:
+        """Return the state in a slot of a server that has been idle since an earlier state."""
+        while self.states.slot[state] < slot:
+            state = int(self.states.following[state, 0])
+        return state
+
+    def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
+        """Answer an arrival; idle servers are in these states."""
+        slot, device, only = arrival.slot, arrival.device, None
+        if self.routes is not None:
+            route = self.routes.draw(slot * self.devices + device, arrival.coin)
+            if route is None:
+                return None
+            only = int(self.routes.cell[route])
+        return self._best(only, slot, device, places, arrival.idle, arrival.remaining)
+
+    def laws(
+        self, slot: int, idle: NDArray[np.bool_], remaining: Floats, *places: int
+    ) -> Callable[[int], Law]:
+        """Return the law of a device's task in these states; work left is empty if not followed."""
+
+        def law(device: int) -> Law:
+            ways: list[tuple[float, int | None]] = [(1.0, None)]
+            if self.routes is not None:
+                shares = self.routes.shares(slot * self.devices + device)
+                ways = [(share, int(self.routes.cell[route])) for route, share in shares]
+            known = slot, device, places, idle, remaining
+            best = [(share, self._best(only, *known)) for share, only in ways]
+            return [(share, found) for share, found in best if found is not None]
+
+        return law
+
+    def _best(
+        self,
+        only: int | None,
+        slot: int,
+        device: int,
+        places: Sequence[int],
+        idle: NDArray[np.bool_],
+        remaining: Floats,
+    ) -> Placement | None:
+        """Return the safe cell that adds most; where work left is not followed, states decide."""
+        found, best = None, 0.0
+        cells = range(idle.size * self.profiles) if only is None else (only,)
+        for server, profile in (divmod(cell, self.profiles) for cell in cells):
+            if not idle[server]:
+                continue
+            gain = self.gain(slot, device, server, profile, places[server])
+            if gain > best and (
+                not remaining.size or self.guard.safe(server, profile, slot, remaining)
+            ):
+                found, best = Placement(server, profile), gain
+        return found
+
+    def gain(self, slot: int, device: int, server: int, profile: int, state: int) -> float:
+        """Return what a run is worth more than waiting, 0 if by no more than rounding."""
+        score, (_, future, waiting) = self.score.at(slot), self.values
+        worth = float(score[device, server, profile] + future[state, profile])
+        wait = float(waiting[state, device if waiting.shape[1] > 1 else 0])
+        return worth - wait if worth - wait > GAIN * max(worth, wait) else 0.0
+
+
+class Position(NamedTuple):
+    """A rule, and the state in which each server is idle, or in which its run began."""
+
+    rule: SafeRule
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SafePolicy(RescuePolicy):
+    """A policy that follows the state of idle servers; it is safe in every run."""
+
+    guarded: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.guarded:
+            raise OptionError(f"{self.title}: guarded=False; its states are those of safe runs")
+
+    @property
+    def name(self) -> str:
+        """Title."""
+        return self.title
+
+    def start(self, instance: RescueInstance) -> Position:
+        """Prepare values of all states."""
+        states, values, routes = self._prepare(instance)
+        rule = SafeRule(
+            instance.devices,
+            instance.profiles,
+            Guard.of(instance),
+            states,
+            values,
+            SlotTable(instance.expected_profit_block, slot_blocks(instance)),
+            routes,
+        )
+        return Position(rule, tuple(states.first[:-1].tolist()))
+
+    def decide(  # type: ignore[override]
+        self, state: Position, observation: Arrival, rng: np.random.Generator | None = None
+    ) -> tuple[Placement | None, Position]:
+        """Answer an arrival; the only coin is the one that comes with it, `rng` is not used."""
+        rule, places = state
+        places = tuple(
+            rule.waited(place, observation.slot) if idle else place
+            for place, idle in zip(places, observation.idle.tolist(), strict=True)
+        )
+        return rule.choose(observation, places), Position(rule, places)
+
+    def learn(
+        self,
+        state: Position,
+        observation: Arrival,
+        decision: Placement | None,
+        feedback: Sequence[FinishedRun],
+    ) -> Position:
+        """Move servers whose run has ended to the state in which they are idle."""
+        places = list(state.places)
+        for run in feedback:
+            places[run.server] = int(state.rule.states.following[places[run.server], run.duration])
+        return Position(state.rule, tuple(places))
+
+    def compiled(self, environment: object, state: Position) -> RescueKernel | None:  # type: ignore[override]
+        """Return a kernel for `RescueEnvironment`, None for any other environment."""
+        return super().compiled(environment, state.rule)
+
+    @abstractmethod
+    def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
+        """Return states, their values, and what is drawn from, if anything is."""
+
+
+def _states_of(instance: RescueInstance, bound: SafeBound | None = None) -> ServerStates:
+    """Return states that no run of a policy exceeds; those of a bound serve if they are exact."""
+    if bound is not None and bound.exact:
+        return bound.states
+    return ServerStates.of(instance, up=True)
+
+
+@dataclass(frozen=True, eq=False)
+class SafeRescue(SafePolicy):
+    r"""RESCUE with thresholds that depend on what reserved work leaves of the server.
+
+    Tasks are routed as by `Rescue`; a candidate is accepted if its server is idle, the run is safe,
+    and it is worth more than waiting in the state of the server. The expected profit is exactly the
+    sum over servers of the value of their first state, and no other way to accept the routed
+    candidates safely earns more.
+
+    Attributes
+    ----------
+    plan
+        Solution of the relaxation with ``forbid_unsafe=True``; solved in `start` if None.
+
+    References
+    ----------
+    Ours; the routing is Algorithm 1 of Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of
+    Model Retraining on Underutilized Edges.
+    """
+
+    title: ClassVar[str] = "RESCUE by state"
+    plan: P1Solution | None = None
+    drawn: ClassVar[bool] = True
+
+    def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
+        plan = plan_of(instance, self.plan, guarded=True)
+        routes, states = Routes.of(instance, plan.y), _states_of(instance)
+        chain = Chain.of(instance, states)
+        values = routed(chain, states.first, (routes.first, routes.cell, routes.mass))
+        return states, values, routes if self.drawn else None
+
+
+@dataclass(frozen=True, eq=False)
+class SafeRescuePlus(SafeRescue):
+    """Take the safe run that adds most to the values of `SafeRescue`, if that is positive.
+
+    What `SafeRescue` still earns is the sum over servers of the values of the states in which they
+    are idle next. To choose the best term is an exact step of policy improvement, so that this
+    policy earns at least as much in expectation, on every instance.
+    """
+
+    title: ClassVar[str] = "RESCUE+ by state"
+    drawn: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class PriceGreedy(SafePolicy):
+    """Take the safe run worth most by the values of servers that pay a price for every task.
+
+    The prices are those of the bound on safe policies, a little reduced. With one server, the
+    policy is optimal among safe ones; with several it has no guarantee.
+
+    Attributes
+    ----------
+    bound
+        Result of `edgeopt.models.rescue.bounds`; computed in `start` if None.
+    share
+        Share of the prices that is charged.
+
+    Raises
+    ------
+    OptionError
+        If the share is negative or not finite.
+    """
+
+    title: ClassVar[str] = "Price-greedy"
+    bound: SafeBound | None = None
+    share: float = 0.9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kind("bound", self.bound, SafeBound, none=True)
+        check_real("share", self.share, "[0, inf)")
+
+    def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
+        bound = safe_bound(instance) if self.bound is None else self.bound
+        sizes = *bound.price.shape, bound.states.first.size - 1
+        if sizes != instance.shape[:3]:
+            raise OptionError("bound is one of another instance: its prices have another shape")
+        states = _states_of(instance, bound)
+        price = self.share * bound.price[np.newaxis, :, :, np.newaxis]
+        return states, offered(Chain.of(instance, states), states.first, price), None
+
+
+@dataclass(frozen=True, eq=False)
+class CompetingOffers(PriceGreedy):
+    """Take the safe run worth most by values that know what the other servers would offer.
+
+    The prices of `PriceGreedy` are replaced by offers: on sampled paths of the policy as it stands,
+    what every task would add on the best of the other idle servers. Values follow from these, and a
+    second round begins with them. With one server, the policy is optimal among safe ones; with
+    several it has no guarantee, and has earned more than any other policy here.
+
+    Attributes
+    ----------
+    rounds
+        How often offers are sampled.
+    paths
+        Sample paths of a round.
+    seed
+        Of the sample paths.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or there are too many paths for the memory.
+    """
+
+    title: ClassVar[str] = "Competing offers"
+    rounds: int = 2
+    paths: int = 150
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("rounds", self.rounds, 0, ROUNDS)
+        check_whole("paths", self.paths, 1)
+        check_whole("seed", self.seed, 0)
+
+    def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
+        states, values, _ = super()._prepare(instance)
+        chain = Chain.of(instance, states)
+        if instance.servers == 1:  # nobody else offers anything
+            nothing = np.zeros((1, *chain.arrival.shape, 1))
+            return states, offered(chain, states.first, nothing), None
+        check_room("paths * slots * devices * servers", self.paths, *instance.shape[:3])
+        steps = 1 if chain.exclusive else instance.devices
+        rng = np.random.default_rng(self.seed)
+        for number in range(self.rounds):
+            coins = rng.random((self.paths, instance.horizon, steps, 2))
+            offers = np.zeros((instance.servers, *chain.arrival.shape, self.paths))
+            _sample(chain, states.first, values.future, values.waiting, coins, offers)
+            new = offered(chain, states.first, offers)
+            both = zip(values, new, strict=True)
+            values = StateValues(*(0.5 * (old + now) for old, now in both)) if number else new
+        return states, values, None
+
+
+@compiled(writes="offers")
+def _sample(
+    chain: Chain,
+    first: Integers,
+    future: Floats,
+    waiting: Floats,
+    coins: Floats,
+    offers: Floats,
+) -> None:
+    """Follow a policy on sample paths; fill in what all other idle servers offer, [K, T, J, n].
+
+    `coins` has shape [n, T, S, 2].
+    """
+    horizon, devices = chain.arrival.shape
+    servers = first.size - 1
+    place = np.empty(servers, dtype=np.int64)
+    for path in range(coins.shape[0]):
+        place[:] = first[:servers]
+        for t in range(horizon):
+            for k in range(servers):
+                while chain.slot[place[k]] < t:
+                    place[k] = chain.following[place[k], 0]
+            # Which device comes if at most one does: none if it is `devices`.
+            comes, total = devices, 0.0
+            if chain.exclusive:
+                for j in range(devices):
+                    total += chain.arrival[t, j]
+                    if coins[path, t, 0, 0] < total:
+                        comes = j
+                        break
+            begun, profile = -1, -1
+            for j in range(devices):
+                if not chain.exclusive:
+                    comes = j if coins[path, t, j, 0] < chain.arrival[t, j] else devices
+                best, second, server, kind = 0.0, 0.0, -1, -1
+                for k in range(servers):
+                    if chain.slot[place[k]] != t:
+                        continue
+                    n, own = place[k], 0.0
+                    wait = waiting[n, 0 if chain.exclusive else j]
+                    for one in range(future.shape[1]):
+                        gain = chain.profit[t, j, k, one] + future[n, one] - wait
+                        if gain > own:
+                            own = gain
+                            if gain > best:
+                                kind = one
+                    if own > best:
+                        best, second, server = own, best, k
+                    elif own > second:
+                        second = own
+                for k in range(servers):
+                    offers[k, t, j, path] = second if k == server else best
+                if comes == j and server >= 0:
+                    begun, profile = server, kind
+                    if not chain.exclusive:
+                        coin = coins[path, t, j, 1]
+                        place[begun] = _run(chain, place[begun], profile, coin)
+            if chain.exclusive and begun >= 0:
+                place[begun] = _run(chain, place[begun], profile, coins[path, t, 0, 1])
+
+
+@compiled
+def _run(chain: Chain, state: int, profile: int, coin: float) -> int:
+    """Return the state after a run of random length."""
+    total, d = 0.0, 0
+    while d < chain.longest[profile] - 1:
+        total += chain.duration[profile, d]
+        if coin < total:
+            break
+        d += 1
+    if chain.slot[state] + d + 1 >= chain.arrival.shape[0]:
+        return chain.room.size
+    return int(chain.following[state, d + 1])

@@ -1,0 +1,309 @@
+r"""Value functions of the policy that routes every task at random by a relaxed assignment y.
+
+For a server that is idle at the start of slot t, with one arrival at most per slot,
+
+.. math::
+
+    A_{jkl}(t) &= R_{jkl}(t) + \sum_{d \ge 1,\; t + d \le T} q_l(d)\, B_k(t + d), \\
+    B_k(t) &= \sum_{j,l} y_{jkl}(t) \max\{A_{jkl}(t), B_k(t+1)\}
+        + \Bigl(1 - \sum_{j,l} y_{jkl}(t)\Bigr) B_k(t+1), \qquad B_k(T+1) = 0 .
+
+With independent arrivals the tasks of a slot are handled in the order of their device index; every
+device is a step of its own, and :math:`B_k(t+1)` becomes the value :math:`M_k(t, j+1)` of being
+idle when the next device's turn comes.
+
+Source: Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on
+Underutilized Edges, equations (4)-(8), Algorithm 2. The order within a slot is ours: with several
+arrivals per slot the printed policy has no guarantee.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
+from edgeopt.online.rescue.lookup_tables import Routes
+from edgeopt.representation import brief
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+
+@brief
+class ValueFunctions(NamedTuple):
+    """Activation and baseline values.
+
+    Attributes
+    ----------
+    activation
+        A[t, j, k, l], expected profit on server k from slot t on if the task of device j begins
+        there in t with profile l; an array [T, J, K, L], or a sparse array [T*J, K*L] with the
+        pattern of a sparse y.
+    baseline
+        B[k, t], expected profit on server k from slot t on if it is idle at the start of t; array
+        [K, T+1]. With independent arrivals this is before the first device of the slot.
+    """
+
+    activation: Any
+    baseline: NDArray[np.float64]
+
+
+@brief
+class AuxiliaryValues(NamedTuple):
+    """Value functions of the instance in which the devices are merged into one.
+
+    Attributes
+    ----------
+    activation
+        Shape [T, K, L].
+    baseline
+        Shape [K, T+1].
+    """
+
+    activation: NDArray[np.float64]
+    baseline: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RouteValues:
+    """Value functions where a routed policy needs them."""
+
+    routes: Routes
+    profit: NDArray[np.float64]  # expected, less the charge if there is one; [routes]
+    continuation: NDArray[np.float64]  # expected profit after a run, [T, K, L]
+    waiting: NDArray[np.float64]  # of a server that is idle before a step; [T*steps+1, K]
+    steps: int  # 1 for exclusive arrivals, J for independent ones
+
+    @property
+    def baseline(self) -> NDArray[np.float64]:
+        """B[k, t], shape [K, T+1]."""
+        return np.ascontiguousarray(self.waiting[:: self.steps].T)
+
+    @property
+    def after(self) -> NDArray[np.float64]:
+        """Value of turning the task down, shape [T, S, K]: that of being idle at the next step."""
+        return self.waiting[1:].reshape(-1, self.steps, self.waiting.shape[1])
+
+    def margin(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return activation and value of turning down at every route, both of shape [routes]."""
+        horizon, _, profiles = self.continuation.shape
+        rows = self.routes.first.size - 1
+        row = np.repeat(np.arange(rows), np.diff(self.routes.first))
+        server, profile = np.divmod(self.routes.cell, profiles)
+        slot = row // (rows // horizon)
+        step = row if self.steps > 1 else slot
+        activation = self.profit + self.continuation[slot, server, profile]
+        return activation, self.waiting[step + 1, server]
+
+
+def route_values(
+    instance: RescueInstance, y: Any, *, charge: NDArray[np.float64] | None = None
+) -> RouteValues:
+    """Run the backward induction on the routes of y only."""
+    routes = Routes.of(instance, y)
+    server, profile = np.divmod(routes.cell, instance.profiles)
+    profit = routes.expected_profit(instance)
+    if charge is not None:
+        row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
+        profit = profit - charge[row // instance.devices, server, profile]
+    steps = steps_per_slot(instance)
+    first = routes.first if steps > 1 else routes.first[:: instance.devices]
+    offers = Offers(np.ascontiguousarray(first), server, profile, routes.mass, profit)
+    values = renewal_values(offers, instance.duration, resources=instance.servers, steps=steps)
+    return RouteValues(routes, profit, values.continuation, values.waiting, steps)
+
+
+def steps_per_slot(instance: RescueInstance) -> int:
+    """Return 1 for exclusive arrivals, the number of devices for independent ones."""
+    return instance.devices if instance.arrivals == "independent" else 1
+
+
+def value_functions(instance: RescueInstance, y: Any) -> ValueFunctions:
+    """Compute activation and baseline values of an assignment.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    y
+        Feasible assignment of the relaxation: array [T, J, K, L], or a scipy.sparse array
+        [T*J, K*L] when the whole would not fit into memory.
+
+    Returns
+    -------
+    ValueFunctions
+        `activation` and `baseline`; a sparse y gives a sparse activation with the same pattern.
+
+    Raises
+    ------
+    OptionError
+        If y has the wrong shape, is negative, or assigns more of a task than arrives.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import tight
+    >>> from edgeopt.models.rescue import solve_p1_lp
+    >>> instance = tight(0.5)
+    >>> activation, baseline = value_functions(instance, solve_p1_lp(instance).y)
+    >>> round(float(baseline[:, 0].sum()), 6)
+    1.0
+    """
+    values = route_values(instance, y)
+    if hasattr(y, "tocsr"):
+        from scipy.sparse import csr_array
+
+        activation, _ = values.margin()
+        pattern = values.routes
+        return ValueFunctions(
+            csr_array((activation, pattern.cell, pattern.first), shape=y.shape), values.baseline
+        )
+    return ValueFunctions(
+        instance.expected_profit + values.continuation[:, np.newaxis], values.baseline
+    )
+
+
+def auxiliary_values(instance: RescueInstance, y: Any) -> AuxiliaryValues:
+    r"""Compute the values of the auxiliary instance, whose one device stands for all.
+
+    It arrives for (k, l) with probability :math:`p' = \sum_j y_{jkl}(t)` and earns the mean profit
+    :math:`R' = \sum_j y_{jkl}(t) R_{jkl}(t) / p'`, 0 where p' = 0 (equations (7), (8)).
+
+    Parameters
+    ----------
+    instance
+        An instance with exclusive arrivals.
+    y
+        As for `value_functions`.
+
+    Returns
+    -------
+    AuxiliaryValues
+        Values of the merged instance, nowhere above the true ones (Lemma 2).
+
+    Raises
+    ------
+    OptionError
+        If arrivals are independent: tasks that come one after the other cannot be merged.
+    """
+    if instance.arrivals != "exclusive":
+        raise OptionError("auxiliary values merge the devices, which needs exclusive arrivals")
+    routes = Routes.of(instance, y)
+    shape = (instance.horizon, instance.servers, instance.profiles)
+    cells = instance.servers * instance.profiles
+    row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
+    index = row // instance.devices * cells + routes.cell
+    size = instance.horizon * cells
+    mass, earned = np.zeros(size), np.zeros(size)
+    np.add.at(mass, index, routes.mass)
+    np.add.at(earned, index, routes.mass * routes.expected_profit(instance))
+    reward = np.divide(earned, mass, out=np.zeros(size), where=mass > 0)
+    server, profile = np.divmod(np.tile(np.arange(cells), instance.horizon), instance.profiles)
+    offers = Offers(np.arange(0, size + 1, cells), server, profile, mass, reward)
+    values = renewal_values(offers, instance.duration, resources=instance.servers)
+    return AuxiliaryValues(
+        reward.reshape(shape) + values.continuation, np.ascontiguousarray(values.waiting.T)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Offers:
+    """What may be offered in each step; offers of one step exclude one another on a resource."""
+
+    first: NDArray[np.int64]  # offers of step n are first[n]..first[n+1]-1; [N+1]
+    resource: NDArray[np.int64]  # that an offer is for, [offers]
+    kind: NDArray[np.int64]
+    probability: NDArray[np.float64]  # sums to at most 1 per step and resource, [offers]
+    reward: NDArray[np.float64]  # expected, of any sign, [offers]
+
+    def __post_init__(self) -> None:
+        count = int(self.first[-1])
+        for name in ("resource", "kind", "probability", "reward"):
+            shape = getattr(self, name).shape
+            if shape != (count,):
+                raise OptionError(f"offers.{name} has shape {shape}; first[-1] asks for ({count},)")
+
+
+@dataclass(frozen=True, eq=False)
+class RenewalValues:
+    """Solution of the recursion."""
+
+    waiting: NDArray[np.float64]  # W_k(n), [N+1, resources]
+    continuation: NDArray[np.float64]  # F_k(l, t), [T, resources, kinds]
+
+
+def renewal_values(
+    offers: Offers, duration: NDArray[np.float64], *, resources: int, steps: int = 1
+) -> RenewalValues:
+    """Solve the recursion of this module backwards from the horizon.
+
+    Takes time proportional to the number of offers plus slots x resources x (total length of the
+    duration laws), and memory for its two results.
+    """
+    count = offers.first.size - 1
+    if steps < 1 or count % steps:
+        raise OptionError(f"{count} steps do not fill slots of {steps} steps")
+    kinds, longest = duration.shape
+    if offers.kind.size and not (
+        0 <= offers.kind.min() <= offers.kind.max() < kinds
+        and 0 <= offers.resource.min() <= offers.resource.max() < resources
+    ):
+        raise OptionError(
+            f"offers name a kind outside 0..{kinds - 1} or a resource outside 0..{resources - 1}"
+        )
+    support = longest - np.argmax(duration[:, ::-1] > 0, axis=1)
+    waiting = np.zeros((count + 1, resources))
+    continuation = np.empty((count // steps, resources, kinds))
+    _recur(
+        offers.first,
+        offers.resource,
+        offers.kind,
+        offers.probability,
+        offers.reward,
+        np.ascontiguousarray(duration, dtype=np.float64),
+        support.astype(np.int64),
+        steps,
+        waiting,
+        continuation,
+    )
+    return RenewalValues(waiting, continuation)
+
+
+@compiled(writes="waiting continuation")
+def _recur(
+    first: NDArray[np.int64],
+    resource: NDArray[np.int64],
+    kind: NDArray[np.int64],
+    probability: NDArray[np.float64],
+    reward: NDArray[np.float64],
+    duration: NDArray[np.float64],
+    support: NDArray[np.int64],
+    steps: int,
+    waiting: NDArray[np.float64],
+    continuation: NDArray[np.float64],
+) -> None:
+    slots, resources, kinds = continuation.shape
+    # Values at the start of slots once more, one row per resource: the sums over d run along it.
+    renewed = np.zeros((resources, slots + 1), dtype=np.float64)
+    for t in range(slots - 1, -1, -1):
+        for k in range(resources):
+            for j in range(kinds):
+                total = 0.0
+                for d in range(1, min(support[j], slots - 1 - t) + 1):
+                    total += duration[j, d - 1] * renewed[k, t + d]
+                continuation[t, k, j] = total
+        for n in range((t + 1) * steps - 1, t * steps - 1, -1):
+            for k in range(resources):
+                waiting[n, k] = waiting[n + 1, k]
+            for o in range(first[n], first[n + 1]):
+                k = resource[o]
+                gain = reward[o] + continuation[t, k, kind[o]] - waiting[n + 1, k]
+                if gain > 0.0:
+                    waiting[n, k] += probability[o] * gain
+        for k in range(resources):
+            renewed[k, t] = waiting[t * steps, k]

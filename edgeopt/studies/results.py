@@ -1,0 +1,478 @@
+"""Settings of a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.representation import brief
+from edgeopt.studies import document
+from edgeopt.studies.comparison import Pairs, general, place_of
+from edgeopt.studies.learners import origins
+from edgeopt.studies.pages.standings import of_case, of_study
+from edgeopt.studies.registry import taken_apart
+from edgeopt.studies.table import tidy, with_exact
+from edgeopt.studies.wording import sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds import Verdict
+    from edgeopt.online.protocols import Trajectory
+    from edgeopt.studies.entries import Benchmark, Comparison, Picture, PolicyEntry
+    from edgeopt.studies.pages.standings import Standings
+    from edgeopt.studies.system import Constraint, Objective, System
+
+
+@brief
+@dataclass(frozen=True)
+class Settings:
+    """Settings from which a study can be repeated, with its instances.
+
+    Parameters
+    ----------
+    runs
+        Simulated runs per policy.
+    seed
+        Seed of the scenarios, the same for every policy and instance.
+    workers
+        Processes; they affect the time only.
+    confidence
+        Probability that an interval covers the true value.
+    seconds
+        Wall-clock time of the whole study.
+    version
+        Version of edgeopt.
+    platform
+        Interpreter and machine.
+    provenance
+        Origin of the data of the instances, one line per data set.
+    detailed
+        Number of instances, from the first, that are shown in detail; None for all.
+    """
+
+    runs: int
+    seed: int
+    workers: int
+    confidence: float
+    seconds: float
+    version: str
+    platform: str
+    provenance: tuple[str, ...] = ()
+    detailed: int | None = None
+
+
+ValueT = TypeVar("ValueT")
+
+
+@brief
+@dataclass(frozen=True)
+class Case:
+    """One instance of a study.
+
+    Parameters
+    ----------
+    system
+        The record the instance belongs to.
+    name
+        Name that the caller gave the instance.
+    instance
+        The instance itself.
+    benchmarks
+        Offline optima by name.
+    entries, policies, trajectories
+        By policy: its entry, the policy itself, and its runs.
+    exact
+        Expected value without sampling, for the policies that have one.
+    references
+        Name of the policy with which each policy is compared.
+    verdicts
+        Of the claims, checked on this instance.
+    settings
+        Of the study.
+    """
+
+    system: System
+    name: str
+    instance: Any
+    benchmarks: Mapping[str, Benchmark]
+    entries: Mapping[str, PolicyEntry]
+    policies: Mapping[str, Any]
+    trajectories: Mapping[str, Trajectory]
+    exact: Mapping[str, float]
+    references: Mapping[str, str]
+    verdicts: tuple[Verdict, ...]
+    settings: Settings
+
+    __reduce__ = taken_apart
+
+    def _brief(self) -> list[str]:
+        return [self.name, *sizes([self])]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Every policy compared with every other on the same scenarios."""
+        values = {name: self.values(name) for name in self.trajectories}
+        return Pairs(values, self.objective.sense, self.settings.confidence)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """The policies beside their bounds."""
+        return of_case(self)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures of the case, first that of the policies beside their bounds."""
+        from edgeopt.studies.pictures.first import FIRST
+
+        return (FIRST, *self.system.reporting.pictures)
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The table as it is shown: the least gap first, those with hindsight last.
+
+        Where a value is known exactly, it stands in place of the mean over the runs.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows.values()), columns=self.table.columns)
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """The rows of `ranked` by policy."""
+        sense, reference = self.system.objective.sense, self.benchmark.bound
+        order = sorted(
+            (with_exact(row, reference) for row in self._rows),
+            key=lambda row: place_of(row["kind"], row["gap"], row["value"], sense),
+        )
+        return {row["policy"]: row for row in order}
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        return tidy(self)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The reference bound, by which the column ``ratio`` divides."""
+        return self.benchmarks[self.system.offline.reference]
+
+    @property
+    def objective(self) -> Objective:
+        """What a policy is to make large or small."""
+        return self.system.objective
+
+    @property
+    def constraint(self) -> Constraint:
+        """The service constraint, which a run can violate."""
+        return self.system.constraint
+
+    @property
+    def constraints(self) -> int:
+        """How many service constraints a run on this instance can violate."""
+        return self.system.constraint.count(self.instance)
+
+    @property
+    def label(self) -> str:
+        """Label of the reference bound."""
+        return self.system.offline.bounds[self.system.offline.reference].label
+
+    def bound_of(self, policy: str) -> str:
+        """Name the tightest benchmark that bounds a policy in its runs, "" where none does."""
+        own = self.entries[policy].bound
+        holds = self.system.offline.bounds[own].holds if own else None
+        return own if holds is None or holds(self.trajectories[policy]) else ""
+
+    def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
+        """Name the policy of a row of the table."""
+        return self.entries[str(row["policy"])].title
+
+    def values(self, policy: str) -> NDArray[np.float64]:
+        """Return the value of every run of a policy, shape [runs]."""
+        return self.objective.values(self.trajectories[policy])
+
+    def replay(self, policy: str, instance: Any = None) -> Any:
+        """Simulate the first run of the study again, and record what every resource did.
+
+        Parameters
+        ----------
+        policy
+            Name of a policy of the study.
+        instance
+            Another instance to use, such as one with a changed parameter.
+        """
+        from edgeopt.online import simulate
+
+        given = self.instance if instance is None else instance
+        key = policy, str(given.fingerprint())
+        if key not in self._replays:
+            environment, chosen = self.system.policies.environment(given), self.policies[policy]
+            self._replays[key] = simulate(
+                environment, chosen, rng=self.settings.seed, runs=1, record=True
+            )
+        return self._replays[key]
+
+    @cached_property
+    def _replays(self) -> dict[tuple[str, str], Any]:
+        return {}
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What each policy is told beforehand, by its attribute `told`; "" where it has none."""
+        return {name: getattr(policy, "told", "") for name, policy in self.policies.items()}
+
+    @cached_property
+    def trained(self) -> dict[str, list[str]]:
+        """Where the weights of each policy that was trained come from, by its name."""
+        found = {name: origins(self.system, policy) for name, policy in self.policies.items()}
+        return {name: said for name, said in found.items() if said}
+
+    @property
+    def causal(self) -> list[str]:
+        """Names of the policies that do not know the future; only these can be called best."""
+        return [name for name, entry in self.entries.items() if entry.causal]
+
+    def best(
+        self, *, kept: bool = False, kind: Literal["causal", "hindsight"] = "causal"
+    ) -> pd.Series | None:
+        """Return the row of the policy with the best mean value.
+
+        Parameters
+        ----------
+        kept
+            Only among policies without violations in any run.
+        kind
+            Among policies that decide by what has happened so far, or among those that know the
+            future.
+
+        Returns
+        -------
+        pandas.Series or None
+            None when no policy is left.
+        """
+        shown = self.ranked
+        rows = shown[shown["kind"] == kind]
+        if kept:
+            rows = rows[rows["violated"] == 0]
+        if rows.empty:
+            return None
+        values = rows["value"].to_numpy()
+        place = values.argmax() if self.objective.sense == "max" else values.argmin()
+        return rows.iloc[int(place)]
+
+    @property
+    def winner(self) -> pd.Series | None:
+        """Row of the best policy, without violations unless the service constraint is soft."""
+        return self.best(kept=not self.constraint.soft)
+
+    def figure(self, name: str) -> Figure:
+        """Draw one picture of the system, with its title.
+
+        Raises
+        ------
+        OptionError
+            If the system has no picture of that name.
+        """
+        from edgeopt.studies.pictures.canvas import draw
+
+        pictures = {picture.name: picture for picture in self.pictures}
+        if name not in pictures:
+            raise OptionError(
+                f"picture {name!r} is unknown to {self.system.name}; "
+                f"choose from {', '.join(pictures)}"
+            )
+        return draw(pictures[name], self, titled=True)
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON document: system, instance, benchmark, intervals, policies, claims.
+
+        Where policies were trained, `trained` says from where their weights come.
+        """
+        return document.of_case(self)
+
+    def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
+        """Compute something of this case at the first call, and keep it for title and drawing.
+
+        Parameters
+        ----------
+        compute
+            ``compute(case)`` returns it; one function for each thing.
+        """
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        return cast("ValueT", self._computed[compute])
+
+    @cached_property
+    def _computed(self) -> dict[Callable[..., Any], Any]:
+        return {}
+
+
+__all__ = ["Case", "Study"]
+
+
+@brief
+@dataclass(frozen=True)
+class Study:
+    """Policies compared on instances.
+
+    Parameters
+    ----------
+    system
+        The record of the system.
+    cases
+        One per instance.
+    settings
+        Settings of the study.
+    """
+
+    system: System
+    cases: tuple[Case, ...]
+    settings: Settings
+
+    def _brief(self) -> list[str]:
+        return [*sizes(self.cases)]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per instance and policy, see :func:`edgeopt.studies.table.tidy`."""
+        import pandas as pd
+
+        return pd.concat([case.table for case in self.cases], ignore_index=True)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Every policy compared with every other by their values on the same instances."""
+        values = {
+            name: np.array([case.values(name).mean() for case in self.cases])
+            for name in self.cases[0].trajectories
+        }
+        return Pairs(values, self.system.objective.sense, self.settings.confidence)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """The policies beside their bounds, over all instances."""
+        return of_study(self)
+
+    @property
+    def instances(self) -> dict[str, Any]:
+        """Instances by name."""
+        return {case.name: case.instance for case in self.cases}
+
+    @property
+    def benchmarks(self) -> dict[str, Mapping[str, Benchmark]]:
+        """Benchmarks by the name of the instance."""
+        return {case.name: case.benchmarks for case in self.cases}
+
+    @property
+    def trajectories(self) -> dict[str, Mapping[str, Trajectory]]:
+        """Trajectories by the name of the instance, then of the policy."""
+        return {case.name: case.trajectories for case in self.cases}
+
+    @property
+    def verdicts(self) -> dict[str, tuple[Verdict, ...]]:
+        """Verdicts of the claims by the name of the instance."""
+        return {case.name: case.verdicts for case in self.cases}
+
+    @property
+    def detailed(self) -> tuple[Case, ...]:
+        """The cases that are shown in detail, and on which claims were checked."""
+        return self.cases[: self.settings.detailed]
+
+    def case(self, name: str) -> Case:
+        """Return the case of an instance.
+
+        Raises
+        ------
+        OptionError
+            If the study has no instance of that name.
+        """
+        for case in self.cases:
+            if case.name == name:
+                return case
+        known = ", ".join(case.name for case in self.cases)
+        raise OptionError(f"instance {name!r} is not in this study; choose from {known}")
+
+    @property
+    def comparisons(self) -> Sequence[Comparison]:
+        """Tables over all instances: those of the system, or a general one if there are several."""
+        own = self.system.reporting.comparisons
+        return own if own or len(self.cases) == 1 else (general(self.system.objective),)
+
+    def comparison(self, name: str) -> pd.DataFrame:
+        """Return one of the tables over all instances.
+
+        Raises
+        ------
+        OptionError
+            If there is no such table.
+        """
+        for comparison in self.comparisons:
+            if comparison.name == name:
+                return comparison.rows(self)
+        known = ", ".join(one.name for one in self.comparisons) or "none"
+        raise OptionError(f"comparison {name!r} is unknown to {self.system.name}; it has {known}")
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Write the study as one JSON document; missing numbers are null.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; None writes one line.
+
+        Returns
+        -------
+        str
+            An object with keys system, instance, benchmark, intervals, policies, claims; for a
+            study of several instances a list of them.
+        """
+        return document.dumps(self, indent)
+
+    def _repr_html_(self) -> str:
+        """Show the first instance as the page of the study does."""
+        from edgeopt.studies.view import view_of
+
+        return view_of(self.cases[0])._repr_html_()
+
+    def page(self, out_dir: str | Path, *, force: bool = False) -> Path:
+        """Write one self-contained HTML page, its pictures, the table and the JSON document.
+
+        Parameters
+        ----------
+        out_dir
+            Directory to write to; it is made if it does not exist. The page of another study in it
+            is replaced.
+        force
+            Whether to write to a directory that is not empty and that no study has made; files of
+            the same names are replaced, others kept.
+
+        Returns
+        -------
+        Path
+            The page, ``index.html``. The directory also gets ``table.csv``, ``study.json``, the
+            logs and comparisons of the system, and ``pictures/NAME.svg``; the page needs none of
+            them.
+
+        Raises
+        ------
+        OutputError
+            If the directory was made by another command, or cannot be written to.
+        """
+        from edgeopt.studies.pages.study import write
+
+        return write(self, out_dir, force=force)

@@ -1,0 +1,393 @@
+"""Compute the unfinished cells of a sweep, here or on a cluster; finished ones are kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import platform
+import queue
+import warnings
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from edgeopt import processes
+from edgeopt.digests import changed
+from edgeopt.errors import EdgeOptWarning, MissingDependencyError, OptionError, WorkerError
+from edgeopt.options import check_kind, check_text, check_workers, listed
+from edgeopt.studies.progress import progress_bar
+from edgeopt.studies.sweeps.cells import Cell, code_of, digest, modules_of
+from edgeopt.writing import Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+    from edgeopt.processes import Call, Pool
+
+
+FORMAT: Final = 2
+"""Version of the format of cells."""
+
+
+_LARGEST: Final = 2**26
+"""Most bytes of a cell."""
+
+
+class StoreWarning(EdgeOptWarning):
+    """A kept cell is torn, foreign, unreadable or of other code, and is computed again."""
+
+
+class Store:
+    """A folder of finished cells.
+
+    A process that is killed leaves whole cells alone. Several processes may use a folder at a time.
+
+    Parameters
+    ----------
+    folder
+        The folder; made if it is not there.
+    force
+        Whether to use a folder that is not empty and that no sweep has made.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be made, or is another's.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        self._own = Folder(folder, "cells", force=force)
+        self._own.begin()
+
+    @property
+    def folder(self) -> Path:
+        """Absolute path of the folder."""
+        return self._own.path
+
+    @property
+    def present(self) -> bool:
+        """Whether the folder is on the disk of this machine."""
+        return self._own.marked
+
+    def path(self, cell: Cell) -> Path:
+        """Return the file of a cell, whether it exists or not."""
+        return self.folder / f"{cell.key}.json"
+
+    def get(self, cell: Cell) -> dict[str, Any] | None:
+        """Return the result of a cell, or None if it is not finished.
+
+        Warns
+        -----
+        StoreWarning
+            If its file is torn, of another cell, unreadable, or of other code than would run now;
+            it counts as not finished then.
+        """
+        path = self.path(cell)
+        try:
+            if path.stat().st_size > _LARGEST:
+                _distrust(path, f"is foreign: it is larger than {_LARGEST} bytes")
+                return None
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _distrust(path, f"cannot be read ({error})")
+            return None
+        except (ValueError, RecursionError):  # no UTF-8, no JSON, digits or brackets without end
+            _distrust(path, "is torn: it is no whole JSON document")
+            return None
+        if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+            _distrust(path, f"is foreign: it is not of format {FORMAT}")
+            return None
+        if not {"key", "code", "checksum"} <= kept.keys() or not isinstance(kept.get("row"), dict):
+            _distrust(path, "is foreign: it lacks what a cell has")
+            return None
+        if kept["checksum"] != _checksum(kept):
+            _distrust(path, "has changed since it was written")
+            return None
+        if kept["key"] != cell.key:
+            _distrust(path, "is foreign: it is of another cell")
+            return None
+        if kept["code"] != code_of(cell):
+            _distrust(path, "is of other code: modules that it ran have changed")
+            return None
+        row: dict[str, Any] = kept["row"]
+        return row
+
+    def put(self, cell: Cell, row: dict[str, Any], code: str = "") -> None:
+        """Keep the result of a cell and the digest of its code, by default in this process.
+
+        Raises
+        ------
+        OptionError
+            If the row holds anything but numbers and texts.
+        OutputError
+            If it cannot be written.
+        """
+        try:
+            content: dict[str, Any] = {
+                "format": FORMAT,
+                "key": cell.key,
+                "identity": dict(cell.identity),
+                "code": code or code_of(cell),
+                "row": row,
+            }
+            text = json.dumps({**content, "checksum": _checksum(content)}, indent=1)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"row of a cell: {error}") from None
+        self._own.write(self.path(cell).name, text)
+
+
+def _checksum(kept: dict[str, Any]) -> str:
+    """Hash what is kept, to detect damage; it does not detect forgery."""
+    try:
+        return digest([kept[name] for name in ("key", "code", "row")])
+    except RecursionError:  # brackets just shallow enough to be read
+        return ""
+
+
+def _distrust(path: Path, why: str) -> None:
+    warnings.warn(
+        f"{os.fspath(path)} {why}; the cell is computed again", StoreWarning, stacklevel=4
+    )
+
+
+_PATIENCE: Final = 10
+"""Seconds within which the scheduler has to answer."""
+
+_INTERVAL: Final = 0.5
+"""Seconds between two checks for the scheduler."""
+
+
+@contextlib.contextmanager
+def cluster_pool(address: str) -> Iterator[Pool]:
+    """Give the workers of a cluster, as `edgeopt.processes.pool` gives processes.
+
+    The work of a lost worker is done by another. The loss of the scheduler ends the run.
+    """
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs the extra: pip install 'edgeopt[cluster]'"
+        ) from None
+    with _silent():
+        try:
+            client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise OptionError(f"no Dask scheduler answers at {address!r}: {error}") from None
+        try:
+            yield lambda calls: _results(client, calls, address)
+        finally:
+            # Do not wait for a lost scheduler; that it does not answer is no news.
+            with contextlib.suppress(TimeoutError):
+                client.close(timeout=1)  # type: ignore[no-untyped-call]
+
+
+def _results(client: Any, calls: Iterable[Call], address: str) -> Iterator[Any]:
+    """Yield the results of calls as they arrive."""
+    from distributed.scheduler import KilledWorker
+
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    waiting = [client.submit(function, *given, pure=False) for function, given in calls]
+    for future in waiting:
+        future.add_done_callback(done.put)
+    for _ in range(len(waiting)):
+        future = _next(done, client, address)
+        try:
+            result = future.result()
+        except KilledWorker as error:
+            raise WorkerError(f"the cluster at {address}: {error}") from None
+        except (OSError, CancelledError):
+            if future.status == "error":
+                raise  # by the call itself
+            raise _lost(address) from None
+        # The cluster need not keep results that have arrived.
+        future.release()
+        yield result
+
+
+def _next(done: queue.SimpleQueue[Any], client: Any, address: str) -> Any:
+    while True:
+        future = None
+        with contextlib.suppress(queue.Empty):
+            future = done.get(timeout=_INTERVAL)
+        if client.status != "running" or (future is not None and future.cancelled()):
+            raise _lost(address)
+        if future is not None:
+            return future
+
+
+def _lost(address: str) -> WorkerError:
+    return WorkerError(
+        f"the scheduler at {address} is lost; what is finished is kept: start another one and run "
+        "this again"
+    )
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the cluster's own log off the terminal; errors say what matters."""
+    loud = [
+        logger
+        for name, logger in logging.root.manager.loggerDict.items()
+        if name.startswith("distributed") and isinstance(logger, logging.Logger)
+    ]
+    lost = False
+    for logger in loud:
+        logger.disabled = True
+    try:
+        yield
+    except WorkerError:
+        # Otherwise it logs that until the process ends.
+        lost = True
+        raise
+    finally:
+        for logger in loud:
+            logger.disabled = lost
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    *,
+    store: str | os.PathLike[str] | Store | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Compute cells and return them as a table, in their order.
+
+    Parameters
+    ----------
+    cells, store, workers, cluster, progress
+        As in :func:`compute_cells`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cell: its identity, then what it came to.
+    """
+    several = listed("cells", cells)
+    return tabulate(
+        several,
+        compute_cells(several, store=store, workers=workers, cluster=cluster, progress=progress),
+    )
+
+
+def tabulate(cells: Iterable[Cell], rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return cells as a table, one row per cell: its identity, then its result.
+
+    Parameters
+    ----------
+    cells
+        The cells.
+    rows
+        What they came to, by their keys.
+    """
+    import pandas as pd
+
+    return pd.DataFrame([{**cell.identity, **rows[cell.key]} for cell in cells])
+
+
+def compute_cells(
+    cells: Iterable[Cell],
+    *,
+    store: str | os.PathLike[str] | Store | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: bool | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Compute cells that are not kept yet, in any order, and keep each when it is finished.
+
+    Parameters
+    ----------
+    cells
+        The cells. Those of the same identity are computed once.
+    store
+        Folder in which finished cells are kept. What it holds is not computed again; a run that is
+        killed at any moment loses no finished cell.
+    workers
+        Processes on this machine; -1 takes all cores.
+    cluster
+        Address of the scheduler of a Dask cluster, which computes instead.
+    progress
+        Whether to show a progress bar; by default only when standard error is a terminal.
+
+    Returns
+    -------
+    dict
+        What each cell came to, by its key.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range, no scheduler answers, sources have changed since this process
+        began, or a process that computes has other code.
+    WorkerError
+        If a process that computes has ended without a word, or the scheduler is lost; what is
+        finished is kept.
+    MissingDependencyError
+        If a cluster is given and the extra ``cluster`` is not installed.
+    """
+    check_workers(workers)
+    if cluster is not None:
+        check_text("cluster", cluster)
+    for cell in (cells := listed("cells", cells)):
+        check_kind("cells", cell, Cell)
+    unique = {cell.key: cell for cell in cells}
+    kept = store if store is None or isinstance(store, Store) else Store(store)
+    if kept is not None:
+        _refuse_changed(unique.values())
+    rows: dict[str, dict[str, Any]] = {}
+    if kept is not None:
+        found = {key: kept.get(cell) for key, cell in unique.items()}
+        rows = {key: row for key, row in found.items() if row is not None}
+    todo = [cell for key, cell in unique.items() if key not in rows]
+    spoilt = {cell.key for cell in todo if kept is not None and kept.path(cell).exists()}
+    keep = [None if kept is None else Keep.of(cell, kept) for cell in todo]
+    where = processes.pool(workers, ordered=False) if cluster is None else cluster_pool(cluster)
+    with progress_bar(len(todo), show=progress) as step, where as pool:
+        for key, row in pool((_finish, work) for work in zip(todo, keep, strict=True)):
+            rows[key] = row
+            if kept is not None and (key in spoilt or not kept.path(unique[key]).exists()):
+                # The machine that computed it has another disk.
+                kept.put(unique[key], row)
+            step("cells")
+    return rows
+
+
+def _refuse_changed(cells: Iterable[Cell]) -> None:
+    """Refuse code in memory that differs from the files, by which cells are identified."""
+    for file in changed({module for cell in cells for module in modules_of(cell)}):
+        raise OptionError(f"{file} has changed since this process began; start it again")
+
+
+class Keep(NamedTuple):
+    """Where a cell is kept, and the digest of its code in the process that hands it out."""
+
+    store: Store
+    code: str
+    imported: str
+    """The part of `code` that every process must have in its own files."""
+
+    @classmethod
+    def of(cls, cell: Cell, store: Store) -> Keep:
+        """Return it for a cell."""
+        return cls(store, code_of(cell), code_of(cell, scripts=False))
+
+
+def _finish(cell: Cell, keep: Keep | None) -> tuple[str, dict[str, Any]]:
+    """Compute a cell and keep it at once, if this machine can reach the store."""
+    if keep is not None and code_of(cell, scripts=False) != keep.imported:
+        raise OptionError(
+            f"the code on {platform.node() or 'a worker'} is not the one that was started, for "
+            f"{dict(cell.identity)}: install the same edgeopt there, or start again"
+        )
+    row = cell.compute()
+    if keep is not None and keep.store.present:
+        keep.store.put(cell, row, keep.code)
+    return cell.key, row

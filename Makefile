@@ -88,7 +88,7 @@ collection: $(DEV) ## solve and certify the named instances, run all policies on
 	@$(BIN)/python -m edgeopt.collection.make --workers 2
 
 learners: $(RL) ## train anew what comes with the package (up to an hour; names in NAMES=)
-	@$(BIN)/python -m edgeopt_papers.released .learners $(NAMES)
+	@$(BIN)/python -m edgeopt_papers.releases .learners $(NAMES)
 
 docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated

@@ -77,7 +77,7 @@ def plain(instance: TapFingerInstance, count: int, rounds: int) -> int:
 
 def encoded(instance: TapFingerInstance, count: int, rounds: int) -> int:
     """Let the vectorised environment make rounds; return how many."""
-    from edgeopt.online.tapfinger.adapters import TapFingerVectorEnv
+    from edgeopt.learning.tapfinger.adapters import TapFingerVectorEnv
 
     env = TapFingerVectorEnv(instance, count, copy=False)
     seen: Any = env.reset(seed=0)[0]

@@ -59,7 +59,7 @@ def bench(
     examines a submission to the scoreboard, which every run writes for each competitor; its exit
     code is 0 if nothing is wrong, 1 if something is, and 2 if a file cannot be read.
     """
-    from edgeopt.collection.comparing import carried_out, forecast, planned
+    from edgeopt.collection.compare import carried_out, forecast, planned
     from edgeopt.studies.wording import duration, number
     from edgeopt.writing import Folder
 
@@ -129,7 +129,7 @@ def _number(text: str) -> float:
 
 def _check(words: list[str], *, again: bool) -> int:
     """Examine submissions, say what is wrong and what is new, and return the exit code."""
-    from edgeopt.collection.submitted import examined, read_submission
+    from edgeopt.collection.submission import examined, read_submission
 
     action, *files = words
     if action != "check" or not files:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.cli.show import console_of
-from edgeopt.studies.claims.written_out import digits
+from edgeopt.studies.claims.counterexample import digits
 from edgeopt.studies.pages.rendering import in_text
 from edgeopt.studies.wording import number, plural
 from edgeopt.writing import printable

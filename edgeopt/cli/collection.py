@@ -116,7 +116,7 @@ def _show(name: str, *, as_json: bool) -> None:
 
 def _verify(given: "Sequence[str]") -> None:
     from edgeopt.collection import names
-    from edgeopt.collection.verified import findings
+    from edgeopt.collection.verification import findings
 
     bad = 0
     several = list(given or names())

@@ -88,7 +88,7 @@ def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
                 f"{' or '.join(_PROGRAMS)}; certificates of a system with its instances"
             )
         return same_program(data_of(LinearProgram.read(Path(instance))), data)
-    from edgeopt.collection.certified import is_program_of
+    from edgeopt.collection.certification import is_program_of
 
     record = chosen_system(kind.partition(".")[0])
     chosen = chosen_instance(record, instance, None, seed).instance

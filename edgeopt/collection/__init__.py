@@ -9,9 +9,9 @@ a second, ``m``, less than a minute, and ``l``, longer or open.
 
 from __future__ import annotations
 
-from edgeopt.collection.certified import certificate
-from edgeopt.collection.compared import Bench
-from edgeopt.collection.comparing import bench
+from edgeopt.collection.certification import certificate
+from edgeopt.collection.compare import bench
+from edgeopt.collection.comparison import Bench
 from edgeopt.collection.entries import Entry, best, entry, names, table
 from edgeopt.collection.loading import load
 

@@ -90,7 +90,7 @@ def _other(found: Benchmark) -> str:
 
 def _oinc(instance: Any, gap: float, _limit: float) -> Benchmark:
     """Solve for requests and jobs apart; few of both by enumeration."""
-    from edgeopt.collection.enumerated import least_completion, least_latency
+    from edgeopt.collection.enumeration import least_completion, least_latency
     from edgeopt.models.oinc.retraining import retraining_problem
     from edgeopt.models.oinc.slot import slot_problem
     from edgeopt.studies.oinc.policies import solve

@@ -1,12 +1,12 @@
 """Learning of policies: checkpoints, training, replay, advantages, and the usual updates.
 
-The layer knows no system. A learner of a system has networks of its own and says what an update and
-an evaluation is; :func:`train` repeats updates, evaluates on seeds kept apart, and keeps what is
-needed to go on after a stop. What is learnt is a :class:`Checkpoint`, arrays and a record, with
+A learner of a system, in the folder of that system, has networks of its own and says what an update
+and an evaluation is; :func:`train` repeats updates, evaluates on seeds kept apart, and keeps what
+is needed to go on after a stop. What is learnt is a :class:`Checkpoint`, arrays and a record, with
 which a policy runs in NumPy alone.
 
 The modules :mod:`edgeopt.learning.networks` and :mod:`edgeopt.learning.updates` need PyTorch, the
-extra ``rl``; nothing else here does.
+extra ``rl``, as do those that train in the folders of systems; nothing else here does.
 """
 
 from __future__ import annotations

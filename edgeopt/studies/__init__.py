@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.claims.checked import Checked, CheckedClaim
-from edgeopt.studies.claims.checking import check_all
+from edgeopt.studies.claims.check_all import check_all
+from edgeopt.studies.claims.verdict_table import Checked, CheckedClaim
 from edgeopt.studies.entries import (
     Benchmark,
     BenchmarkEntry,

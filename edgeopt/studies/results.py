@@ -139,7 +139,7 @@ class Case:
     @property
     def pictures(self) -> tuple[Picture, ...]:
         """The pictures of the case, first that of the policies beside their bounds."""
-        from edgeopt.studies.pictures.first import FIRST
+        from edgeopt.studies.pictures.overview import FIRST
 
         return (FIRST, *self.system.reporting.pictures)
 

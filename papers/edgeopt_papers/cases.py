@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from edgeopt_papers.claims.errata import Erratum
     from edgeopt_papers.figures.paper_figure import PaperFigure
-    from edgeopt_papers.released import Release
+    from edgeopt_papers.releases import Release
     from edgeopt_papers.tuning import Tuning
 
 GROUP: Final = "edgeopt_papers"

@@ -11,7 +11,8 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
-from edgeopt.collection import Bench, comparing, entry, names
+from edgeopt.collection import Bench, entry, names
+from edgeopt.collection import compare as comparing
 from edgeopt.collection.entries import gap_of
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate

@@ -12,7 +12,7 @@ import pytest
 
 from edgeopt import checker, collection
 from edgeopt.collection.cells import published, scenarios_of
-from edgeopt.collection.certified import is_program_of
+from edgeopt.collection.certification import is_program_of
 from edgeopt.collection.entries import (
     CLOSED,
     FILE,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from edgeopt.collection.enumerated import ASSIGNMENTS, MOST, least_completion, least_latency
+from edgeopt.collection.enumeration import ASSIGNMENTS, MOST, least_completion, least_latency
 from edgeopt.collection.make import offline_of, online_of, scores_of
 from edgeopt.collection.optima import ENUMERATED, PROBLEMS
 from edgeopt.errors import CollectionError

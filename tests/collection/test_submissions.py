@@ -10,7 +10,7 @@ import pytest
 import edgeopt
 from edgeopt.cli.main import run
 from edgeopt.collection import cells, entries, entry
-from edgeopt.collection.submitted import examined
+from edgeopt.collection.submission import examined
 from edgeopt.studies.entries import Benchmark
 
 NAMES = ["rescue-odd-k1-t50", "tapfinger-odd-c1-n7", "edr-paper-i4-f6"]
@@ -129,7 +129,7 @@ def poorer(monkeypatch):
         offline["best"] *= worse
         offline["bound"] /= worse
     monkeypatch.setattr(entries, "rows", lambda: rows)
-    monkeypatch.setattr("edgeopt.collection.submitted.rows", lambda: rows)
+    monkeypatch.setattr("edgeopt.collection.submission.rows", lambda: rows)
     return rows
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from edgeopt.instances.edr import EdrHistory, EdrInstance
+from edgeopt.learning.edr import RlBoth, RlRouting, RlTraining
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr import (
     EdrEnvironment,
@@ -19,9 +20,6 @@ from edgeopt.online.edr import (
     Lyapunov,
     Oasdr,
     QuantileThreshold,
-    RlBoth,
-    RlRouting,
-    RlTraining,
     SaddlePoint,
     Scenario,
 )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from edgeopt_papers import cases, released
-from edgeopt_papers.released import Release
+from edgeopt_papers import cases
+from edgeopt_papers import releases as released
+from edgeopt_papers.releases import Release
 
 from edgeopt.errors import InputError
 from edgeopt.studies import find_system, systems
@@ -18,7 +19,7 @@ from edgeopt.studies.learners import trained
 if TYPE_CHECKING:
     from pathlib import Path
 
-MODULE = "edgeopt_papers.released"
+MODULE = "edgeopt_papers.releases"
 
 
 def drawn(folder: Path) -> pd.DataFrame:

@@ -11,9 +11,9 @@ from edgeopt.studies import find_system
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytestmark = pytest.mark.trains
 
-from edgeopt.online.edr.learning.macro import RoundsLearner  # noqa: E402
-from edgeopt.online.oinc.learning import insertion_learner  # noqa: E402
-from edgeopt.online.oinc.learning.sac import SacLearner  # noqa: E402
+from edgeopt.learning.edr.macro import RoundsLearner  # noqa: E402
+from edgeopt.learning.oinc import insertion_learner  # noqa: E402
+from edgeopt.learning.oinc.sac import SacLearner  # noqa: E402
 
 SHORT = [
     # What was just trained runs: another test trains this one from the command line, too.

@@ -17,7 +17,7 @@ import pytest
 from edgeopt.bounds import claims
 from edgeopt.cli.claims import table as in_terminal
 from edgeopt.studies import check_all
-from edgeopt.studies.claims import written_out
+from edgeopt.studies.claims import counterexample as written_out
 from edgeopt.studies.pages.rendering import in_html, in_text
 from tests.papers import claims_to_check as made_up
 from tests.studies.test_page_in_browser import faults

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from edgeopt_papers.edr.trained import TABLE, TITLES, summary
+from edgeopt_papers.edr.learners import TABLE, TITLES, summary
 
 from edgeopt.instances.edr import EdrInstance, forced_excess, generate, small
 from edgeopt.models.edr import served_cap

@@ -16,7 +16,7 @@ from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
 from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.pages import headlines, overall, summary
-from edgeopt.studies.pictures.first import CAPTION, drawn
+from edgeopt.studies.pictures.overview import CAPTION, drawn
 from edgeopt.studies.wording import number, percent
 from tests.draws import some
 from tests.studies.stopping import SYSTEM, Offers, _fixed

@@ -191,7 +191,7 @@ def test_what_was_just_trained_runs(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
-    from edgeopt.online.oinc.learning import insertion_learner
+    from edgeopt.learning.oinc import insertion_learner
 
     if LEAN:
         monkeypatch.setattr(insertion_learner, "TRAINING", range(1000, 1002))

@@ -13,7 +13,7 @@ from edgeopt.studies import Benchmark, BenchmarkEntry, Study, study
 from edgeopt.studies.pages import headlines, overall
 from edgeopt.studies.pages.study import render
 from edgeopt.studies.pages.summary import lead
-from edgeopt.studies.pictures.first import drawn
+from edgeopt.studies.pictures.overview import drawn
 from tests.studies.stopping import SYSTEM, Offers
 from tests.studies.test_page import assert_self_contained
 

@@ -10,9 +10,9 @@ import pytest
 from edgeopt.instances.edr import generate as edr
 from edgeopt.instances.oinc import generate as oinc
 from edgeopt.instances.tapfinger import generate as tapfinger
+from edgeopt.learning.edr.rounds import LEVELS, TaskEpisode
+from edgeopt.learning.oinc.insertion import reward_of
 from edgeopt.models.oinc.slot import evaluate, slot_problem, solve_slot
-from edgeopt.online.edr.learning.rounds import LEVELS, TaskEpisode
-from edgeopt.online.oinc.learning.insertion import reward_of
 from edgeopt.studies import find_system
 from edgeopt.studies.edr.learners import least_share
 from edgeopt.studies.oinc.learners import best_reward

@@ -27,7 +27,6 @@ from edgeopt.online.edr.policies.base import (
     repair_work,
 )
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
-from edgeopt.online.edr.policies.learned import RlBoth, RlRouting, RlTraining
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.edr.policies.stochastic_control import Scenario
 from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
@@ -50,9 +49,6 @@ __all__ = [
     "Lyapunov",
     "Oasdr",
     "QuantileThreshold",
-    "RlBoth",
-    "RlRouting",
-    "RlTraining",
     "SaddlePoint",
     "Scenario",
     "Served",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
-from edgeopt.online.tapfinger.learning.scheduler import LearnedScheduler
 from edgeopt.online.tapfinger.policies.duration_estimates import ServiceBook
 from edgeopt.online.tapfinger.policies.learned_durations import LearntReservation
 from edgeopt.online.tapfinger.policies.optimus import Optimus
@@ -27,7 +26,6 @@ __all__ = [
     "Decision",
     "FutureRollout",
     "Held",
-    "LearnedScheduler",
     "LearntReservation",
     "Min",
     "Optimus",

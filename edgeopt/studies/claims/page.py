@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.verdict import Finding
 from edgeopt.errors import OptionError
-from edgeopt.studies.claims.written_out import digits
+from edgeopt.studies.claims.counterexample import digits
 from edgeopt.studies.pages import rendering
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
@@ -15,7 +15,7 @@ from edgeopt.writing import Folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from edgeopt.studies.claims.checked import Checked, CheckedClaim
+    from edgeopt.studies.claims.verdict_table import Checked, CheckedClaim
 
 
 def write(checked: Checked, out: str | Path, *, force: bool = False) -> Path:

@@ -14,16 +14,16 @@ from edgeopt.studies.learners import LearnerEntry
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgeopt.online.edr.learning.rounds import TaskEpisode
+    from edgeopt.learning.edr.rounds import TaskEpisode
 
 
 def _learner(name: str, **options: Any) -> Any:
     import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
     if name == "macro":
-        from edgeopt.online.edr.learning.macro import RoundsLearner
+        from edgeopt.learning.edr.macro import RoundsLearner
 
         return RoundsLearner(**options)
-    from edgeopt.online.edr.learning.micro import RoutingLearner
+    from edgeopt.learning.edr.micro import RoutingLearner
 
     return RoutingLearner(**options)
 
@@ -85,8 +85,8 @@ def _references(learner: Any) -> Mapping[str, float]:
     These are scenario control, which the record recommends, and about as many rounds in every
     frame.
     """
-    from edgeopt.online.edr.learning.macro import played
-    from edgeopt.online.edr.learning.rounds import LEVELS, TaskEpisode
+    from edgeopt.learning.edr.macro import played
+    from edgeopt.learning.edr.rounds import LEVELS, TaskEpisode
 
     def values(states: Any) -> Any:
         """Prefer the even rate in all states."""
@@ -132,7 +132,7 @@ LEARNERS: Final = (
 )
 """What can be trained."""
 
-FOLDER: Final = Path(__file__).parents[2] / "online" / "edr" / "learning"
+FOLDER: Final = Path(__file__).parents[2] / "learning" / "edr"
 """Where the networks are that come with the package."""
 
 NETWORKS: Final = tuple(FOLDER / f"{one.name}.safetensors" for one in LEARNERS)

@@ -228,7 +228,7 @@ POLICIES = tuple(
 
 def _run(checkpoint: Checkpoint) -> Any:
     """Return a policy with a network for rounds or for requests; the other part is optimised."""
-    from edgeopt.online.edr import RlRouting, RlTraining
+    from edgeopt.learning.edr import RlRouting, RlTraining
 
     if checkpoint.learner == "micro":
         return RlRouting(routing=checkpoint, history=False)
@@ -236,8 +236,8 @@ def _run(checkpoint: Checkpoint) -> Any:
 
 
 def _checkpoints(policy: Any) -> list[Checkpoint]:
-    from edgeopt.online.edr import RlBoth, RlRouting, RlTraining
-    from edgeopt.online.edr.policies.learned import shipped
+    from edgeopt.learning.edr import RlBoth, RlRouting, RlTraining
+    from edgeopt.learning.edr.policy import shipped
 
     found = [policy.checkpoint or shipped("macro")] if isinstance(policy, RlTraining) else []
     if isinstance(policy, RlRouting | RlBoth):

@@ -22,15 +22,15 @@ GAP: Final = 1e-2
 
 
 def _learner(name: str, **options: Any) -> Any:
-    from edgeopt.online.oinc.learning.training import learner
+    from edgeopt.learning.oinc.training import learner
 
     return learner(name, **options)
 
 
 def best_reward(problem: SlotProblem) -> float:
     """Bound the reward of a slot from above: all objectives are met, or at least one is missed."""
+    from edgeopt.learning.oinc.strain import MISSED
     from edgeopt.models.oinc.slot.columns import slot_bound
-    from edgeopt.online.oinc.learning.strain import MISSED
 
     met, any_plan = (slot_bound(problem, objectives=one, gap=GAP).value for one in (True, False))
     return -min(met, any_plan + MISSED) / problem.requests
@@ -38,9 +38,9 @@ def best_reward(problem: SlotProblem) -> float:
 
 def _references(learner: Any) -> Mapping[str, float]:
     """Return the rewards of plans that are not learned."""
+    from edgeopt.learning.oinc.insertion import measured
     from edgeopt.models.oinc.slot import solve_slot
     from edgeopt.online.oinc import GreedyConvex
-    from edgeopt.online.oinc.learning.insertion import measured
 
     greedy = GreedyConvex()
     return {
@@ -75,5 +75,5 @@ LEARNERS: Final = tuple(
 )
 """What can be trained; the reward is minus the latency of requests, and minus 3 s for late ones."""
 
-INSERTION: Final = Path(edgeopt.__file__).parent / "online/oinc/learning/insertion.safetensors"
+INSERTION: Final = Path(edgeopt.__file__).parent / "learning/oinc/insertion.safetensors"
 """The insertion actor that comes with the package."""

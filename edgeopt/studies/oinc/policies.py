@@ -200,8 +200,8 @@ def _oinc(
 
 
 def _learned(samples: int, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.learning.oinc import InsertionActor
     from edgeopt.online.oinc import Oinc
-    from edgeopt.online.oinc.learning import InsertionActor
 
     return Oinc(inference=InsertionActor(samples=samples))
 
@@ -262,17 +262,17 @@ POLICIES = (
 
 
 def _run(checkpoint: Checkpoint) -> Any:
+    from edgeopt.learning.oinc import InsertionActor
+    from edgeopt.learning.oinc.published import SoftActor
     from edgeopt.online.oinc import Oinc
-    from edgeopt.online.oinc.learning import InsertionActor
-    from edgeopt.online.oinc.learning.published import SoftActor
 
     made = SoftActor if checkpoint.learner == "sac-d" else InsertionActor
     return Oinc(inference=made(checkpoint=checkpoint))
 
 
 def _checkpoints(policy: Any) -> list[Checkpoint]:
-    from edgeopt.online.oinc.learning import InsertionActor, shipped
-    from edgeopt.online.oinc.learning.published import SoftActor
+    from edgeopt.learning.oinc import InsertionActor, shipped
+    from edgeopt.learning.oinc.published import SoftActor
 
     inference = getattr(policy, "inference", None)
     if not isinstance(inference, InsertionActor | SoftActor):

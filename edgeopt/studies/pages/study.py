@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from edgeopt.studies.claims.checked import with_claims
+from edgeopt.studies.claims.verdict_table import with_claims
 from edgeopt.studies.files import csv_text
 from edgeopt.studies.pages import overall, rendering
 from edgeopt.studies.pages.headlines import title
 from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
-from edgeopt.studies.pictures import first
+from edgeopt.studies.pictures import overview as first
 from edgeopt.studies.pictures.canvas import draw, inline_svg, standalone_svg, svg
 from edgeopt.studies.view import view_of
 from edgeopt.writing import Folder

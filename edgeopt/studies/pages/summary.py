@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.intervals import FEWEST
-from edgeopt.studies.claims.checked import with_claims
+from edgeopt.studies.claims.verdict_table import with_claims
 from edgeopt.studies.pages import headlines as first_words
 from edgeopt.studies.pages.headlines import Finding, Headline
 from edgeopt.studies.wording import (

@@ -23,7 +23,7 @@ _PRESETS: Final = (
 
 
 def _learner(name: str, **options: Any) -> Any:
-    from edgeopt.online.tapfinger.learning.training import learner
+    from edgeopt.learning.tapfinger.training import learner
 
     return learner(name, **options)
 

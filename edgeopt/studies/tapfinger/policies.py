@@ -266,8 +266,8 @@ def setting_of(instance: TapFingerInstance) -> str:
 
 
 def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
-    from edgeopt.online.tapfinger import LearnedScheduler
-    from edgeopt.online.tapfinger.learning.scheduler import SHIPPED
+    from edgeopt.learning.tapfinger import LearnedScheduler
+    from edgeopt.learning.tapfinger.scheduler import SHIPPED
 
     name = setting_of(instance)
     if name not in SHIPPED:
@@ -301,13 +301,13 @@ POLICIES = tuple(
 
 
 def _run(checkpoint: Checkpoint) -> Any:
-    from edgeopt.online.tapfinger import LearnedScheduler
+    from edgeopt.learning.tapfinger import LearnedScheduler
 
     return LearnedScheduler(checkpoint)
 
 
 def _checkpoints(policy: Any) -> list[Checkpoint]:
-    from edgeopt.online.tapfinger import LearnedScheduler
+    from edgeopt.learning.tapfinger import LearnedScheduler
 
     return [policy.trained] if isinstance(policy, LearnedScheduler) else []
 

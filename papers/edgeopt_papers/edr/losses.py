@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt_papers.released import Release
+from edgeopt_papers.releases import Release
 
 if TYPE_CHECKING:
     import pandas as pd

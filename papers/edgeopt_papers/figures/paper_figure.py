@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.sweeps import Cell
-    from edgeopt_papers.released import Release
+    from edgeopt_papers.releases import Release
 
 AGREES: Final = "agrees"
 DIFFERS: Final = "differs"

@@ -22,7 +22,7 @@ from edgeopt.writing.results import in_html
 from edgeopt_papers import cases
 from edgeopt_papers.figures.paper_figure import Estimate
 from edgeopt_papers.figures.verdicts import in_a_sentence
-from edgeopt_papers.released import anew
+from edgeopt_papers.releases import anew
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.sweeps import Cell
     from edgeopt.studies.system import System
     from edgeopt_papers.figures.paper_figure import PaperFigure
-    from edgeopt_papers.released import Release
+    from edgeopt_papers.releases import Release
 
 _LINE = (
     "paper_figure", "what", "setting", "published", "computed", "low", "high", "spread", "finding",

@@ -2,6 +2,6 @@
 
 from edgeopt.studies.oinc.learners import INSERTION
 from edgeopt_papers.oinc.figures.learning import CURVES
-from edgeopt_papers.released import weights
+from edgeopt_papers.releases import weights
 
 RELEASES = (weights(INSERTION, "oinc", "insertion"), CURVES)

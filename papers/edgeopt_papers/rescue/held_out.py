@@ -12,7 +12,7 @@ import numpy as np
 from edgeopt.bounds.intervals import spread
 from edgeopt.instances.rescue import generate
 from edgeopt.writing import write_file
-from edgeopt_papers.released import Release
+from edgeopt_papers.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable

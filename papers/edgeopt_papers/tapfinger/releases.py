@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import edgeopt
-from edgeopt_papers.released import Release, weights
-from edgeopt_papers.tapfinger.fresh import FRESH
-from edgeopt_papers.tapfinger.taught import SHOWN
+from edgeopt_papers.releases import Release, weights
+from edgeopt_papers.tapfinger.held_out import FRESH
+from edgeopt_papers.tapfinger.imitation_runs import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_NETWORKS: Final = Path(edgeopt.__file__).parent / "online" / "tapfinger" / "learning"
+_NETWORKS: Final = Path(edgeopt.__file__).parent / "learning" / "tapfinger"
 
 _BY_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "several": {"starts": "several"},
@@ -130,8 +130,8 @@ There every round ends a slot, so discounts by round need several starts."""
 def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
     """Train a course from a seed, or look up what the package has of it, and yield evaluations."""
     from edgeopt.learning import Checkpoint, train
-    from edgeopt.online.tapfinger.learning.imitation import ROUNDS, RUNS
-    from edgeopt.online.tapfinger.learning.training import learner
+    from edgeopt.learning.tapfinger.imitation import ROUNDS, RUNS
+    from edgeopt.learning.tapfinger.training import learner
 
     course = COURSES[key]
     if course.updates == _WHOLE:
@@ -154,10 +154,10 @@ def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
 
 def references() -> Iterator[Point]:
     """Evaluate schedulers that do not learn, and the bound, on the validation seeds."""
+    from edgeopt.learning.tapfinger.training import VALIDATION, instances, teacher_of
     from edgeopt.models.tapfinger import scenario_bound
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import Min, RandomAllocation, ReservationSpt, TapFingerEnvironment
-    from edgeopt.online.tapfinger.learning.training import VALIDATION, instances, teacher_of
 
     for setting in ("several", "single"):
         drawn = instances(VALIDATION, setting)
@@ -196,7 +196,7 @@ TRAINING: Final = Release(
     path=Path(__file__).with_name("training.csv"),
     command="make learners NAMES=tapfinger-training",
     make=points,
-    code=("edgeopt.online.tapfinger.learning.training", *_ALONE),
+    code=("edgeopt.learning.tapfinger.training", *_ALONE),
     alone=_ALONE,
 )
 """The curves; the networks that come with the package are those of seed 0."""

@@ -35,7 +35,7 @@ def slowly(seed: int) -> EdrInstance:
 def trained(folder: str | Path, draw: Any = lottery, **how: Any) -> Path:
     """Train, and return the file of the checkpoint."""
     from edgeopt.learning import train
-    from edgeopt.online.edr.learning.macro import RoundsLearner
+    from edgeopt.learning.edr.macro import RoundsLearner
 
     made = RoundsLearner(
         seed=4, updates=UPDATES, draw=draw, validation=(0, 1), warm_up=20, batch=8, per_update=1

@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.learning import Checkpoint
-from edgeopt.online.edr.learning import rounds, rows
-from edgeopt.online.edr.policies.learned import shapes
+from edgeopt.learning.edr import rounds, rows
+from edgeopt.learning.edr.policy import shapes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.learning import Checkpoint
+from edgeopt.learning.oinc import InsertionActor, shipped
+from edgeopt.learning.oinc.insertion import SHIPPED, reward_of, shapes
+from edgeopt.learning.oinc.placing import FEATURES
+from edgeopt.learning.oinc.slots import OTHERS, SCENARIO, TESTS, TRAINING, VALIDATION
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem, solve_slot
-from edgeopt.online.oinc.learning import InsertionActor, shipped
-from edgeopt.online.oinc.learning.insertion import SHIPPED, reward_of, shapes
-from edgeopt.online.oinc.learning.placing import FEATURES
-from edgeopt.online.oinc.learning.slots import OTHERS, SCENARIO, TESTS, TRAINING, VALIDATION
 from edgeopt.studies.oinc.learners import INSERTION
 from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws

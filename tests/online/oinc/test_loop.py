@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.instances.oinc import generate
+from edgeopt.learning.oinc import InsertionActor
 from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex, NearOptimalInference
-from edgeopt.online.oinc.learning import InsertionActor
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity

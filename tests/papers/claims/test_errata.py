@@ -8,7 +8,7 @@ import pytest
 from edgeopt_papers.claims import errata
 from edgeopt_papers.idn.claims.errata import accepted
 from edgeopt_papers.idn.claims.instances import capped_entry, thirds, tied
-from edgeopt_papers.idn.claims.law import by_item, by_step, law_of_coins
+from edgeopt_papers.idn.claims.rounding_distribution import by_item, by_step, law_of_coins
 from edgeopt_papers.oinc.claims.errata import link_rate
 from edgeopt_papers.oinc.claims.instances import overtaken_in_wait
 from edgeopt_papers.oinc.claims.order import run_urgent

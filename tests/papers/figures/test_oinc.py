@@ -15,9 +15,9 @@ from edgeopt_papers.oinc.figures.setting import ALL, FITTED, SETTINGS
 from scipy import stats
 
 from edgeopt.instances.oinc import generate
+from edgeopt.learning.oinc.slots import EACH, TESTS
 from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
-from edgeopt.online.oinc.learning.slots import EACH, TESTS
 
 if TYPE_CHECKING:
     from edgeopt_papers.figures import Reproduction

@@ -26,7 +26,7 @@ from edgeopt_papers.figures import (
 from edgeopt_papers.figures.cells import evaluated
 from edgeopt_papers.figures.drawing import bars, curves
 from edgeopt_papers.figures.reading import by, extreme, unrolled
-from edgeopt_papers.released import Release
+from edgeopt_papers.releases import Release
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.studies.sweeps import StoreWarning, run_cells
@@ -233,7 +233,7 @@ def _series(tmp_path: Path, trained: list[Path]) -> PaperFigure:
 
     path = tmp_path / "package.csv"
     path.write_text("# make learners\n# code 0\npolicy,x,value\ntwice,1,1.0\n")
-    module = ("edgeopt_papers.released",)
+    module = ("edgeopt_papers.releases",)
     one = Release("series", path, "make learners", make, module, module)
     return replace(
         PAPER_FIGURE, number="4", cells=None, series=one, rows=lambda table: table, published=()

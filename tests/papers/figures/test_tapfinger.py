@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from edgeopt_papers.figures import reproduce
 from edgeopt_papers.figures.paper_figure import NOT_COMPARABLE, Estimate
-from edgeopt_papers.tapfinger import taught
+from edgeopt_papers.tapfinger import imitation_runs as taught
 from edgeopt_papers.tapfinger.figures import PAPER_FIGURES
 from edgeopt_papers.tapfinger.figures.measured import communication
 from edgeopt_papers.tapfinger.figures.recorded import RECORDED
@@ -19,16 +19,15 @@ from edgeopt.digests import closure
 from edgeopt.errors import InputError
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.learning import Checkpoint
+from edgeopt.learning.tapfinger import LearnedScheduler, training
 from edgeopt.models.tapfinger import scenario_bound
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import (
-    LearnedScheduler,
     LearntReservation,
     ReservationSpt,
     TapFingerEnvironment,
     TiresiasContainers,
 )
-from edgeopt.online.tapfinger.learning import training
 from edgeopt.online.tapfinger.policies.random import Min
 from edgeopt.studies import find_system
 from edgeopt.studies.learners import find_learner
@@ -44,14 +43,14 @@ NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
 
 def test_the_digest_of_the_curves_covers_what_makes_them() -> None:
     modules = closure(frozenset(TRAINING.code), alone=frozenset(TRAINING.alone))
-    learning = "edgeopt.online.tapfinger.learning"
+    learning = "edgeopt.learning.tapfinger"
     parts = ("training", "mappo", "imitation", "tensors", "network", "runs")
     assert {f"{learning}.{part}" for part in parts} <= set(modules)
     assert {COURSES["imitated"].__module__, "edgeopt.learning.training"} <= set(modules)
     assert ReservationSpt.__module__ in modules
     assert LearntReservation.__module__ in modules
     # What else is made of them is no part of it.
-    assert "edgeopt_papers.released" not in modules
+    assert "edgeopt_papers.releases" not in modules
 
 
 def quick(number: str) -> Outcome:

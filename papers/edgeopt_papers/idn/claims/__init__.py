@@ -16,7 +16,7 @@ from edgeopt_papers.idn.claims import (
     residual,
     static,
     theorem,
-    useful,
+    useful_models,
 )
 
 __all__ = ["CLAIMS"]
@@ -28,7 +28,7 @@ CLAIMS = (
     *dependent.CLAIMS,
     *residual.CLAIMS,
     *theorem.CLAIMS,
-    *useful.CLAIMS,
+    *useful_models.CLAIMS,
     *static.CLAIMS,
 )
 """All claims, in the order of the paper's proofs."""

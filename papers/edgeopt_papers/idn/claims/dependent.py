@@ -28,7 +28,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     free,
 )
 from edgeopt_papers.idn.claims.instances import DRAWN
-from edgeopt_papers.idn.claims.law import (
+from edgeopt_papers.idn.claims.rounding_distribution import (
     WIDEST,
     Knapsack,
     common_by_step,

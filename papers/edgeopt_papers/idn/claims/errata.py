@@ -23,7 +23,13 @@ from edgeopt_papers.idn.claims.instances import (
     tight_repository,
     whole_catalogue,
 )
-from edgeopt_papers.idn.claims.law import by_item, by_step, law_of_coins, mean, node_law
+from edgeopt_papers.idn.claims.rounding_distribution import (
+    by_item,
+    by_step,
+    law_of_coins,
+    mean,
+    node_law,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

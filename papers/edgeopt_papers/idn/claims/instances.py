@@ -17,7 +17,7 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named import adversarial, crowded_out, fitting, one_node, small
 from edgeopt_papers.claims.paper import each, hashed, one
 from edgeopt_papers.idn.claims.evaluation import Adversary, adversary
-from edgeopt_papers.idn.claims.law import Knapsack
+from edgeopt_papers.idn.claims.rounding_distribution import Knapsack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

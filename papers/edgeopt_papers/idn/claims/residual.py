@@ -24,7 +24,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     vertices,
 )
 from edgeopt_papers.idn.claims.instances import FITTING
-from edgeopt_papers.idn.claims.law import (
+from edgeopt_papers.idn.claims.rounding_distribution import (
     Residual,
     expectations,
     expected_gain,

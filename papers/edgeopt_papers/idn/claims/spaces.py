@@ -13,7 +13,7 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named import adversarial, small
 from edgeopt_papers.idn.claims.evaluation import Adversary
 from edgeopt_papers.idn.claims.instances import Projection, edge_row
-from edgeopt_papers.idn.claims.law import Knapsack
+from edgeopt_papers.idn.claims.rounding_distribution import Knapsack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

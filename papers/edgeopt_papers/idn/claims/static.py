@@ -24,7 +24,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     network,
 )
 from edgeopt_papers.idn.claims.instances import DRAWN, ONE_NODE
-from edgeopt_papers.idn.claims.law import rounded
+from edgeopt_papers.idn.claims.rounding_distribution import rounded
 from edgeopt_papers.idn.claims.theorem import all_allocations
 
 if TYPE_CHECKING:

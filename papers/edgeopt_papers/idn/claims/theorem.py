@@ -22,7 +22,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     network,
 )
 from edgeopt_papers.idn.claims.instances import DRAWN, EXPERTS, LONG
-from edgeopt_papers.idn.claims.law import expected_gain
+from edgeopt_papers.idn.claims.rounding_distribution import expected_gain
 from edgeopt_papers.idn.claims.run_policy import average_run, logs, run_policy
 
 if TYPE_CHECKING:

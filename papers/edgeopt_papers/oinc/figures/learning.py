@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.oinc.learners import LEARNERS
-from edgeopt_papers.released import Release
+from edgeopt_papers.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +86,8 @@ class Point(NamedTuple):
            greedy: Sequence[Any]) -> Point:  # fmt: skip
         """Return the row of plans, beside those of Greedy for the same slots."""
         from edgeopt.bounds import spread
-        from edgeopt.online.oinc.learning.insertion import measured, reward_of
-        from edgeopt.online.oinc.learning.slots import EACH
+        from edgeopt.learning.oinc.insertion import measured, reward_of
+        from edgeopt.learning.oinc.slots import EACH
 
         apart = np.array(
             [reward_of(one) - reward_of(other) for one, other in zip(plans, greedy, strict=True)]
@@ -103,14 +103,14 @@ class Point(NamedTuple):
 @cache
 def tested(kind: str) -> list[SlotProblem]:
     """Return the slots of the curves, or those of another kind of instances."""
-    from edgeopt.online.oinc.learning.slots import later, other_slots, scenario
+    from edgeopt.learning.oinc.slots import later, other_slots, scenario
 
     return later(scenario())[1] if kind == LATER else other_slots(kind)
 
 
 def kinds() -> tuple[str, ...]:
     """Return the names of the slots on which policies are compared."""
-    from edgeopt.online.oinc.learning.slots import OTHERS
+    from edgeopt.learning.oinc.slots import OTHERS
 
     return LATER, *OTHERS
 
@@ -124,10 +124,10 @@ def greedily(slots: Sequence[SlotProblem], rule: Rule = "least") -> list[Any]:
 
 def fixed_points() -> list[Point]:
     """Evaluate the policies that do not learn."""
+    from edgeopt.learning.oinc.insertion import TEACHER, measured, placed, terms_of
     from edgeopt.models.oinc.bounds import least_latency
     from edgeopt.models.oinc.slot import evaluate, solve_slot
     from edgeopt.online.oinc import Liu
-    from edgeopt.online.oinc.learning.insertion import TEACHER, measured, placed, terms_of
 
     rng = np.random.default_rng(4)
     found = []
@@ -158,8 +158,8 @@ def curve_points(name: str, seed: int, folder: Path, updates: int | None = None)
     more after its last update, on all kinds of slots.
     """
     from edgeopt.learning import Checkpoint, train
-    from edgeopt.online.oinc.learning.insertion import InsertionActor, measured
-    from edgeopt.online.oinc.learning.placing import FEATURES
+    from edgeopt.learning.oinc.insertion import InsertionActor, measured
+    from edgeopt.learning.oinc.placing import FEATURES
 
     entry = next(one for one in LEARNERS if one.name == name)
     planned = entry.updates if updates is None else updates
@@ -209,13 +209,13 @@ def points(folder: Path) -> pd.DataFrame:
 _CODE: Final = (
     "edgeopt_papers.oinc.figures.learning",
     "edgeopt.studies.oinc.learners",
-    "edgeopt.online.oinc.learning.insertion_learner",
-    "edgeopt.online.oinc.learning.insertion",
-    "edgeopt.online.oinc.learning.placing",
-    "edgeopt.online.oinc.learning.strain",
-    "edgeopt.online.oinc.learning.slots",
-    "edgeopt.online.oinc.learning.sac",
-    "edgeopt.online.oinc.learning.credit",
+    "edgeopt.learning.oinc.insertion_learner",
+    "edgeopt.learning.oinc.insertion",
+    "edgeopt.learning.oinc.placing",
+    "edgeopt.learning.oinc.strain",
+    "edgeopt.learning.oinc.slots",
+    "edgeopt.learning.oinc.sac",
+    "edgeopt.learning.oinc.credit",
     "edgeopt.learning.networks",
     "edgeopt.learning.updates",
     "edgeopt.models.oinc.slot.local_search",

@@ -15,15 +15,15 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
-from edgeopt.online.tapfinger.adapters.encoding import encoded
-from edgeopt.online.tapfinger.learning.architecture import (
+from edgeopt.learning.tapfinger.adapters.encoding import encoded
+from edgeopt.learning.tapfinger.architecture import (
     PRESETS,
     Sizes,
     actor_shapes,
     initial,
 )
-from edgeopt.online.tapfinger.learning.network import NumpyBackend, Seen, embed
+from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, embed
+from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
 from edgeopt_papers.claims.paper import each, one
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import claim

@@ -32,7 +32,7 @@ from edgeopt_papers.tapfinger.figures.setting import (
     standing,
     unfolded,
 )
-from edgeopt_papers.tapfinger.taught import SERIES, SHOWN
+from edgeopt_papers.tapfinger.imitation_runs import SERIES, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

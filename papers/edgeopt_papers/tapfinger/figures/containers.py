@@ -11,7 +11,7 @@ from edgeopt.studies.wording import listed, number
 from edgeopt_papers.tapfinger.figures.completion import TIMES, completion_figure, mean_range
 from edgeopt_papers.tapfinger.figures.recorded import LEARNED, RECORDED
 from edgeopt_papers.tapfinger.figures.setting import STATISTICS, TITLES, Setting, standing
-from edgeopt_papers.tapfinger.taught import SHOWN
+from edgeopt_papers.tapfinger.imitation_runs import SHOWN
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,15 +23,15 @@ from edgeopt_papers.figures import (
 )
 from edgeopt_papers.figures.reading import below, by
 from edgeopt_papers.tapfinger.figures.recorded import LEARNED, RECORDED, Recorded
+from edgeopt_papers.tapfinger.imitation_runs import SHOWN, SUMMARY, joined, what_ran
 from edgeopt_papers.tapfinger.releases import TRAINING, summary
-from edgeopt_papers.tapfinger.taught import SHOWN, SUMMARY, joined, what_ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    from edgeopt_papers.released import Release
+    from edgeopt_papers.releases import Release
 
 TITLES: Final = {
     "optimus+swapped": "Optimus",

@@ -8,7 +8,7 @@ import pytest
 from edgeopt_papers.idn.claims import dependent
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import Evaluation
-from edgeopt_papers.idn.claims.law import (
+from edgeopt_papers.idn.claims.rounding_distribution import (
     by_step,
     common_by_step,
     joint_law,

@@ -16,7 +16,8 @@ from edgeopt_papers.idn.claims.evaluation import (
     vertices,
 )
 from edgeopt_papers.idn.claims.instances import long
-from edgeopt_papers.idn.claims.law import (
+from edgeopt_papers.idn.claims.mirror_map import divergence
+from edgeopt_papers.idn.claims.rounding_distribution import (
     Knapsack,
     by_step,
     expected_gain,
@@ -25,7 +26,6 @@ from edgeopt_papers.idn.claims.law import (
     mean,
     node_law,
 )
-from edgeopt_papers.idn.claims.mirror_map import divergence
 from edgeopt_papers.idn.claims.run_policy import logs, run_policy
 from edgeopt_papers.idn.claims.theorem import all_allocations, static_optimum
 from hypothesis import given

@@ -1,0 +1,182 @@
+"""The folder of a comparison: tables as CSV, the profile as a picture, and one page."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.collection.comparison import of_solvers
+from edgeopt.collection.submission import submissions
+from edgeopt.writing import Folder
+from edgeopt.writing.tables import html_table
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from edgeopt.collection.comparison import Bench
+
+_HEADINGS: Final = [
+    "",
+    "mean",
+    "95 % interval",
+    "rank",
+    "95 % of ranks",
+    "first in",
+    "violated",
+    "failures",
+]
+_DRAWN: Final = 8
+"""Most policies of a system that are drawn."""
+
+
+def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
+    """Write all files of a comparison, and return the page."""
+    import pandas as pd
+
+    folder = Folder(out, "bench", force=force)
+    folder.begin()
+    folder.write("results.csv", found.results.to_csv(index=False))
+    gaps = {name: found.gaps(name) for name in found.groups}
+    folder.write("gaps.csv", pd.concat(gaps, names=["group", "competitor"]).to_csv())
+    buffer = io.StringIO()
+    figure(found).savefig(buffer, format="svg", metadata={"Date": None})
+    folder.write("profile.svg", buffer.getvalue())
+    kept = Folder(folder.path / "submissions", "bench", force=force)
+    kept.begin()
+    for competitor, submitted in submissions(found).items():
+        content = json.dumps(submitted, indent=1, allow_nan=False)
+        kept.write(f"{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
+    return folder.write("index.html", _page(found))
+
+
+def figure(found: Bench) -> Figure:
+    """Draw the profile of solvers, and the share of instances within a gap of policies."""
+    from matplotlib.figure import Figure
+
+    groups = _drawn(found)
+    drawn = Figure(figsize=(7.0, 3.4 * max(len(groups), 1)), layout="constrained")
+    every = np.atleast_1d(drawn.subplots(len(groups))) if groups else ()
+    for axes, name in zip(every, groups, strict=True):
+        if of_solvers(name):
+            _profile(axes, found, name)
+        else:
+            _within(axes, found, name)
+        axes.set_ylim(0.0, 1.03)
+        axes.set_ylabel("share of instances")
+        axes.legend(loc="lower right", frameon=False, fontsize="small")
+    return drawn
+
+
+def _drawn(found: Bench) -> list[str]:
+    """Return the groups that a picture says something of: one solver alone is always the best."""
+    return [
+        name
+        for name in found.groups
+        if not of_solvers(name) or len(found.group(name).competitors) > 1
+    ]
+
+
+def _profile(axes: Axes, found: Bench, group: str) -> None:
+    profiles = found.profile(_gap(found, group))
+    most = max(float(one.factor[-1]) for one in profiles.values())
+    for name, one in profiles.items():
+        factor = np.append(one.factor, most * 1.2)
+        share = np.append(one.share, one.share[-1])
+        axes.step(np.log2(factor), share, where="post", label=f"{name} (ends at {one.solved:.0%})")
+    axes.set_xlabel("log2 of the time in terms of the best")
+    axes.set_title(_title(found, group), loc="left")
+
+
+def _gap(found: Bench, group: str) -> float:
+    return next(gap for gap in found.targets if found.solvers(gap) == group)
+
+
+def _title(found: Bench, group: str) -> str:
+    if of_solvers(group):
+        return f"Solvers: processor seconds to a proven gap of {_gap(found, group):g}"
+    return f"Policies of {group}: gap to the bound"
+
+
+def _within(axes: Axes, found: Bench, name: str) -> None:
+    group = found.group(name)
+    most = max(1.0, float(group.gap[np.isfinite(group.gap)].max(initial=0.0)))
+    for competitor in list(found.ranking(name).index)[:_DRAWN]:
+        row = group.gap[group.competitors.index(competitor)]
+        order = np.argsort(row)
+        order = order[np.isfinite(row[order])]
+        gaps = np.append(np.append(min(0.0, *row[order], 0.0), row[order]), most)
+        share = np.append(0.0, np.cumsum(group.weight[order]))
+        axes.step(gaps, np.append(share, share[-1]), where="post", label=competitor)
+    axes.set_xlim(min(0.0, float(group.gap.min())), most)
+    axes.set_xlabel("gap of the mean to the proven bound")
+    axes.set_title(f"Policies of {name}", loc="left")
+
+
+def _page(found: Bench) -> str:
+    parts = []
+    for name in found.groups:
+        parts.append(f"<h2>{html.escape(_title(found, name))}</h2>")
+        parts += [_ranking(found, name), _wins(found, name), _gaps(found, name)]
+    failed = found.results[found.results["failed"] != ""]
+    if len(failed):
+        rows = failed[["instance", "competitor", "failed"]].astype(str).to_numpy().tolist()
+        parts.append(html_table("Failures", ["instance", "competitor", "why"], rows, left=3))
+    note = (
+        "Solvers are compared on the instances that all of them take, policies within their "
+        "system. Instances of a system weigh the same, and so do systems. Times are those of one "
+        "machine: compare them within this page alone. Intervals are over instances, by 2,000 "
+        "resamples within systems; a profile of three or more does not rank those after the "
+        "first, so wins are counted pair by pair."
+    )
+    picture = (
+        '<p><img src="profile.svg" alt="Share of instances by time or gap" '
+        'style="max-width:100%"></p>'
+    )
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>edgeopt bench</title>'
+        '<body style="font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em">'
+        f"<h1>Comparison on {found.results['instance'].nunique()} named instances</h1>"
+        f"<p>{html.escape(note)}</p>"
+        f"{picture if _drawn(found) else ''}"
+        f"{''.join(parts)}</body></html>\n"
+    )
+
+
+def _ranking(found: Bench, name: str) -> str:
+    rows = []
+    for place, (competitor, row) in enumerate(found.ranking(name).iterrows(), 1):
+        low, high = row["rank"]
+        rows.append([
+            str(competitor), f"{row['mean']:.4g}", f"{row['low']:.4g} to {row['high']:.4g}",
+            str(place), f"{low} to {high}", f"{row['first']:.0%}",
+            f"{row['violated']:.3g}", str(row["failures"]),
+        ])  # fmt: skip
+    shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
+    said = (
+        f"Geometric mean of seconds, {shift}"
+        if of_solvers(name)
+        else "Mean gap, failures at the largest of the instance, at least 1"
+    )
+    return html_table(said, _HEADINGS, rows)
+
+
+def _wins(found: Bench, name: str) -> str:
+    table = found.wins(name)
+    rows = [[str(a), *(f"{value:.0%}" for value in row)] for a, *row in table.itertuples()]
+    said = "Share of instances on which a row beats a column"
+    return html_table(said, ["", *table.columns], rows)
+
+
+def _gaps(found: Bench, name: str) -> str:
+    table = found.gaps(name)
+    rows = [[str(a), *(f"{value:.4g}" for value in row)] for a, *row in table.itertuples()]
+    return html_table("Gaps", ["", *table.columns], rows)

@@ -1,0 +1,254 @@
+"""Deep Q-learning of how many rounds to train, with one network for all tasks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import torch
+
+from edgeopt.instances.edr import generate
+from edgeopt.learning import ReplayBuffer
+from edgeopt.learning.edr.rounds import (
+    FEATURES,
+    LEVELS,
+    STATES,
+    TaskEpisode,
+    features_of,
+    rounds_of,
+)
+from edgeopt.learning.networks import (
+    Perceptron,
+    from_arrays,
+    optimiser_state,
+    restore_optimiser,
+    seeded,
+    to_arrays,
+)
+from edgeopt.learning.updates import double_dqn_target, dqn_loss, step
+from edgeopt.options import check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+MODES: Final = ("group", "none")
+"""Who shares a band, in turn over the instances."""
+
+FIRST: Final = 1000
+"""Least seed of a training instance; validation and tests have smaller ones."""
+
+APART: Final = 10_000
+"""Seeds of instances between two seeds of a learner."""
+
+VALIDATION: Final = (900, 901, 902, 903, 904, 905)
+"""Seeds of the instances by which the best weights are chosen."""
+
+HIDDEN: Final = 64
+
+
+def drawn(seed: int) -> EdrInstance:
+    """Draw two days with few slots, which train almost as those with all of them."""
+    return generate(rng=seed, reuse=MODES[seed % 2], slots=3)
+
+
+class Kept:
+    """What training goes on from, and from which instances: one per update."""
+
+    seed: int
+    updates: int
+    draw: Callable[[int], EdrInstance]
+    nets: dict[str, Perceptron]
+    optimisers: dict[str, torch.optim.Adam]
+    buffer: ReplayBuffer
+    rng: np.random.Generator
+    counts: dict[str, int]
+
+    def training(self) -> range:
+        """Return the seeds of the training instances."""
+        first = FIRST + APART * self.seed
+        return range(first, first + self.updates)
+
+    @cached_property
+    def fingerprints(self) -> list[str]:
+        """The fingerprints of these instances."""
+        return [self.draw(seed).fingerprint() for seed in self.training()]
+
+    def state(self) -> dict[str, Any]:
+        """Return what is needed to go on."""
+        return {
+            "nets": {name: to_arrays(net) for name, net in self.nets.items()},
+            "optimisers": {name: optimiser_state(one) for name, one in self.optimisers.items()},
+            "buffer": self.buffer.state(), "generator": self.rng.bit_generator.state,
+            "counts": dict(self.counts),
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up such a state."""
+        for name, net in self.nets.items():
+            from_arrays(net, state["nets"][name])
+        for name, one in self.optimisers.items():
+            restore_optimiser(one, state["optimisers"][name])
+        self.buffer.restore(state["buffer"])
+        self.rng.bit_generator.state = state["generator"]
+        self.counts = dict(state["counts"])
+
+
+class RoundsLearner(Kept):
+    """Double deep Q-learning over tasks, one instance per update.
+
+    Parameters
+    ----------
+    seed
+        Of weights, exploration and instances.
+    updates
+        Updates planned; exploration falls over the first half of them.
+    state
+        What the network sees, a key of `STATES`.
+    draw
+        Returns the instance of a seed.
+    validation
+        Seeds of the instances of evaluations.
+    rate, batch, buffer, copied, warm_up, per_update
+        Step size of Adam, rows of a batch and of the buffer, gradient steps between copies of the
+        target, transitions before the first step, and transitions per step.
+    least
+        Share of random levels in the second half.
+    """
+
+    system, learner, figure = "edr", "macro", "cost"
+    sense: Literal["min", "max"] = "min"
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        updates: int,
+        state: Literal["replay", "printed-minimal"] = "replay",
+        draw: Callable[[int], EdrInstance] = drawn,
+        validation: tuple[int, ...] = VALIDATION,
+        rate: float = 1e-3,
+        batch: int = 128,
+        buffer: int = 50_000,
+        copied: int = 500,
+        warm_up: int = 1000,
+        per_update: int = 4,
+        least: float = 0.05,
+    ) -> None:
+        check_choice("state", state, tuple(STATES))
+        self.seed, self.updates, self.draw = seed, updates, draw
+        self._columns = [FEATURES.index(name) for name in STATES[state]]
+        self._validation = validation
+        self._options: dict[str, Any] = {
+            "state": state, "rate": rate, "batch": batch, "buffer": buffer, "copied": copied,
+            "warm_up": warm_up, "per_update": per_update, "least": least,
+        }  # fmt: skip
+        seeded(seed)
+        self.rng = np.random.default_rng(seed)
+        sizes = (len(self._columns), HIDDEN, HIDDEN, len(LEVELS))
+        self.nets = {"online": Perceptron(sizes), "target": Perceptron(sizes)}
+        from_arrays(self.nets["target"], to_arrays(self.nets["online"]))
+        self.optimisers = {"online": torch.optim.Adam(self.nets["online"].parameters(), rate)}
+        self.buffer = ReplayBuffer(buffer)
+        self.counts = {"done": 0, "steps": 0, "owed": 0}
+        self._judged: list[TaskEpisode] = []
+
+    def values(self, states: Floats) -> Floats:
+        """Return the values of all levels in states of all features, shape [A, L]."""
+        with torch.no_grad():
+            seen = torch.from_numpy(states[:, self._columns].astype(np.float32))
+            return np.asarray(self.nets["online"](seen).numpy(), dtype=np.float64)
+
+    def update(self) -> None:
+        """Play an instance, and learn after every few transitions."""
+        episode = TaskEpisode(self.draw(self.training()[self.counts["done"]]))
+        progress = min(1.0, 2.0 * self.counts["done"] / self.updates)
+        share = 1.0 + (self._options["least"] - 1.0) * progress
+        before: dict[str, NDArray[Any]] | None = None
+        while (tasks := episode.observe()) is not None:
+            states = features_of(tasks)
+            if before is not None:
+                # Tasks that have not ended are still there, and in the same order.
+                place = np.searchsorted(episode.live, before.pop("task"))
+                before["next"] = states[np.minimum(place, len(states) - 1)].astype(np.float32)
+                self._learn_from(before)
+            values = self.values(states)
+            chosen = values.argmax(axis=1)
+            random = self.rng.random(len(chosen)) < share
+            chosen = np.where(random, self.rng.integers(len(LEVELS), size=len(chosen)), chosen)
+            live = episode.live
+            reward, ended = episode.act(*rounds_of(values, chosen, tasks))
+            before = {
+                "state": states.astype(np.float32), "action": chosen,
+                "reward": reward.astype(np.float32),
+                "discount": np.where(ended, 0.0, 1.0).astype(np.float32), "task": live,
+            }  # fmt: skip
+        if before is not None:
+            before.pop("task")
+            before["next"] = before["state"]
+            self._learn_from(before)
+        self.counts["done"] += 1
+
+    def _learn_from(self, rows: dict[str, NDArray[Any]]) -> None:
+        """Add transitions, and take the gradient steps that are due."""
+        options = self._options
+        self.buffer.add(rows)
+        self.counts["owed"] += len(rows["reward"])
+        while self.counts["owed"] >= options["per_update"]:
+            self.counts["owed"] -= options["per_update"]
+            if len(self.buffer) >= options["warm_up"]:
+                self._step()
+
+    def _step(self) -> None:
+        """Take a gradient step."""
+        rows = self.buffer.sample(self._options["batch"], self.rng)
+        held = {name: torch.from_numpy(part) for name, part in rows.items()}
+        state, after = held["state"][:, self._columns], held["next"][:, self._columns]
+        with torch.no_grad():
+            online, target = self.nets["online"](after), self.nets["target"](after)
+        wanted = double_dqn_target(held["reward"], held["discount"], online, target)
+        step(
+            self.optimisers["online"], dqn_loss(self.nets["online"](state), held["action"], wanted)
+        )
+        self.counts["steps"] += 1
+        if self.counts["steps"] % self._options["copied"] == 0:
+            self.nets["target"].load_state_dict(self.nets["online"].state_dict())
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the cost of training on validation instances, in terms of its mean cost."""
+        if not self._judged:
+            self._judged = [TaskEpisode(self.draw(seed)) for seed in self._validation]
+        found = [played(episode, self.values) for episode in self._judged]
+        return {"cost": float(np.mean(found))}
+
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the network's weights."""
+        return to_arrays(self.nets["online"])
+
+    def about(self) -> Mapping[str, Any]:
+        """Return what the checkpoint says of the training."""
+        return {
+            "settings": dict(self._options),
+            "features": [FEATURES[column] for column in self._columns],
+            "seeds": {
+                "learner": [self.seed], "validation": list(self._validation),
+                "training": list(self.training()),
+            },
+            "instances": self.fingerprints,
+        }  # fmt: skip
+
+
+def played(episode: TaskEpisode, values: Callable[[Floats], Floats]) -> float:
+    """Play the levels of most value, and return the cost in terms of the mean cost."""
+    episode.restart()
+    while (tasks := episode.observe()) is not None:
+        found = values(features_of(tasks))
+        episode.act(*rounds_of(found, found.argmax(axis=1), tasks))
+    return episode.share()

@@ -1,0 +1,326 @@
+"""The network over the graph of tasks and clusters, written once for NumPy and for PyTorch.
+
+Weights and inputs are arrays of either, and a backend has the few functions that differ. The first
+axis is the scenario. Source: Li et al., section IV, and the authors' program.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.learning import layer_norm, masked_softmax
+from edgeopt.learning.tapfinger.architecture import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from edgeopt.learning.tapfinger.adapters.encoding import Observation
+    from edgeopt.learning.tapfinger.architecture import Architecture
+
+    Weights = Mapping[str, Any]
+
+SLOPE: Final = 0.2
+"""Of the leaky ReLU below 0."""
+
+FEW: Final = 5.0
+"""Sums over tasks are divided by this."""
+
+
+class NumpyBackend:
+    """What differs between the backends, for NumPy."""
+
+    norm = staticmethod(layer_norm)
+    tanh = staticmethod(np.tanh)
+    array = staticmethod(np.asarray)
+
+    @staticmethod
+    def softmax(logits: Any, mask: Any = None) -> Any:
+        """Return shares along the last axis, 0 where masked."""
+        return masked_softmax(logits, np.ones(1, dtype=np.bool_) if mask is None else mask)
+
+    @staticmethod
+    def numbers(count: int, _beside: Any) -> Any:
+        """Return 0, 1, ... where an array is that they are to be used with."""
+        return np.arange(count)
+
+    @staticmethod
+    def real(flags: Any) -> Any:
+        """Return truth values as numbers."""
+        return flags.astype(np.float32)
+
+    @staticmethod
+    def relu(values: Any) -> Any:
+        """Return the positive part."""
+        return np.maximum(values, 0.0)
+
+    @staticmethod
+    def leaky(values: Any) -> Any:
+        """Return the positive part, and a share of the negative one."""
+        return np.maximum(values, SLOPE * values)
+
+    @staticmethod
+    def join(parts: list[Any], axis: int = -1) -> Any:
+        """Join arrays along an axis."""
+        return np.concatenate(parts, axis=axis)
+
+    @staticmethod
+    def affine(values: Any, weight: Any, bias: Any) -> Any:
+        """Apply a matrix to the last axis, and add a bias if there is one."""
+        found = values @ weight.T
+        return found if bias is None else found + bias
+
+    @staticmethod
+    def like(values: Any, shape: tuple[int, ...]) -> Any:
+        """Repeat values up to a shape."""
+        return np.broadcast_to(values, shape)
+
+
+class Seen(NamedTuple):
+    """What the network reads of rounds, E of them side by side.
+
+    Attributes
+    ----------
+    cluster, pending, running, node, startable
+        As in `Observation`, with an axis in front.
+    box
+        Bundles that may be given to the task of a place, from (0, 1) to before (2, 3): CPU cores
+        and GPUs, shape [E, N, P, 4].
+    """
+
+    cluster: Any
+    pending: Any
+    running: Any
+    node: Any
+    startable: Any
+    box: Any
+
+    @classmethod
+    def of(cls, observation: Observation, boxes: NDArray[np.int64]) -> Seen:
+        """Copy an observation of rounds side by side into smaller types."""
+        whole = observation.node.astype(np.int16), observation.startable.copy()
+        real = observation.cluster.copy(), observation.pending.copy(), observation.running.copy()
+        return cls(*real, *whole, boxes.astype(np.int16))
+
+
+class Graph(NamedTuple):
+    """Which nodes there are, and which of them are neighbours."""
+
+    real: Any  # tasks that are there, [E, N, P]
+    runs: Any  # tasks that run, [E, N, M]
+    first: Any  # the one place that counts of each task, [E, N, P]
+    near: Any  # on which clusters the task of a place is pending, [E, N, P, N]
+    same: Any  # places of the same task, [E, N P, N P]
+
+
+def graph_of(x: Any, seen: Seen, *, dummies: bool = False) -> Graph:
+    """Return the graph of rounds; with `dummies`, empty places are nodes, too."""
+    E, N, P = seen.node.shape
+    flat = seen.node.reshape(E, N * P)
+    same = flat[:, :, None] == flat[:, None, :]
+    near = same.reshape(E, N, P, N, P).any(-1)
+    real = seen.pending[..., 2] < (2.0 if dummies else 0.5)
+    first = (flat == x.numbers(N * P, flat)).reshape(E, N, P) & real
+    return Graph(real, seen.running[..., 2] < 0.5, first, near, same)
+
+
+def embed(
+    x: Any, w: Weights, part: str, form: Architecture, seen: Seen, *, last: bool = False
+) -> tuple[Any, Any, Any, Graph]:
+    """Return the embeddings of clusters, pending and running tasks, [E, N, (P or M,) D].
+
+    Those of running tasks only if `last`. `part` is in front of the names of the weights.
+    """
+    graph = graph_of(x, seen, dummies=form.dummies)
+    E, N, P = seen.node.shape
+    same = x.real(graph.same)
+    # A task may take different shares of several clusters: as a node it has the mean.
+    pending = (same / same.sum(-1)[..., None] @ seen.pending.reshape(E, N * P, -1)).reshape(
+        E, N, P, -1
+    )
+    if not form.graph:
+        here = x.like(seen.cluster[:, :, None], (E, N, P, seen.cluster.shape[-1]))
+        values = perceptron(x, w, f"{part}read", x.join([seen.pending, here]))
+        return affine(x, w, f"{part}read.cluster", seen.cluster), values, None, graph
+    held: list[Any] = [seen.cluster, pending, seen.running, None]
+    for layer in range(form.layers):
+        final = layer == form.layers - 1
+        held = _layer(x, w, f"{part}{layer}.", form, graph, held, final, last)
+    return held[0], held[1], held[2], graph
+
+
+def _layer(
+    x: Any, w: Weights, at: str, form: Architecture, graph: Graph, held: list[Any], final: bool,
+    last: bool,
+) -> list[Any]:  # fmt: skip
+    """Let every node hear its neighbours once."""
+    H, D = form.heads, form.width
+    c, p, r = (affine(x, w, f"{at}{kind}", held[i]) for i, kind in enumerate(TYPES[:3]))
+    E, N, P, _ = p.shape
+    s = w[f"{at}shortcut.bias"]
+    if held[3] is not None:
+        s = held[3] @ w[f"{at}shortcut.weight"].T + s
+    s = x.like(s, (E, D))
+    axis = x.numbers(D, c)
+    # Row h is 1 where a column belongs to head h, so that products of matrices weigh by head.
+    block = x.real(axis[:H, None] == axis // (D // H))
+
+    def score(relation: str, side: str, values: Any) -> Any:
+        return values @ (block * w[f"{at}{relation}.{side}"].reshape(D)).swapaxes(0, 1)
+
+    def gathered(relation: str, values: Any, mask: Any) -> Any:
+        """Return what clusters hear of their own tasks, [E, N, D]."""
+        told = score(relation, "source", values).swapaxes(-1, -2)
+        asked = score(relation, "target", c)[..., None]
+        alpha = x.softmax(x.leaky(told + asked), mask[:, :, None])
+        return x.relu((alpha @ values * block).sum(-2))
+
+    heard = [
+        gathered("pending-cluster", p, graph.real),
+        gathered("running-cluster", r, graph.runs),
+        x.like(x.relu(s)[:, None], (E, N, D)),
+    ]
+    some, runs = (part.reshape(E, -1).any(-1)[:, None] for part in (graph.real, graph.runs))
+    there = x.join([some, runs, runs | ~runs])
+    worth = [
+        (x.tanh(affine(x, w, f"{at}semantic", one)) * w[f"{at}semantic.query"]).sum(-1).mean(-1)
+        for one in heard
+    ]
+    beta = x.softmax(x.join([one[:, None] for one in worth]), there)
+    cluster = sum(beta[:, i, None, None] * one for i, one in enumerate(heard))
+
+    told = score("cluster-pending", "source", c).swapaxes(-1, -2)[:, None, None]
+    asked = score("cluster-pending", "target", p)[..., None]
+    alpha = x.softmax(x.leaky(told + asked), graph.near[:, :, :, None])
+    alpha = alpha.reshape(E, N * P, H, N).swapaxes(1, 2)
+    values = c.reshape(E, N, H, D // H).swapaxes(1, 2)
+    pending = (alpha @ values).swapaxes(1, 2).reshape(E, N, P, D)
+    new: list[Any] = [cluster, x.relu(pending), None, None]
+    if not final or last:
+        new[2] = x.like(x.relu(c)[:, :, None], r.shape)
+    if not final:
+        told = score("cluster-shortcut", "source", c).swapaxes(-1, -2)
+        asked = score("cluster-shortcut", "target", s)[..., None]
+        alpha = x.softmax(x.leaky(told + asked))
+        new[3] = x.relu((alpha @ c * block).sum(-2))
+    if form.self_loops:
+        for i, (kind, own) in enumerate(zip(TYPES, (c, p, r, s), strict=True)):
+            if new[i] is not None:
+                scale, shift = w[f"{at}{kind}.scale"], w[f"{at}{kind}.shift"]
+                new[i] = x.norm(own + new[i], scale, shift)
+    return new
+
+
+def affine(x: Any, w: Weights, name: str, values: Any) -> Any:
+    """Apply a layer; one whose weights have an axis more has a matrix for every cluster."""
+    weight, bias = w[f"{name}.weight"], w.get(f"{name}.bias")
+    if weight.ndim == 2:
+        return x.affine(values, weight, bias)
+    wide = values if values.ndim == 4 else values[:, :, None]
+    found = wide @ weight.swapaxes(-1, -2)
+    if bias is not None:
+        found = found + bias[:, None]
+    return found if values.ndim == 4 else found[:, :, 0]
+
+
+def perceptron(x: Any, w: Weights, name: str, values: Any) -> Any:
+    """Apply layers with ReLU between them."""
+    layer = 0
+    while f"{name}.{layer}.weight" in w:
+        values = affine(x, w, f"{name}.{layer}", x.relu(values) if layer else values)
+        layer += 1
+    return values
+
+
+def own(w: Weights, name: str, dims: int) -> Any:
+    """Return a vector of each cluster, or of all, to go with values of so many axes."""
+    vector = w[name]
+    return vector if vector.ndim == 1 or dims == 3 else vector[:, None]
+
+
+class Places(NamedTuple):
+    """What an actor sees of the places of its pending set.
+
+    Attributes
+    ----------
+    logits, mask
+        How much each place is wanted, and whether it may be named; with a void place, that of
+        nobody is the last, shape [E, N, P or P + 1].
+    acts
+        Whether a cluster has a task that it can name, shape [E, N].
+    cluster, pending
+        Embeddings of clusters and tasks, from which bundles are chosen.
+    """
+
+    logits: Any
+    mask: Any
+    acts: Any
+    cluster: Any
+    pending: Any
+
+
+def places(x: Any, w: Weights, form: Architecture, seen: Seen) -> Places:
+    """Return which task every cluster would name."""
+    cluster, pending, _, graph = embed(x, w, "", form, seen)
+    mask = seen.startable if form.mask_unfit else seen.pending[..., 2] < 0.5
+    acts = mask.any(-1)
+    if form.pointer == "even":
+        return Places(0.0 * pending[..., 0], mask, acts, cluster, pending)
+    if form.pointer == "first":
+        order = x.real(mask)
+        order = order * (order.cumsum(-1) < 1.5)
+        return Places(0.0 * pending[..., 0], order > 0.5, acts, cluster, pending)
+    hidden = pending
+    for layer in range(form.encoder):
+        hidden = encoded(x, w, f"encoder.{layer}", form, hidden, graph.real)
+    held = x.real(graph.real)[..., None]
+    count = held.sum(2)
+    mean = (hidden * held).sum(2) / (count + x.real(count < 0.5))
+    context = x.join([cluster, mean]) if form.reads_cluster else mean
+    asked = affine(x, w, "pointer.context", context)[:, :, None]
+    thought = x.tanh(affine(x, w, "pointer.task", hidden) + asked)
+    logits = (thought * own(w, "pointer.value", 4)).sum(-1)
+    if form.void_place:
+        nobody = x.tanh(affine(x, w, "void.context", context)) * own(w, "void.value", 3)
+        logits = x.join([logits, nobody.sum(-1)[..., None]])
+        mask = x.join([mask, acts[..., None]])
+    return Places(logits, mask, acts, cluster, pending)
+
+
+def bundles(x: Any, w: Weights, form: Architecture, seen: Places, chosen: Any) -> Any:
+    """Return how much each bundle is wanted for tasks with embeddings `chosen`, [E, N, A B]."""
+    values = x.join([chosen, seen.cluster]) if form.reads_cluster else chosen
+    return perceptron(x, w, "bundle", values)
+
+
+def may_give(box: Any, cpu: Any, gpu: Any, *, nothing: bool) -> Any:
+    """Return which bundles, flat, shapes [A B], a box [..., 4] allows; (0, 0) as `nothing` says."""
+    inside = (cpu >= box[..., 0, None]) & (cpu < box[..., 2, None])
+    inside = inside & (gpu >= box[..., 1, None]) & (gpu < box[..., 3, None])
+    none = cpu + gpu == 0
+    return inside | none if nothing else inside & ~none
+
+
+def encoded(x: Any, w: Weights, name: str, form: Architecture, values: Any, real: Any) -> Any:
+    """Let the places of a pending set hear each other, as a layer of a transformer does."""
+    E, N, P, D = values.shape
+    H = form.heads
+
+    def heads(part: str) -> Any:
+        found = affine(x, w, f"{name}.{part}", values)
+        return found.reshape(E, N, P, H, D // H).swapaxes(2, 3)
+
+    likeness = heads("query") @ heads("key").swapaxes(-1, -2) / (D // H) ** 0.5
+    heard = x.softmax(likeness, real[:, :, None, None]) @ heads("value")
+    heard = heard.swapaxes(2, 3).reshape(E, N, P, D)
+    values = values + affine(x, w, f"{name}.out", heard)
+    values = _normed(x, w, f"{name}.first", values)
+    values = values + perceptron(x, w, f"{name}.forward", values)
+    return _normed(x, w, f"{name}.second", values)
+
+
+def _normed(x: Any, w: Weights, name: str, values: Any) -> Any:
+    return x.norm(values, own(w, f"{name}.scale", 4), own(w, f"{name}.shift", 4))

@@ -1,5 +1,0 @@
-"""Learnt schedulers of TapFinger: the network, in NumPy, and its training, in PyTorch.
-
-The scheduler needs no PyTorch. The modules ``tensors``, ``imitation``, ``mappo`` and ``training``
-do, the extra ``rl``.
-"""

@@ -1,0 +1,267 @@
+"""INFIDA on useful cells and within budgets: nothing is lost, and what roundings keep."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.regret import PSI
+from edgeopt.bounds.verdict import Relation
+from edgeopt.models.idn import useful_models
+from edgeopt.online.idn import Infida, Outcome, node_constants, serve
+from edgeopt.online.idn import Slot as At
+from edgeopt.online.idn.kernels import refill_row
+from edgeopt_papers.idn.claims.evaluation import CHOICE, WHOLE, Evaluation, claim, free
+from edgeopt_papers.idn.claims.instances import DRAWN, EXPERTS, LONG
+from edgeopt_papers.idn.claims.residual import FITS, WITH_LEFTOVER
+from edgeopt_papers.idn.claims.rounding_distribution import (
+    Residual,
+    Rounded,
+    expectations,
+    expected_gain,
+)
+from edgeopt_papers.idn.claims.slot import regret_constant, regret_parts
+from edgeopt_papers.idn.claims.theorem import require_use, static_optimum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.online.idn import NodeConstants
+    from edgeopt_papers.idn.claims.slot import Slot
+
+
+def _gain(view: Evaluation) -> Iterator[Measurement]:
+    """Compare the gain of allocations with that of their useful models alone."""
+    instance = view.instance
+    kept = (useful_models(instance) | instance.repository).ravel()
+    for slot in view.slots:
+        alone, whole = slot.ranked(view.allocations * kept), slot.ranked(view.allocations)
+        n = int(np.argmax(np.abs(alone - whole)))
+        size = float(slot.requests @ instance.ranking.repository_cost)
+        yield Measurement(alone[n], whole[n], {"allocation": n}, size=size)
+
+
+def _peak(view: Evaluation) -> float:
+    """Return the most requests that a type ever has, at least one."""
+    return float(view.instance.requests.max(initial=1))
+
+
+def _both(view: Evaluation) -> tuple[NodeConstants, NodeConstants]:
+    """Return the constants of nodes with useful models alone, and with all."""
+    peak = _peak(view)
+    return (
+        node_constants(view.instance, peak=peak, cells="useful"),
+        node_constants(view.instance, peak=peak),
+    )
+
+
+def _smaller_constant(view: Evaluation) -> Measurement:
+    useful, every = _both(view)
+    return Measurement(regret_constant(useful), regret_constant(every))
+
+
+def _strictly_smaller(view: Evaluation) -> Measurement:
+    """Count the nodes whose part of the constant falls, and those where it should."""
+    useful, every = _both(view)
+    wasted = every.free & (every.reach > 0) & (every.allowed & ~useful.allowed).any(axis=1)
+    falls = regret_parts(useful) < regret_parts(every) * (1.0 - EQUAL)
+    nodes = {"falls": np.flatnonzero(falls), "should fall": np.flatnonzero(wasted)}
+    return Measurement(float(falls.sum()), float(wasted.sum()), nodes)
+
+
+EQUAL = 1e-12
+"""Relative difference of constants that counts as none."""
+
+
+def _regret(view: Evaluation, policy: Infida) -> Measurement:
+    """Run a policy on an oblivious adversary; its expected gains are those of its exact law."""
+    instance, potential = view.instance, view.adversary.potential
+    state = policy.start(instance)
+    constant, slots = regret_constant(state.constants), instance.horizon
+    share = policy.guarantee(instance).share
+    # Without what is filled up afterwards, which only adds.
+    residual: Residual = "bernoulli"
+    if policy.residual == "half":
+        residual, constant = "half", constant / 2
+    promise = require_use(view, constant, slots, share)
+    best = static_optimum(view)
+    gained = 0.0
+    for t in range(slots):
+        gained += expected_gain(view, view.slot(t), state.fractional, residual)
+        seen = Outcome(instance.requests[t], np.zeros(0), potential[t], 0.0)
+        state = policy.learn(state, At(t), state.allocation, seen)
+    proof = {"allocation": best.allocation, "share": share}
+    return Measurement(share * best.gain * slots - gained, promise, proof)
+
+
+def _useful_regret(view: Evaluation) -> Measurement:
+    return _regret(view, Infida(step="theory", cells="useful", peak=_peak(view)))
+
+
+def _reserve_regret(view: Evaluation) -> Measurement:
+    policy = Infida(step="theory", cells="useful", peak=_peak(view), residual="reserve")
+    return _regret(view, policy)
+
+
+def _half_regret(view: Evaluation) -> Measurement:
+    policy = Infida(step="theory", cells="useful", peak=_peak(view), residual="half")
+    return _regret(view, policy)
+
+
+def _filled_up(view: Evaluation) -> Iterator[tuple[Rounded, Slot, NDArray[np.bool_]]]:
+    """Fill up all that the fair coin may leave as INFIDA does, on the credit of the slot."""
+    if not view.small:
+        raise NotApplicableError("too large to fill up every outcome")
+    instance = view.instance
+    before = view.integral > 0.5
+    for n, (found, slot) in enumerate(expectations(view, "half")):
+        credit = slot.supergradient(found.flat[0]).reshape(found.point.shape)
+        filled = found.outcomes.reshape(-1, *found.point.shape) > 0.5
+        for v in np.flatnonzero(free(instance)):
+            kinds, kind = np.unique(filled[:, v], axis=0, return_inverse=True)
+            for row in kinds:
+                refill_row(
+                    found.point[v], credit[v], instance.size[v], instance.budget[v],
+                    before[n % len(before), v], row,
+                )  # fmt: skip
+            filled[:, v] = kinds[kind.ravel()]
+        yield found, slot, filled
+
+
+def _filled_gain(view: Evaluation) -> Iterator[Measurement]:
+    for found, slot, filled in _filled_up(view):
+        rows = filled.reshape(len(filled), -1).astype(float)
+        measured = float(found.chance @ slot.ranked(rows))
+        yield Measurement(measured, PSI / 2 * float(slot.ranked(found.flat)[0]))
+
+
+def _filled_use(view: Evaluation) -> Iterator[Measurement]:
+    choice, budget = free(view.instance), view.instance.budget
+    for _, _, filled in _filled_up(view):
+        used = (filled * view.instance.size).sum(axis=2)[:, choice]
+        n, v = np.unravel_index(int(np.argmax(used / budget[choice])), used.shape)
+        yield Measurement(float(used[n, v]), float(budget[choice][v]))
+
+
+def _filled_cost(view: Evaluation) -> Iterator[Measurement]:
+    """Serve the first slot with and without what is added, in several orders of the types."""
+    instance, requests = view.instance, view.instance.requests[0]
+    orders = list(itertools.islice(itertools.permutations(range(instance.types)), ORDERS))
+    for found, _, filled in _filled_up(view):
+        rounded = found.outcomes.reshape(filled.shape) > 0.5
+        for n in np.flatnonzero((rounded != filled).any(axis=(1, 2)))[:ADDED]:
+            for order in orders:
+                draw = np.array(order)
+                more, less = (
+                    serve(instance, requests, rows[n], draw=draw).cost for rows in (filled, rounded)
+                )
+                yield Measurement(more, less, {"order": order, "allocation": rounded[n]})
+
+
+ORDERS = 6
+"""Most orders of request types that are tried."""
+
+ADDED = 4
+"""Most outcomes of a rounding that are served with and without what is added."""
+
+CLAIMS = (
+    claim(
+        "useful.gain",
+        "The gain of every allocation is that of its useful models: those that serve some type "
+        "below the cost of its cheapest repository.",
+        "Section IV, sharpened",
+        _gain,
+        Relation.EQUAL,
+        DRAWN,
+        assumptions=(WHOLE,),
+    ),
+    claim(
+        "useful.constant",
+        r"The constant $\psi \sum_v \sigma_v b_v \sqrt{\log(S_v / b_v) / 2}$, with the sizes "
+        r"$S_v$ of useful models only, is at most that with $\|s_v\|_1$.",
+        "Theorem V.1, sharpened",
+        _smaller_constant,
+        Relation.AT_MOST,
+        {**EXPERTS, **DRAWN},
+        assumptions=(CHOICE,),
+    ),
+    claim(
+        "useful.constant.strict",
+        r"The part $\sigma_v b_v \sqrt{\log(S_v / b_v) / 2}$ of a node is smaller than with "
+        r"$\|s_v\|_1$ if and only if the node has a choice, $\sigma_v > 0$ and a useless model; "
+        "the number of such nodes is measured.",
+        "Theorem V.1, sharpened",
+        _strictly_smaller,
+        Relation.EQUAL,
+        {**EXPERTS, **DRAWN},
+        assumptions=(CHOICE,),
+        tolerance=0.0,
+    ),
+    claim(
+        "useful.regret",
+        r"$\psi \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le A \sqrt T$ for INFIDA on useful "
+        r"models, with $A = \psi \sum_v \sigma_v b_v \sqrt{\log(S_v / b_v) / 2}$.",
+        "Theorem V.1, sharpened",
+        _useful_regret,
+        Relation.AT_MOST,
+        {**EXPERTS, **LONG},
+        assumptions=(CHOICE, WHOLE),
+    ),
+    claim(
+        "reserve.regret",
+        r"$c \psi \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le \psi \sum_v \sigma_v \beta_v "
+        r"\sqrt{\log(S_v / \beta_v) / 2} \sqrt T$ for INFIDA with budgets $\beta_v = b_v - \max_m "
+        r"s^v_m$ of its fractions and $c = \min_v \beta_v / b_v$; no budget is ever exceeded.",
+        "Section IV-C, repaired",
+        _reserve_regret,
+        Relation.AT_MOST,
+        LONG,
+        assumptions=(CHOICE, WHOLE),
+    ),
+    claim(
+        "half.regret",
+        r"$\frac{\psi}{2} \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le \frac{A}{2} \sqrt T$ for "
+        "INFIDA with the fair coin, on models that are useful and fit alone; no budget is ever "
+        "exceeded.",
+        "Section IV-C, repaired",
+        _half_regret,
+        Relation.AT_MOST,
+        {**EXPERTS, **LONG},
+        assumptions=(CHOICE, WHOLE),
+    ),
+    claim(
+        "half.filled",
+        r"$\mathbb{E} G(x) \ge \frac12 (1 - 1/e) G(y)$ for the fair coin also when budgets are "
+        "filled up afterwards, by models that are there already and then by credit per MB.",
+        "Section IV-C, repaired",
+        _filled_gain,
+        Relation.AT_LEAST,
+        WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS, WHOLE),
+    ),
+    claim(
+        "half.filled.budget",
+        "Budgets that are filled up after the fair coin are not exceeded.",
+        "Section IV-C, repaired",
+        _filled_use,
+        Relation.AT_MOST,
+        WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS),
+    ),
+    claim(
+        "filled.run_time",
+        "What fills up a budget never raises the cost of a slot at run time either, where every "
+        "type finds the capacities that those before it have left over, equation (7), in the same "
+        "order of types.",
+        "Section III-D",
+        _filled_cost,
+        Relation.AT_MOST,
+        WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS),
+    ),
+)

@@ -1,0 +1,239 @@
+"""What training leaves in the package: weights of policies, and series that take long to compute.
+
+``make learners`` makes all of them anew, ``edgeopt reproduce --train`` the series of figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from edgeopt import processes
+from edgeopt.digests import digest
+from edgeopt.errors import EdgeOptError, InputError, OptionError
+from edgeopt.studies.wording import duration
+from edgeopt.writing import write_file
+from edgeopt_papers import cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    import pandas as pd
+
+    from edgeopt.studies.progress import Step
+
+
+class Series(NamedTuple):
+    """A table that training made.
+
+    Attributes
+    ----------
+    table
+        Its rows.
+    command
+        By which it is made anew.
+    code
+        Digest of the modules that made it.
+    """
+
+    table: pd.DataFrame
+    command: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """A file of the package that training makes.
+
+    Parameters
+    ----------
+    name
+        For ``make learners``: ``"oinc-curves"``.
+    path
+        The file: ``.safetensors`` or ``.csv``.
+    command
+        By which a user makes the same.
+    make
+        ``make(folder)`` trains, with what it needs to go on after an interruption in the folder;
+        it returns the rows of a table, or the path of a checkpoint.
+    code
+        Modules whose digest a table carries, with all that they import.
+    alone
+        Modules of those whose imports do not count.
+    """
+
+    name: str
+    path: Path
+    command: str
+    make: Callable[[Path], pd.DataFrame | Path]
+    code: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the code as it is now."""
+        return digest(frozenset(self.code), alone=frozenset(self.alone))
+
+    def file_in(self, folder: Path) -> Path:
+        """Return the file of this name in a folder."""
+        return folder / f"{self.name}{self.path.suffix}"
+
+    def write(self, folder: Path, path: Path | None = None) -> Path:
+        """Train, and write the file, by default the one in the package."""
+        made, target = self.make(folder), self.path if path is None else path
+        if isinstance(made, Path):
+            return write_file(target, made.read_bytes())
+        text = io.StringIO()
+        text.write(f"# {self.command}\n# code {self.digest}\n")
+        made.to_csv(text, index=False, lineterminator="\n")
+        return write_file(target, text.getvalue().encode())
+
+    def read(self, path: Path | None = None) -> Series:
+        """Return the table, by default the one in the package."""
+        import pandas as pd
+
+        source = self.path if path is None else path
+        with source.open(encoding="utf-8", newline="") as file:
+            first, second = (file.readline().rstrip("\n") for _ in range(2))
+            if not (first.startswith("# ") and second.startswith("# code ")):
+                raise InputError(source.name, "two lines with command and digest are missing")
+            table = pd.read_csv(file)
+        return Series(table, first.removeprefix("# "), second.removeprefix("# code "))
+
+    def made_by_this_code(self, path: Path) -> bool:
+        """Tell whether a file has the table, and the digest of the code as it is now."""
+        try:
+            return self.read(path).code == self.digest
+        except (OSError, ValueError):
+            return False
+
+    @property
+    def said(self) -> str:
+        """How the table of the package was made, in a sentence."""
+        series = self.read()
+        same = "" if series.code == self.digest else ", by an earlier state of the code"
+        return f"The series comes with the package{same}; `{series.command}` makes it anew."
+
+
+def weights(path: Path, system: str, learner: str, *, seed: int = 0, **options: str) -> Release:
+    """Return the release of a policy that a learner of a system trains with its default schedule.
+
+    Several releases of a learner differ in its options, as on the command line.
+    """
+
+    def made(folder: Path) -> Path:
+        from edgeopt.learning import train
+        from edgeopt.studies.learners import find_learner
+        from edgeopt.studies.registry import find_system
+
+        entry = find_learner(find_system(system), learner)
+        one = entry.make(seed=seed, updates=entry.updates, **options)
+        return train(one, folder, updates=entry.updates, every=entry.every).path
+
+    said = "".join(f" --set {name}={value}" for name, value in options.items())
+    command = f"edgeopt train {system} {learner}{said} --seeds {seed}"
+    return Release(f"{system}-{path.stem}", path, command, made)
+
+
+def releases() -> dict[str, Release]:
+    """Return all releases of all systems by name."""
+    from edgeopt.studies.registry import systems
+
+    return {one.name: one for system in systems() for one in cases.releases(system)}
+
+
+def chosen(names: Sequence[str]) -> list[Release]:
+    """Return releases by name, all if none is named."""
+    known = releases()
+    for name in names:
+        if name not in known:
+            raise OptionError(
+                f"nothing released is called {name!r}; choose from {', '.join(known)}"
+            )
+    return [known[name] for name in dict.fromkeys(names or known)]
+
+
+class Made(NamedTuple):
+    """A file that was made, and the processor time that it took, s."""
+
+    name: str
+    path: Path
+    seconds: float
+
+
+def make(
+    wanted: Sequence[Release],
+    folder: Path,
+    *,
+    into: Path | None = None,
+    workers: int = 2,
+    say: bool = False,
+) -> Iterator[Made]:
+    """Train releases, several at a time, and yield their files as they are finished.
+
+    What a training needs to go on after an interruption is in a folder of the same name in
+    `folder`. Files go into the package, or with `into` to that folder. With `say`, a line is
+    printed when a training begins.
+    """
+    import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
+    with processes.pool(workers, ordered=False) as run:
+        yield from run((_make, (one, folder / one.name, into, say)) for one in wanted)
+
+
+def _make(one: Release, folder: Path, into: Path | None, say: bool) -> Made:
+    import_module("edgeopt.learning.networks").torch.set_num_threads(1)
+    began = time.process_time()
+    if say:
+        goes_on = folder.exists() and any(folder.iterdir())
+        print(f"{one.name}: {'goes on' if goes_on else 'begins'}", flush=True)
+    path = one.write(folder, None if into is None else one.file_in(into))
+    return Made(one.name, path, time.process_time() - began)
+
+
+def anew(wanted: Collection[Release], folder: Path, *, workers: int, step: Step) -> dict[str, Path]:
+    """Train series into ``NAME.csv`` of a folder, where this code has not done so yet.
+
+    Returned are the files by the name of the release.
+    """
+    paths = {one.name: one.file_in(folder) for one in wanted}
+    missing = [one for one in wanted if not one.made_by_this_code(paths[one.name])]
+    for made in make(missing, folder, into=folder, workers=workers):
+        step(made.name)
+    return paths
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the releases that are named on the command line, or all; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m edgeopt_papers.releases", description=main.__doc__
+    )
+    parser.add_argument("folder", type=Path, help="what is needed to go on after an interruption")
+    parser.add_argument("names", nargs="*", help="releases; by default all")
+    parser.add_argument("--workers", type=int, default=2, help="processes, of one thread each")
+    given = parser.parse_args(arguments)
+    try:
+        for made in make(chosen(given.names), given.folder, workers=given.workers, say=True):
+            # The next training of this release is to be a new one.
+            shutil.rmtree(given.folder / made.name, ignore_errors=True)
+            print(f"{made.name}: {made.path}, {duration(made.seconds)} of processor time")
+    except EdgeOptError as error:
+        print(f"edgeopt: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    from edgeopt_papers import releases as made  # workers find it by this name
+
+    sys.exit(made.main())

@@ -3,10 +3,11 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-MISSING = [f"import {package}\n" for package in ("torch", "marimo") if not find_spec(package)]
+MISSING = [f"import {name}\n" for name in ("torch", "marimo") if not find_spec(name)]
 
 collect_ignore = [
     str(path)
-    for path in (Path(__file__).parent / "edgeopt").rglob("*.py")
+    for package in ("edgeopt", "papers")
+    for path in (Path(__file__).parent / package).rglob("*.py")
     if any(statement in path.read_text(encoding="utf-8") for statement in MISSING)
 ]

@@ -244,7 +244,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["check", "rescue.theorem9"], "claim 'rescue.theorem9' is unknown"),
         (["check", "rescu"], "did you mean rescue"),
-        (["check", "zzz"], "claims are of rescue, idn, oinc, edr, tapfinger"),
+        (["check", "zzz"], "claims are of edr, idn, oinc, rescue, tapfinger"),
         (["check", "rescue.theorem9", "--out", "page"], "claim 'rescue.theorem9' is unknown"),
         (["check", "rescue.theorem2", "--instances", "-1"], "Invalid value for '--instances'"),
         (["check", "rescue.theorem2", "--workers", "0"], "workers = 0: must be at least 1"),

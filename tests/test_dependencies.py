@@ -82,7 +82,8 @@ def test_every_pinned_package_is_credited_with_a_licence() -> None:
 
 
 def test_every_data_table_is_credited() -> None:
-    tables = {path.name for path in (ROOT / "edgeopt").rglob("*.csv")}
+    places = (ROOT / "edgeopt", ROOT / "papers")
+    tables = {path.name for place in places for path in place.rglob("*.csv")}
     credited = set(re.findall(r"^\| `(\S+\.csv)` \|", (ROOT / "THIRD_PARTY.md").read_text(), re.M))
     assert tables
     assert credited == tables

@@ -15,7 +15,9 @@ from numpydoc.validate import validate
 
 ROOT = Path(__file__).parents[1]
 PAGES = re.findall(
-    r"^   (edgeopt\.\S+)$", (ROOT / "docs" / "api" / "index.rst").read_text(), re.MULTILINE
+    r"^   (edgeopt(?:_papers)?\.\S+)$",
+    (ROOT / "docs" / "api" / "index.rst").read_text(),
+    re.MULTILINE,
 )
 NAMES = [
     f"{page}.{name}"

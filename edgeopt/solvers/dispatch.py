@@ -9,9 +9,8 @@ import numpy as np
 
 from edgeopt.errors import SolverError
 from edgeopt.solvers.attempts import Answer, best_answer, warn_if_overstated
-from edgeopt.solvers.backend.cvxpy import FIRST_ORDER
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Backend, default_solver, find_backend
+from edgeopt.solvers.registry import FIRST_ORDER, Backend, default_solver, find_backend
 from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
 from edgeopt.solvers.scaling import warn_if_badly_scaled
 from edgeopt.solvers.solution import Quality, Solution, Status, recomputed_objective

@@ -53,7 +53,7 @@ class Case:
 
 SYSTEMS = {
     "rescue": Case(
-        rescue.RescueInstance, rescue.named_instances.small, "arrival",
+        rescue.RescueInstance, rescue.named.small, "arrival",
         strategies.rescue_instances(reserved=None, arrivals=None, beyond=None), "expected_profit",
         (
             rescue.generate(servers=2, devices=3, horizon=30, reserved=0),
@@ -62,7 +62,7 @@ SYSTEMS = {
         lambda i: {"beyond": "drop", "profit": np.asarray(i.profit) + 1.0},
     ),
     "idn": Case(
-        idn.IdnInstance, idn.named_instances.small, "size", strategies.idn_instances(cost=None),
+        idn.IdnInstance, idn.named.small, "size", strategies.idn_instances(cost=None),
         "total_requests",
         (
             idn.generate(horizon=2, topology=2, alpha=0.5),

@@ -1,5 +1,5 @@
 """Fixtures of the toolkit's tests that these use, too."""
 
-from tests.studies.conftest import offering
+from tests.studies.conftest import offering, torch_stub
 
-__all__ = ["offering"]
+__all__ = ["offering", "torch_stub"]

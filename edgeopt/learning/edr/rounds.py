@@ -14,7 +14,7 @@ import numpy as np
 from edgeopt.instances.edr.history import DAY
 from edgeopt.models.edr.penalties import FACTOR, late_price
 from edgeopt.online.edr.energy_budget import mean_need
-from edgeopt.online.edr.policies.base import repair_cap, repair_work
+from edgeopt.online.edr.policies.policy import repair_cap, repair_work
 from edgeopt.online.edr.training import expected_price
 
 if TYPE_CHECKING:

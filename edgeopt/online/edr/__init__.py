@@ -18,7 +18,8 @@ from edgeopt.online.edr.events import (
     Served,
     Slot,
 )
-from edgeopt.online.edr.policies.base import (
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
+from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
     EdrState,
     deadline_guard,
@@ -26,7 +27,6 @@ from edgeopt.online.edr.policies.base import (
     repair_cap,
     repair_work,
 )
-from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.edr.policies.stochastic_control import Scenario
 from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import logging
 import threading
@@ -15,7 +16,7 @@ from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
     from scipy import sparse
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import Progress, ProgressCallback, Request
 
     Rows = NDArray[np.intp]
+
+
+def refuse_options(solver: str, options: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse options that a solver would take without a word and ignore."""
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
+            raise OptionError(f"{solver} has no option {name!r}; {hint}")
+
+
+def osqp_options() -> set[str]:
+    """Return the names of OSQP's settings."""
+    import osqp
+
+    return {name for name in dir(osqp.OSQP().ext.OSQPSettings) if not name.startswith("_")}
 
 
 def assemble(

@@ -19,10 +19,12 @@ from edgeopt.solvers.backend.assembly import (
     answer_without_columns,
     last_point,
     only_common,
+    osqp_options,
     refusal,
+    refuse_options,
 )
-from edgeopt.solvers.backend.cvxpy import FIRST_ORDER, refuse_unknown
 from edgeopt.solvers.quadratic import upper_triangle
+from edgeopt.solvers.registry import FIRST_ORDER
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -62,7 +64,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     bounded = np.flatnonzero(np.isfinite(program.lower) | np.isfinite(program.upper))
     column = sparse.eye_array(program.shape[1], format="csr")[bounded]
     matrix = sparse.vstack([program.matrix, column], format="csc")
-    refuse_unknown("OSQP", request.options)
+    refuse_options("OSQP", request.options, osqp_options())
     settings = _named(request)
     solver = osqp.OSQP()
     with contextlib.redirect_stdout(LogStream()):

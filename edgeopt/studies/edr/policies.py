@@ -246,6 +246,6 @@ def _checkpoints(policy: Any) -> list[Checkpoint]:
 
 
 LEARNED: Final = Learned(
-    "rl", Path(edgeopt.__file__).parent / "online" / "edr" / "learning", _run, _checkpoints
+    "rl", Path(edgeopt.__file__).parent / "learning" / "edr", _run, _checkpoints
 )
 """What runs the results of training: a network for rounds, for requests, or both."""

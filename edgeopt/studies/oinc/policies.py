@@ -282,7 +282,7 @@ def _checkpoints(policy: Any) -> list[Checkpoint]:
 
 LEARNED: Final = Learned(
     "learned",
-    Path(edgeopt.__file__).parent / "online" / "oinc" / "learning",
+    Path(edgeopt.__file__).parent / "learning" / "oinc",
     _run,
     _checkpoints,
 )

@@ -314,7 +314,7 @@ def _checkpoints(policy: Any) -> list[Checkpoint]:
 
 LEARNED: Final = Learned(
     "imitation",
-    Path(edgeopt.__file__).parent / "online" / "tapfinger" / "learning",
+    Path(edgeopt.__file__).parent / "learning" / "tapfinger",
     _run,
     _checkpoints,
 )

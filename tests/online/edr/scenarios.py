@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from edgeopt.online.edr.environment import EdrEpisode
     from edgeopt.online.edr.events import Decision, Feedback, Observation
-    from edgeopt.online.edr.policies.base import EdrPolicy
+    from edgeopt.online.edr.policies.policy import EdrPolicy
 
 
 def two_sites(**changes: Any) -> EdrInstance:

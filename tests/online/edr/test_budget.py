@@ -29,7 +29,7 @@ from tests.online.edr.scenarios import step_through, table, two_sites
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.energy_budget import Budget
-    from edgeopt.online.edr.policies.base import EdrPolicy
+    from edgeopt.online.edr.policies.policy import EdrPolicy
 
 
 def slot(number: int, *, spent: float = 0.0, cap: float = 20.0, training: float = 8.0) -> Slot:

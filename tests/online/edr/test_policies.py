@@ -15,14 +15,14 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Slot
-from edgeopt.online.edr.policies.base import (
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
+from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
     deadline_guard,
     latest_deadline_first,
     repair_cap,
     repair_work,
 )
-from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from tests.online.edr.scenarios import step_through, table, two_sites
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tests.oracles.edr import plain
 from tests.oracles.edr import policies as oracle
 
 if TYPE_CHECKING:
-    from edgeopt.online.edr.policies.base import EdrState
+    from edgeopt.online.edr.policies.policy import EdrState
 
 
 def test_the_queue_of_a_task_by_hand():

@@ -28,7 +28,7 @@ from tests.online.edr.scenarios import (
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.policies.base import EdrPolicy
+    from edgeopt.online.edr.policies.policy import EdrPolicy
 
 
 DETERMINISTIC = [policy for policy in POLICIES if policy.deterministic]

@@ -154,7 +154,7 @@ def test_the_checkpoint_of_the_package_reaches_its_recorded_figures() -> None:
 
 
 def test_what_is_released_is_what_is_shipped() -> None:
-    assert INSERTION.path == SHIPPED
+    assert INSERTION == SHIPPED
     for kind, setting in OTHERS.items():
         own = {"duty": 0.45, "sites": 12} | setting
         trained = 0.3 <= own["duty"] <= 0.6 and 10 <= own["sites"] <= 15

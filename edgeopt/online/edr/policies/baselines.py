@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.online.edr.events import Flows
-from edgeopt.online.edr.policies.base import EdrPolicy, repair_cap
+from edgeopt.online.edr.policies.policy import EdrPolicy, repair_cap
 from edgeopt.online.edr.training import trainable, unit_cost
 from edgeopt.options import check_real
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Frame, Slot
-    from edgeopt.online.edr.policies.base import EdrState
+    from edgeopt.online.edr.policies.policy import EdrState
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.edr.policies.base import EdrPolicy
+from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.training import (
     RelaxedFrame,
     TrainingSet,

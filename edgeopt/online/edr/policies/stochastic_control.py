@@ -11,7 +11,7 @@ from edgeopt.instances.edr.history import DAY
 from edgeopt.models.edr.training import Coming, most_worth, room_prices, two_stage, waiting_values
 from edgeopt.online.edr.energy_budget import Terms
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
-from edgeopt.online.edr.policies.base import EdrPolicy, EdrState, repair_cap, repair_work
+from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, repair_cap, repair_work
 from edgeopt.online.edr.training import (
     PriceForecast,
     Replay,

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.online.edr.energy_budget import Terms, mean_need
 from edgeopt.online.edr.events import ClosedFrame, Served, Slot
-from edgeopt.online.edr.policies.base import EdrPolicy
+from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.training import fill_cap, trainable, typical, unit_cost
 from edgeopt.options import check_real
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Decision, Feedback, Frame, Observation
-    from edgeopt.online.edr.policies.base import EdrState
+    from edgeopt.online.edr.policies.policy import EdrState
 
     Floats = NDArray[np.float64]
 

@@ -271,9 +271,10 @@ def test_a_broken_plugin_is_reported_in_one_line(site: Path, tmp_path: Path) -> 
 
 
 def test_every_door_is_shown_and_written_down() -> None:
+    from edgeopt_papers import cases
+
     from edgeopt import registry
     from edgeopt.solvers.registry import ENTRY_POINTS
-    from edgeopt_papers import cases
 
     offered = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]["entry-points"]
     groups = {registry.SYSTEMS, registry.CLAIMS, registry.PARAMETER_SPACES, registry.POLICIES}

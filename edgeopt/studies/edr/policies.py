@@ -216,7 +216,7 @@ POLICIES = tuple(
     PolicyEntry(
         name,
         title,
-        made("edgeopt.online.edr", kind, **options),
+        made(f"edgeopt.{'learning' if kind.startswith('Rl') else 'online'}.edr", kind, **options),
         edition=edition,
         learned=name.startswith("rl"),
         bound=OFFLINE,

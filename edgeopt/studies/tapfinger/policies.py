@@ -286,7 +286,12 @@ POLICIES = tuple(
     PolicyEntry(
         name,
         title,
-        _MADE.get(name) or made("edgeopt.online.tapfinger", form, **options),
+        _MADE.get(name)
+        or made(
+            f"edgeopt.{'learning' if form == 'LearnedScheduler' else 'online'}.tapfinger",
+            form,
+            **options,
+        ),
         edition=edition,
         bound=bound,
         # Networks are made for the kinds and bundles of the paper's simulations.

@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / ".variations"
 OTHER_USER = "nobody"
 QUICK = (
-    "tests/online/tapfinger/test_speed_fit.py", "tests/rounding/test_exact_laws.py",
+    "tests/tapfinger/test_speed_fit.py", "tests/rounding/test_exact_laws.py",
     "tests/rounding/test_kernels.py", "tests/solvers/test_transport.py",
     "tests/solvers/test_residuals.py", "tests/instances/test_physical.py",
     "tests/instances/test_oinc_generate.py", "tests/instances/test_tapfinger_generate.py",
-    "tests/online/idn/test_olag.py", "tests/bounds/test_growth.py", "tests/test_cli_check.py",
+    "tests/idn/test_olag.py", "tests/bounds/test_growth.py", "tests/test_cli_check.py",
     "tests/collection/test_entries.py::test_instance_is_drawn_as_it_is_named",
 )  # fmt: skip
 """Golden numbers, fingerprints, iterative references and messages, in the fastest files."""

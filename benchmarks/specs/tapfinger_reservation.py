@@ -33,7 +33,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         return ours
 
     def peer(_: float | None) -> Reading:
-        from tests.online.tapfinger.plain_policies import bundle_lists, reserved
+        from tests.tapfinger.plain_policies import bundle_lists, reserved
 
         lists = bundle_lists(instance)
         episode = environment.episode(0)

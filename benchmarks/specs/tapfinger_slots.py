@@ -40,7 +40,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     def peer(_: float | None) -> Reading:
         import random
 
-        from tests.online.tapfinger.plain import Choice, PlainEnvironment
+        from tests.tapfinger.plain import Choice, PlainEnvironment
 
         coins = random.Random(0)
         reference = PlainEnvironment(instance)

@@ -28,7 +28,7 @@ from edgeopt.online.edr import (
 )
 from tests.draws import draws
 from tests.edr.cases import CAPPED, POLICIES, cases, step_through
-from tests.online.edr.scenarios import other_future, two_sites
+from tests.edr.scenarios import other_future, two_sites
 from tests.oracles.edr import log, routing
 from tests.oracles.edr import policies as oracle
 

@@ -25,7 +25,7 @@ from edgeopt.online.oinc import (
     StaticShares,
     Zhang,
 )
-from tests.online.oinc.scenarios import Wild
+from tests.oinc.scenarios import Wild
 
 if TYPE_CHECKING:
     from edgeopt.online.oinc import Decision, OincTrajectory, Outcome, Slot

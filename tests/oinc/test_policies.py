@@ -16,7 +16,7 @@ from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc import OincEnvironment, Reservation, Runs, StaticShares
 from tests.draws import draws
 from tests.oinc.cases import POLICIES, draw_instance, draw_jobs, draw_slot, step_through, wastes
-from tests.online.oinc.scenarios import Wild
+from tests.oinc.scenarios import Wild
 from tests.oracles.oinc import log
 
 SEEDS = st.integers(0, 2**32 - 1)

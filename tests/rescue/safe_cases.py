@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 from edgeopt.models.rescue import P1Solution, solve_p1_lp
-from tests.online.rescue.plans import plan_with
+from tests.rescue.plans import plan_with
 
 
 @cache

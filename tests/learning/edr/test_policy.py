@@ -22,8 +22,8 @@ from edgeopt.online.edr import EdrEnvironment
 from edgeopt.online.edr.events import Slot
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
-from tests.online.edr.nets import macro, micro, one_task
-from tests.online.edr.scenarios import other_future, step_through
+from tests.edr.nets import macro, micro, one_task
+from tests.edr.scenarios import other_future, step_through
 
 
 def small(seed: int, **changes):

@@ -31,8 +31,8 @@ from edgeopt.learning.tapfinger.adapters.encoding import most_running
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws, every
-from tests.online.tapfinger.plain import PlainEnvironment
-from tests.online.tapfinger.scenarios import Wild, named, plainly, two_clusters
+from tests.tapfinger.plain import PlainEnvironment
+from tests.tapfinger.scenarios import Wild, named, plainly, two_clusters
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

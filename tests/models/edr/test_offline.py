@@ -16,7 +16,7 @@ from edgeopt.models.edr.solve import solve_offline
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
-from tests.online.edr.scenarios import two_sites
+from tests.edr.scenarios import two_sites
 
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
 

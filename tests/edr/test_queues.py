@@ -1,0 +1,289 @@
+"""Policies with queues or a history of costs: Lyapunov, OASDR and the quantile threshold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
+from edgeopt.online.edr.environment import EdrEnvironment
+from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
+from edgeopt.online.edr.policies.baselines import EvenRate, QuantileThreshold
+from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
+from edgeopt.testing.strategies import edr_instances
+from tests.draws import draws
+from tests.edr.scenarios import drive, show, two_sites
+from tests.oracles.edr import plain
+from tests.oracles.edr import policies as oracle
+
+if TYPE_CHECKING:
+    from edgeopt.online.edr.policies.policy import EdrState
+
+
+def test_the_queue_of_a_task_by_hand():
+    """Rate 3 and 1 Wh a round, price 1, weight 2: a round is worth its queue less 2."""
+    instance = falling_cap()
+    first, then = drive(Lyapunov(weight=2.0), instance)
+    assert first.requested_rounds.tolist() == [0.0]
+    assert first.closed.owed.tolist() == [3.0]
+    # Worth 3 - 2 > 0: as much as the cap of 1 Wh allows.
+    assert then.requested_rounds.tolist() == [1.0]
+    assert then.closed.owed.tolist() == [5.0]
+    assert drive(Lyapunov(weight=4.0), instance)[1].requested_rounds.tolist() == [0.0]
+
+
+def test_the_weight_is_twice_the_typical_rate_by_cost():
+    """Typical rate 3, cost 1: weight 6, so that a queue of 3 is not worth a cost of 1."""
+    steps = drive(Lyapunov(), falling_cap())
+    assert steps[0].planned.weight == 6.0
+    assert steps[1].requested_rounds.tolist() == [0.0]
+    cheaper = falling_cap().replace(price=np.full(2, 0.25), price_prior=0.25)
+    assert drive(Lyapunov(), cheaper)[0].planned.weight == 24.0
+    for kind in (Lyapunov, Oasdr):
+        assert drive(kind(weight0=0.5), cheaper)[0].planned.weight == 6.0
+        assert drive(kind(weight0=0.5, weight=7.0), cheaper)[0].planned.weight == 7.0
+
+
+def test_the_price_of_energy_by_hand():
+    """It grows where slots overspend, by 5 prices for an average plan, and ends with the cap."""
+    instance = two_sites(cap=[6.0, 4.0, np.inf], arrival=[2, 2], deadline=[2, 2])
+    policy, environment = Lyapunov(), EdrEnvironment(instance)
+    rng = np.random.default_rng(0)
+    [scenario] = environment.scenarios(rng, 1)
+    episode, state = environment.episode(scenario), policy.start(environment.instance)
+    queue, used, price = 0.0, [], 1.5
+    while (seen := episode.observe()) is not None:
+        decision, state = policy.decide(state, seen, rng)
+        if isinstance(seen, Slot):
+            assert decision.problem.budget == np.inf
+        feedback = episode.act(decision)
+        state = policy.learn(state, seen, decision, feedback)
+        if not isinstance(seen, Slot):
+            price = seen.price
+            continue
+        plan = decision
+        # Requests of type 0 take 1 or 2 Wh, those of type 1 take 4 at the only site.
+        asked = seen.conditions.requests.sum(axis=0)
+        usual = 1.5 * asked[0] + 4.0 * asked[1]
+        if np.isfinite(seen.cap):
+            step = 5.0 * 3.0 * price / usual
+            queue = max(0.0, queue + step * (plan.energy - seen.cap / 2))
+        else:
+            queue = 0.0
+        used.append(queue)
+        assert memory(state).pressure == pytest.approx(queue)
+    assert len(used) == 6
+    assert used[0] > 0
+    assert used[3] > used[0]
+    assert used[4:] == [0.0, 0.0]
+
+
+def test_requests_pay_the_queue_on_top_of_the_price():
+    first = drive(Lyapunov(), two_sites())[0]
+    for queue in (0.0, 7.0):
+        terms = Lyapunov().terms(replace(first.planned, pressure=queue), first.frame)
+        assert (terms.price, terms.energy_price, terms.capped) == (1.5, queue, False)
+
+
+def memory(state: EdrState[Any]) -> Any:
+    return state.memory
+
+
+def test_all_is_trained_when_cost_has_no_weight():
+    steps = drive(Lyapunov(weight=0.0), never_trained(10))
+    assert sum(step.requested_rounds[0] for step in steps[1:]) >= 9
+    assert steps[0].requested_rounds.tolist() == [0.0]
+
+
+@settings(max_examples=draws(40))
+@given(edr_instances())
+def test_the_queue_follows_the_energy_cost(instance: EdrInstance):
+    """By default the budget is the mean cost of an average plan over the frames so far."""
+    for spending in (None, 1.5):
+        policy, environment = Oasdr(spending=spending), EdrEnvironment(instance)
+        rng = np.random.default_rng(0)
+        [scenario] = environment.scenarios(rng, 1)
+        episode, state = environment.episode(scenario), policy.start(environment.instance)
+        queue, reference, shown = 0.0, [], None
+        while (seen := episode.observe()) is not None:
+            decision, state = policy.decide(state, seen, rng)
+            if isinstance(seen, Frame):
+                shown = seen
+            feedback = episode.act(decision)
+            state = policy.learn(state, seen, decision, feedback)
+            if not isinstance(feedback, ClosedFrame):
+                assert state.memory.pressure == pytest.approx(queue)
+                continue
+            assert shown is not None
+            t = shown.frame
+            usual = sum(
+                instance.even_rate[i] * instance.round_energy[t, i]
+                for i in np.flatnonzero(instance.active[t])
+            )
+            for n in range(instance.types):
+                sites = np.flatnonzero(instance.capable[:, n])
+                mean = np.mean([instance.request_energy[k, n] for k in sites])
+                usual += mean * instance.requests[t, :, :, n].sum()
+            dollar = instance.energy_weight * instance.price[t]
+            reference.append(dollar * usual)
+            allowed = np.mean(reference) if spending is None else spending
+            queue = max(0.0, queue + dollar * feedback.energy - allowed)
+            assert state.memory.pressure == pytest.approx(queue)
+
+
+def test_an_empty_queue_counts_delay_alone():
+    """Requests stay home, where they are served without a way, whatever energy costs there."""
+    instance = two_sites(cap=[np.inf] * 3, price=[9.0] * 3, price_prior=9.0)
+    environment, policy = EdrEnvironment(instance), Oasdr(spending=1e9)
+    rng = np.random.default_rng(0)
+    [scenario] = environment.scenarios(rng, 1)
+    episode, state = environment.episode(scenario), policy.start(environment.instance)
+    weights = set()
+    while (seen := episode.observe()) is not None:
+        decision, state = policy.decide(state, seen, rng)
+        if isinstance(seen, Slot):
+            problem = decision.problem
+            np.testing.assert_allclose(problem.cost, 0.5 * problem.seconds)
+            weights.add(state.memory.pressure)
+        state = policy.learn(state, seen, decision, episode.act(decision))
+    assert weights == {0.0}
+
+
+def test_a_long_queue_weighs_energy():
+    instance = two_sites(cap=[np.inf] * 3)
+    policy = Oasdr(spending=0.0)
+    steps = drive(policy, instance)
+    last = steps[-1]
+    terms = policy.terms(last.planned, last.frame)
+    assert last.planned.pressure > 0
+    assert terms.energy_weight == 3.0 * last.planned.pressure
+    assert (terms.price, terms.capped) == (2.0, True)
+
+
+def test_training_minimises_delay_and_dear_energy():
+    """A round costs no delay: at first its queue alone counts, then energy as the queue says."""
+    instance = falling_cap().replace(cap=np.full(2, np.inf))
+    # Frame 0: nothing is owed yet. Frame 1: 3 rounds are owed, a round costs Z * 1 * 1 = 0.
+    assert [step.requested_rounds.tolist() for step in drive(Oasdr(weight=2.0), instance)] == [
+        [0.0],
+        [6.0],
+    ]
+    policy = Oasdr(weight=2.0, guard=None)
+    steps = drive(policy, instance)
+    late = steps[0].closed
+    for queue, expected in ((1.0, 6.0), (2.0, 0.0)):
+        # Worth 3 - 2 * Z.
+        memory = replace(late, pressure=queue)
+        requested_rounds, _ = policy.requested_rounds(
+            memory, steps[1].frame, np.inf, np.random.default_rng(0)
+        )
+        assert requested_rounds.tolist() == [expected]
+
+
+def priced(*expected: float, rounds: int = 4) -> EdrInstance:
+    """One task of 1 Wh a round, and the price that each frame is expected to have."""
+    frames = len(expected)
+    return never_trained(frames).replace(
+        rounds=[rounds], price_prior=expected[0], price=np.array([*expected[1:], 1.0])
+    )
+
+
+def requested_by(instance: EdrInstance, **options: Any) -> list[int]:
+    return [int(step.requested_rounds[0]) for step in drive(QuantileThreshold(**options), instance)]
+
+
+def test_it_waits_for_cheap_frames():
+    """Ten frames, 4 rounds, 2 at full speed; the level begins at 1.6 * 4 / (2 * 8)."""
+    costs = [5.0, 4.0, 3.0, 9.0, 3.5, 2.0, 8.0, 1.0, 7.0, 7.0]
+    # Even rate of what is left for two frames: ceil(4/10), ceil(3/9). Then 2 rounds are left, full
+    # speed is ceil(4 * 0.4) = 2, and a frame is cheap within the lowest 1.6 * 2 / (2 * 8) = 0.2.
+    assert requested_by(priced(*costs), multiple=4.0) == [1, 1, 2, 0, 0, 0, 0, 0, 0, 0]
+    # The third cost is the highest so far: it waits for 3.5, within the lowest 1.6 * 2 / (2 * 6).
+    costs[2] = 6.0
+    assert requested_by(priced(*costs), multiple=4.0) == [1, 1, 0, 0, 2, 0, 0, 0, 0, 0]
+
+
+@settings(max_examples=draws(100))
+@given(edr_instances(frames=6, tasks=4))
+def test_the_dearest_tasks_give_way_to_the_cap(instance: EdrInstance):
+    policy = QuantileThreshold(multiple=2.0, bias=1.2)
+    data, history = plain(instance, float), [[] for _ in range(instance.tasks)]
+    for step in drive(policy, instance):
+        frame, energy = step.frame, step.frame.round_energy
+        cost = [data.c(frame.frame, i, frame.price) * frame.active[i] for i in range(data.I)]
+        dear = np.divide(cost, energy, out=np.zeros(data.I), where=energy > 0)
+        for i in np.flatnonzero(frame.active):
+            history[i].append(cost[i])
+        wanted = np.array(
+            oracle.quantile(data, frame.frame, history, cost, frame.remaining.tolist(), 2.0, 1.2)
+        )
+        assert (step.requested_rounds <= wanted).all()
+        used = energy @ wanted
+        if used <= frame.cap:
+            np.testing.assert_array_equal(step.requested_rounds, wanted)
+        else:
+            assert energy @ step.requested_rounds <= frame.cap * (1 + 1e-9)
+            # Nobody gives way while a dearer task still trains.
+            gave = (step.requested_rounds < wanted) & (energy > 0)
+            trains = (step.requested_rounds > 0) & (energy > 0)
+            if gave.any() and trains.any():
+                assert dear[trains].max() <= dear[gave].max() + 1e-12
+                cheapest = dear[gave].min()
+                kept_dearer = trains & (dear > cheapest + 1e-12)
+                assert not kept_dearer.any()
+
+
+def test_it_begins_like_the_even_rate():
+    instance = priced(9.0, 1.0, 5.0, 5.0)
+    even = [int(np.ceil(step.requested_rounds[0])) for step in drive(EvenRate(), instance)]
+    assert requested_by(instance)[:2] == even[:2]
+
+
+def test_a_task_that_must_hurry_is_not_choosy():
+    """Behind its deadline the level is 1, and no cost is above the highest so far."""
+    instance = priced(1.0, 2.0, 3.0, 4.0, 5.0, rounds=40)
+    policy = QuantileThreshold(multiple=1.0)
+    assert [step.requested_rounds[0] for step in drive(policy, instance)][2:] == [8, 8, 8]
+
+
+def test_the_dearest_task_per_watt_hour_gives_way():
+    """Task 0 costs more per Wh as it also sends models; the cap has room for one round."""
+    one = never_trained(2)
+    instance = one.replace(
+        arrival=[0, 0], deadline=[1, 1], rounds=[2, 2], server=[0, 0], local_steps=[1, 1],
+        client=[[1], [1]], step_work=[[1.0], [1.0]], aggregation_work=[0.0, 0.0],
+        model_size=[0.0, 0.0],
+    )  # fmt: skip
+    policy = QuantileThreshold()
+    for seconds, kept in (([1.0, 0.0], [0, 1]), ([0.0, 1.0], [1, 0])):
+        frame = show(instance, 0, instance.rounds, cap=1.0, round_seconds=np.array(seconds))
+        rng = np.random.default_rng(0)
+        requested_rounds, _ = policy.requested_rounds(policy.begin(instance), frame, 1.0, rng)
+        assert requested_rounds.tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        *((Lyapunov, {name: value}) for name, value in (
+            ("weight", -1.0), ("weight", np.inf), ("weight0", -1.0), ("catch_up", 0.0),
+            ("elastic", "hard"),
+            ("budget", "none"),
+        )),
+        *((Oasdr, {name: value}) for name, value in (
+            ("spending", -1.0), ("spending", np.nan), ("weight", -1.0), ("catch_up", -1.0),
+        )),
+        *((QuantileThreshold, {name: value}) for name, value in (
+            ("multiple", 0.0), ("bias", -1.0), ("bias", np.inf), ("reserve", "first"),
+        )),
+    ],
+)  # fmt: skip
+def test_options_are_refused_by_name(kind: Any, options: dict[str, Any]):
+    [named] = options
+    with pytest.raises(OptionError, match=named):
+        kind(**options)

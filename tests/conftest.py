@@ -12,12 +12,17 @@ from hypothesis import HealthCheck, Phase, settings
 from tests.draws import LEAN, draws
 
 SHOWN = (
-    "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
+    "rounding", "solvers",
+    "rescue/test_formulation.py", "rescue/test_oracles.py", "rescue/test_paths.py",
+    "rescue/test_values.py",
+    "idn/test_gain.py", "idn/test_oracles.py", "idn/test_placement.py", "idn/test_policies.py",
+    "idn/test_round_trip.py", "idn/test_useful_cells.py",
+    "oinc/test_density.py", "oinc/test_policies.py", "oinc/test_slots.py",
+    "edr/test_offline.py", "edr/test_policies.py", "edr/test_relaxed.py", "edr/test_routing.py",
+    "tapfinger/test_changes.py", "tapfinger/test_plans.py", "tapfinger/test_runs.py",
     "instances/test_edf.py",
     "models/edr/test_programs.py",
     "online/test_knapsack_projection.py",
-    "online/edr/test_saddle_rounding.py",
-    "online/rescue/test_causality.py",
 )  # fmt: skip
 """Tests of what users rely on, with 200 draws each.
 

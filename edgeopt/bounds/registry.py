@@ -6,15 +6,18 @@ import difflib
 import fnmatch
 import inspect
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins, registry
 from edgeopt.bounds.claim import Claim, instance_label
+from edgeopt.bounds.guarantees import guarantees
 from edgeopt.errors import OptionError
 from edgeopt.options import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from importlib.metadata import EntryPoint
 
     from edgeopt.bounds.verdict import Verdict
 
@@ -47,9 +50,9 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
     return _select([pattern] if pattern is None or isinstance(pattern, str) else list(pattern))
 
 
-def offered(pattern: str) -> bool:
-    """Tell whether any installed package has claims that a name or a pattern may mean."""
-    return any(_matches(name, pattern) for name in _known([pattern]))
+def offered(pattern: str) -> list[Claim]:
+    """Return the claims of installed packages that a name or a pattern means."""
+    return [claim for name, claim in _offered([pattern]).items() if _matches(name, pattern)]
 
 
 def check(
@@ -176,7 +179,33 @@ def _select(wanted: Sequence[str | Claim | None]) -> dict[str, Claim]:
 
 
 def _known(patterns: list[Any]) -> dict[str, Claim]:
-    """Return what other packages offer, and the claims of the systems that the patterns name."""
+    """Return what packages offer for the systems that patterns name, and what records promise."""
+    table = _offered(patterns)
+    for name, point in _records().items():
+        if any(one is None or _may_be_of(name, one) for one in patterns):
+            try:
+                promised = _promised(point)
+            except OptionError as why:
+                plugins.leave_out(why)
+                continue
+            table |= {claim.id: claim for claim in promised if claim.id not in table}
+    return table
+
+
+def _records() -> dict[str, EntryPoint]:
+    """Return where the records of systems are, edgeopt's own first."""
+    offered = {point.name: point for point in registry.offered(registry.SYSTEMS)}
+    return {**offered, **registry.built_in(registry.SYSTEMS)}
+
+
+@cache
+def _promised(point: EntryPoint) -> tuple[Claim, ...]:
+    """Return the claims that the record of a system makes, always the same objects."""
+    return guarantees(plugins.load(point, object))
+
+
+def _offered(patterns: list[Any]) -> dict[str, Claim]:
+    """Return what packages offer, of built-in systems only what patterns may mean."""
     table: dict[str, Claim] = {}
     built_in = registry.built_in(registry.SYSTEMS)
     for point in registry.offered(registry.CLAIMS):

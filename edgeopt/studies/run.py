@@ -359,4 +359,5 @@ def _simulate(
 def _check(pattern: str, instance: Any, options: Mapping[str, Any]) -> list[Any]:
     from edgeopt.bounds.registry import check, offered
 
-    return check(pattern, instance, **options) if offered(pattern) else []
+    found = offered(pattern)
+    return check(found, instance, **options) if found else []

@@ -24,9 +24,9 @@ from edgeopt.learning.training import POLICY, RESUME  # noqa: E402
 from edgeopt.online import simulate  # noqa: E402
 from edgeopt.online.edr import EdrEnvironment, RlTraining, Scenario  # noqa: E402
 from edgeopt.studies.edr.learners import LEARNERS  # noqa: E402
+from tests.edr import killed  # noqa: E402
 from tests.edr.killed import lottery  # noqa: E402
 from tests.edr.nets import one_task  # noqa: E402
-from tests.edr import killed  # noqa: E402
 
 QUICK = {"rate": 3e-3, "batch": 32, "copied": 25, "warm_up": 32, "per_update": 1}
 

@@ -1,0 +1,187 @@
+r"""What the record of a system promises, as claims: guarantees of policies, and bounds on them.
+
+A policy with a proven ratio :math:`c` to a bound must earn :math:`\mathrm E v \ge c\,b` (of a cost:
+at most :math:`c\,b`), and no policy may pass a bound that is valid for it. Both are measured by the
+policy's expected value where it is known exactly, and otherwise by the interval of its mean: only
+an interval that lies on the wrong side as a whole violates them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
+from edgeopt.bounds.intervals import student
+from edgeopt.bounds.verdict import Relation, Source
+from edgeopt.online.simulate import simulate
+from edgeopt.options import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+DRAWN: Final = 3
+"""Small random instances on which the claims of a record are checked."""
+
+CONFIDENCE: Final = 0.999
+"""Of the interval of a mean: many policies are measured on many instances."""
+
+
+def guarantees(record: Any) -> tuple[Claim, ...]:
+    """Return the claims that the record of a system makes of its policies and bounds."""
+    entries = [entry for entry in record.policies.entries if not entry.learned]
+    bounded = {entry.bound: None for entry in entries if entry.bound}
+    better = "at least" if record.objective.sense == "max" else "at most"
+    return (
+        *(
+            _claim(
+                record,
+                f"guarantee.{entry.name}",
+                f"The expected value of {entry.title} is {better} {entry.guarantee:g} times "
+                f"{record.offline.bounds[_bound_of_guarantee(record, entry)].label}.",
+                partial(_kept, entry=entry),
+                toward_bound=True,
+            )
+            for entry in entries
+            if entry.guarantee is not None
+        ),
+        *(
+            _claim(
+                record,
+                f"bound.{name}",
+                f"{record.offline.bounds[name].label} bounds {record.offline.bounds[name].scope}.",
+                partial(_passed_by_none, name=name),
+                toward_bound=False,
+            )
+            for name in record.offline.bounds
+            if name in bounded
+        ),
+    )
+
+
+def _claim(
+    record: Any,
+    name: str,
+    statement: str,
+    measure: Callable[[Runs], Any],
+    *,
+    toward_bound: bool,
+) -> Claim:
+    most = (record.objective.sense == "max") != toward_bound
+    return Claim(
+        id=f"{record.name}.{name}",
+        statement=statement,
+        source=Source(str(record.paper or record.title), "record of the system"),
+        measure=measure,
+        relation=Relation.AT_MOST if most else Relation.AT_LEAST,
+        instance_type=record.instances.kind,
+        test_instances=_instances(record),
+        view=partial(Runs, record),
+    )
+
+
+def _instances(record: Any) -> Mapping[str, Callable[[], Any]]:
+    """Return small random instances by name, or the default source where none are drawn."""
+    draw = record.instances.random_small
+    if draw is not None:
+        return {f"drawn({seed})": partial(draw, seed) for seed in range(DRAWN)}
+    name, source = next(iter(record.instances.sources.items()))
+    return {name: source.make}
+
+
+class _Bounds(dict[str, Any]):
+    """Bounds by name, each computed when it is looked up."""
+
+    def __init__(self, compute: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self._compute(name)
+        return self[name]
+
+
+class Runs:
+    """The bounds of an instance and the runs of policies on it, each computed on first use."""
+
+    def __init__(self, record: Any, instance: Any) -> None:
+        self.record, self.instance = record, instance
+        self.bounds = _Bounds(self._bound)
+        self._measured: dict[str, tuple[Any, float | None]] = {}
+
+    @cached_property
+    def environment(self) -> Any:
+        """The environment of the instance."""
+        return self.record.policies.environment(self.instance)
+
+    def _bound(self, name: str) -> Any:
+        """Compute a bound, for the scenarios that are simulated where it has one for each."""
+        entry = self.record.offline.bounds[name]
+        if entry.offered is not None and not entry.offered(self.instance):
+            raise NotApplicableError(f"{entry.label} is not computed for this instance")
+        found = entry.compute(self.instance)
+        if entry.of_scenarios is None:
+            return found
+        # As `simulate` draws them from the same seed.
+        scenarios = self.environment.scenarios(generator(0).spawn(2)[0], self.runs)
+        return entry.of_scenarios(self.instance, found, scenarios)
+
+    @property
+    def runs(self) -> int:
+        """Simulated runs of a policy."""
+        return int(self.record.policies.runs)
+
+    def measured(self, entry: Any) -> tuple[Any, float | None]:
+        """Return the runs of a policy, and its exact expected value where that is known."""
+        if entry.name not in self._measured:
+            policy = entry.make(self.instance, self.bounds)
+            trajectory = simulate(self.environment, policy, runs=self.runs)
+            exact = None if entry.exact is None else entry.exact(self.instance, policy)
+            self._measured[entry.name] = trajectory, exact
+        return self._measured[entry.name]
+
+    def compared(self, entry: Any, name: str, share: float, *, toward_bound: bool) -> Measurement:
+        """Compare the value of a policy with a share of a bound, in the favour of the claim."""
+        trajectory, exact = self.measured(entry)
+        against = self.bounds[name]
+        each = np.asarray(against.each) if against.each else np.asarray(against.bound)
+        promised = share * float(each.mean())
+        certificate = {"policy": entry.name, "bound": float(each.mean())}
+        if exact is not None:
+            return Measurement(float(exact), promised, certificate)
+        distance = self.record.objective.values(trajectory) - share * each
+        # The end of the interval that is farther from a violation.
+        upwards = (self.record.objective.sense == "max") == toward_bound
+        return Measurement(promised + _end(distance, upwards=upwards), promised, certificate)
+
+
+def _end(values: NDArray[np.float64], *, upwards: bool) -> float:
+    """Return the upper or lower end of the interval of a mean."""
+    if values.min() == values.max():
+        return float(values[0])
+    mean, _, reach = student(values, CONFIDENCE)
+    return float(mean + reach if upwards else mean - reach)
+
+
+def _bound_of_guarantee(record: Any, entry: Any) -> str:
+    return str(entry.guarantee_of or record.offline.reference)
+
+
+def _kept(runs: Runs, *, entry: Any) -> Measurement:
+    """Compare a policy with its guarantee."""
+    name = _bound_of_guarantee(runs.record, entry)
+    return runs.compared(entry, name, entry.guarantee, toward_bound=True)
+
+
+def _passed_by_none(runs: Runs, *, name: str) -> Iterator[Measurement]:
+    """Compare all policies for which a bound is valid with that bound."""
+    holds = runs.record.offline.bounds[name].holds
+    for entry in runs.record.policies.entries:
+        if entry.bound == name and not entry.learned:
+            trajectory, _ = runs.measured(entry)
+            if holds is None or holds(trajectory):
+                yield runs.compared(entry, name, 1.0, toward_bound=False)

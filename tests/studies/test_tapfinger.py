@@ -101,7 +101,7 @@ def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Stud
     assert bound_of(object()) == CHANGING
     assert kinds == {
         "Min", "RandomAllocation", "Optimus", "Tiresias", "OptimusContainers",
-        "TiresiasContainers", "PricedSpt", "ReservationSpt", "FutureRollout", "RollingHorizon",
+        "TiresiasContainers", "ReservationSpt", "FutureRollout",
         "LearntReservation",
     }  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_missing_bounds_are_written_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     instance = generate(**SIZES, rng=5)
-    compared = study({"i": instance}, ["priced", Idle()], system=NO_PICTURES, runs=2)
+    compared = study({"i": instance}, ["reservation", Idle()], system=NO_PICTURES, runs=2)
     page = compared.page(tmp_path).read_text(encoding="utf-8")
     reader = assert_self_contained(page)
     # Once in the table of policies, twice in that over all instances: the gap, and a part of it.
@@ -163,7 +163,7 @@ def test_missing_bounds_are_written_as_such(
     written = pd.read_csv(tmp_path / "over_instances.csv").set_index("policy")
     assert written.loc["Idle", "bound"] == "no bound"
     assert np.isnan(written.loc["Idle", "gap"])
-    assert written.loc["priced", "bound"] == SYSTEM.offline.bounds[FIXED].label
+    assert written.loc["reservation", "bound"] == SYSTEM.offline.bounds[FIXED].label
     from edgeopt.cli.study import _print_comparison
 
     _print_comparison(compared, SYSTEM.reporting.comparisons[0])
@@ -472,10 +472,10 @@ def test_recorded_figures_are_shown_for_their_own_setting_only() -> None:
         {"workload": "pointer", "single_start": True},
     ):
         assert setting(generate(**other)) == ""  # type: ignore[arg-type]
-    compared = study({"paper": generate()}, ["priced", "min"], system=NO_CLAIMS, runs=2)
+    compared = study({"paper": generate()}, ["reservation", "min"], system=NO_CLAIMS, runs=2)
     rows = compared.comparison("over_instances").set_index("policy")
     assert rows.loc["min", "mean_recorded"] == 28.818
-    assert np.isnan(rows.loc["priced", "mean_recorded"])
+    assert np.isnan(rows.loc["reservation", "mean_recorded"])
 
 
 def test_sources_and_what_they_are_made_of() -> None:
@@ -487,17 +487,6 @@ def test_sources_and_what_they_are_made_of() -> None:
     assert np.unique(made["mixed"].capacity, axis=0).shape[0] == 6
     assert made["pointer"].minimum.tolist() == [[3, 3]] * 2
     assert any("TapFinger" in line for line in SYSTEM.instances.sources["tables"].provenance())
-
-
-def test_rolling_horizon_has_a_time_limit_where_bundles_are_many() -> None:
-    many = SYSTEM.instances.sources["tables"].make(rng=2)
-    for instance, limit in ((many, 0.05), (generate(**SIZES), None)):
-        (entry,) = (one for one in SYSTEM.policies.entries if one.name == "rolling")
-        assert entry.make(instance, {}).time_limit == limit
-    few = many.replace(arrival=[0], kind=[0], eligible=many.eligible[:1], weight=[1.0])
-    for policies, told in ((["rolling", "min"], 1), (["min", "priced"], 0)):
-        case = study({"few": few}, policies, system=NO_CLAIMS, runs=2).cases[0]
-        assert sum("50 ms per slot" in note for note in SYSTEM.reporting.notes(case)) == told
 
 
 def test_describe_counts_what_there_is() -> None:

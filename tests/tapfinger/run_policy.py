@@ -14,10 +14,8 @@ from edgeopt.online.tapfinger import (
     Min,
     Optimus,
     OptimusContainers,
-    PricedSpt,
     RandomAllocation,
     ReservationSpt,
-    RollingHorizon,
     TapFingerEnvironment,
     Tiresias,
     TiresiasContainers,
@@ -32,11 +30,9 @@ STEADY = (
     RandomAllocation(),
     OptimusContainers(),
     TiresiasContainers(),
-    PricedSpt(),
     ReservationSpt(),
     LearntReservation(),
     FutureRollout(samples=2, reach=3, moves=5),
-    RollingHorizon(),
 )
 """Policies that leave running tasks alone."""
 

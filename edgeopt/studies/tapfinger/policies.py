@@ -171,12 +171,6 @@ BENCHMARKS = {
 }
 
 
-MANY: Final = 60
-"""Slots of all efficient bundles of a kind together above which planning has a time limit."""
-
-PLANNING: Final = 0.05
-"""That limit, seconds per slot."""
-
 _Edition = Literal["published", "improved", "own"]
 
 _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
@@ -188,8 +182,6 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     ("imitation", "Imitation, told", "LearnedScheduler", "own", {}, FIXED),
     ("imitation+untold", "Imitation, untold", "LearnedScheduler", "own", {"checkpoint": "untold"},
      FIXED),
-    ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
-    ("rolling", "Rolling horizon", "RollingHorizon", "own", {}, FIXED),
     ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
     ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "published"},
      CHANGING),
@@ -206,25 +198,9 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
 )  # fmt: skip
 
 
-def has_many_bundles(instance: TapFingerInstance) -> bool:
-    """Tell whether proving plans of a rolling horizon optimal takes too long."""
-    from edgeopt.models.tapfinger import efficient
-
-    lists = instance.clusters * instance.task_kinds
-    return int(efficient(instance.duration).duration.sum()) > MANY * lists
-
-
 def bound_of(policy: Any) -> str:
     """Name the benchmark that bounds a policy: the tighter one only if it never preempts."""
     return CHANGING if getattr(policy, "preemptive", True) else FIXED
-
-
-def _rolling(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
-    from edgeopt.online.tapfinger import RollingHorizon
-
-    if has_many_bundles(instance):
-        return RollingHorizon(time_limit=PLANNING)
-    return RollingHorizon()
 
 
 def earlier(instance: TapFingerInstance, seed: int = 0) -> TapFingerInstance:
@@ -279,7 +255,7 @@ def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> 
     return LearnedScheduler(name)
 
 
-_MADE: Final = {"rolling": _rolling, "learnt+kept": _kept, "imitation": _imitation}
+_MADE: Final = {"learnt+kept": _kept, "imitation": _imitation}
 """Policies that depend on the instance."""
 
 POLICIES = tuple(

@@ -34,16 +34,14 @@ from edgeopt.studies.tapfinger.policies import (
     FIXED,
     LEARNED,
     METHODS,
-    PLANNING,
     bound_label,
     bound_of,
     export,
-    has_many_bundles,
     solve,
 )
 from edgeopt.studies.tapfinger.three_clusters import THREE_CLUSTERS
 from edgeopt.studies.tapfinger.view import LIVE
-from edgeopt.studies.wording import duration, number, percent
+from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +82,6 @@ def _notes(case: Case) -> list[str]:
         "uses the progress. The paper's learned policy is not among them; of ours, imitations of "
         "schedulers carry in their weights what those were told.",
         _randomness(case),
-        *_time_limited(case),
     ]
 
 
@@ -145,16 +142,6 @@ def _bounds(case: Case) -> str:
             f"plan exceeds {labels[FIXED]} by, here {percent(plan / least - 1.0, 1)}. "
         )
     return said + "Where no bound is valid, tables say “no bound”."
-
-
-def _time_limited(case: Case) -> list[str]:
-    """Say where decisions depend on the speed of the machine."""
-    if "rolling" not in case.entries or not has_many_bundles(case.instance):
-        return []
-    return [
-        f"Rolling horizon searches for {duration(PLANNING)} per slot, because there are many slow "
-        "bundles to choose from; its decisions can differ between machines."
-    ]
 
 
 def _randomness(case: Case) -> str:

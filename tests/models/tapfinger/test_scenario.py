@@ -34,10 +34,8 @@ from edgeopt.online.tapfinger import (
     Decision,
     Min,
     OptimusContainers,
-    PricedSpt,
     RandomAllocation,
     ReservationSpt,
-    RollingHorizon,
     TapFingerEnvironment,
     TiresiasContainers,
 )
@@ -46,7 +44,7 @@ from tests.draws import draws, every
 from tests.oracles.tapfinger.plans import best_plans
 
 STEADY = (
-    Min(), RandomAllocation(), PricedSpt(), ReservationSpt(), RollingHorizon(tasks=3),
+    Min(), RandomAllocation(), ReservationSpt(),
     OptimusContainers(), TiresiasContainers(),
 )  # fmt: skip
 SCENARIOS = st.integers(0, 2**63 - 1)

@@ -174,7 +174,7 @@ def test_rounding_keeps_means_and_the_safe_modes_their_budget(printed: Callable[
 def test_energy_cap_shows_what_gives_way(printed: Callable[..., str]) -> None:
     text = printed("energy_cap")
     rows = {row.split()[1]: row.split()[2:] for row in re.findall(r"^\d .*$", text, re.M)}
-    assert list(rows) == ["saddle_point", "lyapunov", "quantile+shed"]
+    assert list(rows) == ["saddle_point", "lyapunov", "scenario+shed"]
     ratio, violated, late, unserved = (
         [float(row[place]) for row in rows.values()] for place in (1, 2, 3, 4)
     )

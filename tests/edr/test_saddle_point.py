@@ -166,17 +166,16 @@ def test_tasks_come_and_go():
 def test_memories_are_explicit():
     """A memory that was kept goes on as the first time, and is left as it was."""
     instance = wide(np.random.default_rng(3)).replace(cap=np.array([9.0, 5.0]))
-    policy = SaddlePoint(residual="floor", carry=True)
+    policy = SaddlePoint(residual="floor")
     steps = drive(policy, instance, seed=4)
     kept = steps[0].closed
-    before = [kept.saddle.point.copy(), kept.saddle.multipliers.copy(), kept.lost.copy()]
+    before = [kept.saddle.point.copy(), kept.saddle.multipliers.copy()]
     frame = show(instance, 1, instance.rounds - steps[0].requested_rounds)
     draws = [policy.requested_rounds(kept, frame, 5.0, np.random.default_rng(8)) for _ in range(2)]
     np.testing.assert_array_equal(draws[0][0], draws[1][0])
     np.testing.assert_array_equal(draws[0][1].saddle.point, steps[1].planned.saddle.point)
     policy.close_frame(draws[0][1], frame, tell(instance, frame, draws[0][0]))
-    for old, now in zip(before, [kept.saddle.point, kept.saddle.multipliers, kept.lost],
-                        strict=True):  # fmt: skip
+    for old, now in zip(before, [kept.saddle.point, kept.saddle.multipliers], strict=True):
         np.testing.assert_array_equal(old, now)
 
 
@@ -248,8 +247,6 @@ def test_printed_steps_shrink_with_the_horizon(instance: EdrInstance, index: Any
         ({"gradient": "exact"}, "gradient"),
         ({"init": "even"}, "init"),
         ({"residual": "up"}, "residual"),
-        ({"carry": True}, "carry"),
-        ({"residual": "floor", "margin": True}, "margin"),
         ({"price_forecast": "tomorrow"}, "price_forecast"),
         ({"alpha0": 0.0}, "alpha0"),
         ({"mu0": -1.0}, "mu0"),
@@ -272,9 +269,7 @@ def test_options_are_refused_by_name(options: dict[str, Any], named: str):
 
 FORMS = [
     {"residual": "floor"},
-    {"residual": "floor", "carry": True},
     {"residual": "bernoulli"},
-    {"residual": "bernoulli", "margin": True},
 ]
 
 
@@ -306,17 +301,12 @@ def test_half_a_round_of_room():
             drive(policy, half_a_round(), seed)[0].requested_rounds[0] for seed in range(60)
         ]
         tried[tuple(form.values())] = sum(requested)
-    assert tried[("floor",)] == tried["floor", True] == tried["bernoulli", True] == 0
+    assert tried[("floor",)] == 0
     # Fails by chance with probability below 1e-7.
     assert 10 < tried[("bernoulli",)] < 50
 
 
-def test_a_margin_bars_rounds_that_alone_exceed_the_cap():
-    steps = drive(SaddlePoint(margin=True), half_a_round())
-    assert steps[0].planned.saddle.point.tolist() == [0.0]
-
-
-def test_rounding_down_never_trains_unless_it_carries():
+def test_rounding_down_never_trains():
     """An even rate of 0.99 that costs nothing stays 0.99."""
     instance = never_trained(100).replace(price=np.zeros(100), price_prior=0.0)
     done = {}
@@ -325,36 +315,8 @@ def test_rounding_down_never_trains_unless_it_carries():
         np.testing.assert_allclose(steps[0].planned.saddle.point, 0.99)
         done[tuple(form.values())] = sum(int(step.requested_rounds[0]) for step in steps)
     assert done[("floor",)] == 0
-    assert done["floor", True] >= 98
     # Eleven of 100 coins of 0.99 fail with probability below 1e-7.
     assert done[("bernoulli",)] >= 90
-
-
-def test_what_waits_for_room_is_carried_on():
-    """A capped frame has no room for what was lost; it comes back as soon as there is."""
-    instance = never_trained(4).replace(
-        cap=np.array([np.inf, 0.2, np.inf, np.inf]), price=np.zeros(4), price_prior=0.0
-    )
-    policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
-    steps = drive(policy, instance)
-    assert steps[0].planned.lost.tolist() == [0.75]
-    # 0.75 Wh do not fit into 0.2: nothing is added, the 0.2 of this frame are lost as well.
-    assert steps[1].planned.carried.tolist() == [0.0]
-    np.testing.assert_allclose(steps[1].planned.lost, [0.95])
-    np.testing.assert_allclose(steps[2].planned.carried, [0.95])
-    assert steps[2].requested_rounds.tolist() == [1]
-
-
-def test_what_is_carried_counts_against_the_cap():
-    """0.75 rounds are carried into a frame of 0.9 Wh, which leaves 0.15 to the step."""
-    instance = never_trained(4).replace(
-        cap=np.array([np.inf, 0.9, np.inf, np.inf]), price=np.zeros(4), price_prior=0.0
-    )
-    policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
-    then = drive(policy, instance)[1]
-    np.testing.assert_allclose(then.planned.saddle.point, [0.15])
-    assert then.requested_rounds.tolist() == [0]
-    np.testing.assert_allclose(then.planned.lost, [0.9])
 
 
 def test_expectations_are_kept():

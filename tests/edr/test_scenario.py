@@ -161,10 +161,9 @@ def steady(**changes: Any) -> EdrInstance:
     return same.replace(**changes)
 
 
-@pytest.mark.parametrize("recourse", ["stopping", "perfect", "fluid"])
-def test_constant_costs_without_caps_lead_to_the_cheapest_plan(recourse: Any) -> None:
+def test_constant_costs_without_caps_lead_to_the_cheapest_plan() -> None:
     instance = steady()
-    ran = simulate(EdrEnvironment(instance), Scenario(recourse=recourse), runs=1)
+    ran = simulate(EdrEnvironment(instance), Scenario(), runs=1)
     assert not ran.missing.any()
     training = (ran.rounds[0] * instance.round_cost).sum()
     assert training == pytest.approx(float(instance.rounds @ instance.round_cost[0]), rel=1e-12)
@@ -243,15 +242,12 @@ def test_rounding_keeps_the_cap() -> None:
 @settings(max_examples=draws(80))
 @given(
     cases(frames=4, slots=2, sites=3, tasks=4, types=1),
-    st.sampled_from(["stopping", "perfect", "fluid"]),
     st.booleans(),
 )
-def test_caps_and_sites_are_kept_before_any_repair_by_others(
-    case: Case, recourse: Any, history: bool
-) -> None:
+def test_caps_and_sites_are_kept_before_any_repair_by_others(case: Case, history: bool) -> None:
     """Random caps down to 0, no live task, one site, no energy per round, negative prices."""
     instance = case.instance
-    policy = Scenario(recourse=recourse, history=history, reserve=None, samples=2)
+    policy = Scenario(history=history, reserve=None, samples=2)
     memory = policy.begin(EdrEnvironment(instance).instance)
     left = instance.rounds.copy()
     room = policy.training_room * instance.slots * instance.capacity
@@ -292,7 +288,7 @@ def test_the_day_before_changes_what_is_trained() -> None:
 
 def test_options_are_checked() -> None:
     for options in (
-        {"samples": 0}, {"beta": -1.0}, {"late": 0.0}, {"cap_room": 1.5}, {"recourse": "other"},
+        {"samples": 0}, {"beta": -1.0}, {"late": 0.0}, {"cap_room": 1.5},
         {"history": 1}, {"seed": -1}, {"price_forecast": "never"},
     ):  # fmt: skip
         with pytest.raises(OptionError, match=next(iter(options))):

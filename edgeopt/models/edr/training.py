@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from edgeopt.errors import InputError, SolverError
 from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
 from edgeopt.representation import brief
-from edgeopt.solvers import LinearProgram, solve
 from edgeopt.solvers.network_simplex import TransportSimplex
 from edgeopt.writing.results import in_html
 
@@ -370,41 +368,6 @@ def _exchange(tableau: Floats, level: Floats, gain: Floats, leave: int, enter: i
     gain[enter] = 0.0
     for j in range(columns):
         gain[j] -= factor * tableau[leave, j]
-
-
-def two_stage(coming: Coming, cost_now: Floats, use: Floats, room: Floats) -> Floats:
-    """Return the rounds now of the best plan that then knows one of the sampled futures, [A].
-
-    All first samples of the coming frames are one future, all second ones another, and so on;
-    ``use`` and ``room`` are those of `most_worth`.
-    """
-    tasks, frames, samples = coming.cost.shape
-    bounded = np.flatnonzero(np.isfinite(room))
-    task, frame = np.nonzero(coming.usable)
-    # Columns: rounds now; by future, rounds in coming frames and missing ones.
-    by_task = sparse.coo_array((np.ones(task.size), (task, np.arange(task.size))),
-                               (tasks, task.size))  # fmt: skip
-    by_frame = sparse.coo_array((coming.weight[task], (frame, np.arange(task.size))),
-                                (frames, task.size))  # fmt: skip
-    future = sparse.block_array([[by_task, sparse.eye_array(tasks)],
-                                 [by_frame, sparse.coo_array((frames, tasks))]])  # fmt: skip
-    here = sparse.vstack([sparse.eye_array(tasks), sparse.coo_array((frames, tasks))])
-    rows = sparse.vstack([sparse.csc_array(use[:, bounded].T)] + [here] * samples)
-    later = sparse.block_diag([sparse.coo_array((bounded.size, 0))] + [future] * samples)
-    costs = [np.append(coming.cost[task, frame, q], coming.late) / samples for q in range(samples)]
-    due = np.concatenate([coming.remaining, np.full(frames, -np.inf)])
-    most = np.concatenate([coming.remaining, coming.cap])
-    cost = np.concatenate([cost_now, *costs])
-    # What is nothing but rounding would only spoil the scale.
-    cost[np.abs(cost) < NOTHING * np.abs(cost).max()] = 0.0
-    program = LinearProgram(
-        cost,
-        sparse.hstack([rows, later]),
-        np.concatenate([np.full(bounded.size, -np.inf), np.tile(due, samples)]),
-        np.concatenate([room[bounded], np.tile(most, samples)]),
-    )
-    values: Floats = np.asarray(solve(program, "highs").values, dtype=np.float64)
-    return np.maximum(values[:tasks], 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from edgeopt.online.edr.events import (
     Served,
     Slot,
 )
-from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
     EdrState,
@@ -48,7 +48,6 @@ __all__ = [
     "Greedy",
     "Lyapunov",
     "Oasdr",
-    "QuantileThreshold",
     "SaddlePoint",
     "Scenario",
     "Served",

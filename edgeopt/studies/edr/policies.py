@@ -181,35 +181,19 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], bool], ...] = (
     ("scenario", "Scenario control", "Scenario", "own", {"history": False}, True),
     # What it knows of the day before no other policy does.
     ("scenario+history", "Scenario control with history", "Scenario", "own", {}, False),
-    ("scenario+fluid", "Scenario control, fluid", "Scenario", "own",
-     {"history": False, "recourse": "fluid"}, False),
-    ("scenario+perfect", "Scenario control, two-stage", "Scenario", "own",
-     {"history": False, "recourse": "perfect"}, False),
     ("saddle_point", "Saddle point", "SaddlePoint", "improved", {}, True),
-    ("saddle_point+margin", "Saddle point with margin", "SaddlePoint", "improved",
-     {"margin": True}, False),
-    ("saddle_point+carry", "Saddle point with carry", "SaddlePoint", "improved",
-     {"residual": "floor", "carry": True}, False),
-    ("saddle_point+stale", "Saddle point on old costs", "SaddlePoint", "improved",
-     {"gradient": "stale"}, False),
-    ("saddle_point+price", "Saddle point with one price", "SaddlePoint", "improved",
-     {"budget": "price"}, False),
     ("saddle_point+published", "Saddle point (as printed)", "SaddlePoint", "published", _PUBLISHED,
      True),
     ("lyapunov", "Lyapunov", "Lyapunov", "published", {}, True),
     ("oasdr", "OASDR", "Oasdr", "published", {}, True),
-    ("quantile", "Quantile", "QuantileThreshold", "own", {}, True),
     ("even_rate", "Even rate", "EvenRate", "own", {}, True),
-    ("even_rate+free", "Even rate without reserve", "EvenRate", "own", {"reserve": None}, False),
     ("greedy", "Greedy", "Greedy", "published", {}, True),
     ("rl", "RL", "RlBoth", "published", {}, False),
     ("rl+lp", "RL rounds, optimal routing", "RlTraining", "own", {}, False),
     ("rl+routing", "Scenario control, RL routing", "RlRouting", "own", {"history": False}, False),
-    # These drop requests rather than exceed a cap; the others do not route by an energy budget.
-    ("saddle_point+shed", "Shedding saddle point", "SaddlePoint", "improved",
-     {"elastic": "shed"}, True),
-    ("quantile+shed", "Shedding quantile", "QuantileThreshold", "own", {"elastic": "shed"}, True),
-    ("even_rate+shed", "Shedding even rate", "EvenRate", "own", {"elastic": "shed"}, False),
+    # It drops requests rather than exceed a cap; the others do not route by an energy budget.
+    ("scenario+shed", "Shedding scenario control", "Scenario", "own",
+     {"history": False, "elastic": "shed"}, True),
 )  # fmt: skip
 
 POLICIES = tuple(

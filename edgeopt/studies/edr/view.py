@@ -120,7 +120,7 @@ LIVE: Final = Live(
                _capacity),
         Slider("cap", "energy caps, times those of the instance", 0.8, 1.5, 0.05, 1.0, _cap),
     ),
-    policies=("scenario", "saddle_point", "quantile+shed", "greedy"),
+    policies=("scenario", "saddle_point", "scenario+shed", "greedy"),
     source="drawn",
     fixed={"slots": 3, "capped": 0.4},
     columns=_columns,

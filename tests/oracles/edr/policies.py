@@ -117,38 +117,6 @@ def lyapunov(
     return [min(whole(v), r) for v, r in zip(x, remaining, strict=True)], x
 
 
-def quantile(
-    plain: Plain,
-    t: int,
-    history: Sequence[Sequence[float]],
-    cost: Sequence[float],
-    remaining: Sequence[int],
-    multiple: float = 8,
-    bias: float = 1.6,
-) -> list[int]:
-    """Train at full rate where a round is cheap against its own past, else not at all.
-
-    `history[i]` holds the costs seen before this frame.
-    """
-    x = [0] * plain.I
-    for i in range(plain.I):
-        if not plain.active(t, i):
-            continue
-        frames = plain.deadline[i] - t + 1
-        if len(history[i]) < 3:
-            x[i] = math.ceil(remaining[i] / frames)
-            continue
-        most = math.ceil(multiple * plain.a(i))
-        level = min(1.0, bias * remaining[i] / (most * frames))
-        seen = sorted(history[i])
-        place = level * (len(seen) - 1)
-        low = math.floor(place)
-        high = min(low + 1, len(seen) - 1)
-        threshold = seen[low] + (place - low) * (seen[high] - seen[low])
-        x[i] = min(most, remaining[i]) if cost[i] <= threshold else 0
-    return x
-
-
 # --- routing -------------------------------------------------------------------------------
 
 

@@ -1,17 +1,15 @@
-"""Baselines: an even rate, tasks by deadline as fast as they go, and rounds when they are cheap."""
+"""Baselines: an even rate, and tasks by deadline as fast as they go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.online.edr.events import Flows
-from edgeopt.online.edr.policies.policy import EdrPolicy, repair_cap
-from edgeopt.online.edr.training import trainable, unit_cost
-from edgeopt.options import check_real
+from edgeopt.online.edr.policies.policy import EdrPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,85 +178,3 @@ def _serve(
                         budget = 0.0
                 left -= taken
     return used
-
-
-FEWEST = 3
-"""Costs that a task must have shown before a quantile of them says anything."""
-
-
-_MOST: Final = 2.0**53
-"""Most rounds at full speed: whole numbers up to this are exact."""
-
-
-class CostHistory(NamedTuple):
-    """What the threshold policy keeps."""
-
-    instance: EdrInstance
-    costs: Floats  # cost of a round in the frames so far, NaN where a task could not train, [t, I]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class QuantileThreshold(EdrPolicy[CostHistory]):
-    r"""Train fast when a round costs no more than a quantile of its costs so far, else not at all.
-
-    The level of the quantile is the share of the frames left that the rounds left would need at
-    full speed, times `bias`: a task that falls behind grows less choosy. Full speed is
-    :math:`\lceil m a \rceil` rounds. Costs count at the price that was expected. A task that has
-    shown fewer than 3 costs trains at the even rate of what is left. Where the cap is too small,
-    tasks give way by cost per Wh.
-
-    Parameters
-    ----------
-    multiple
-        Full speed m, as a multiple of the even rate.
-    bias
-        Factor of the level; above 1 leaves slack before the deadline.
-    elastic, budget, reserve, guard, training_room, price_forecast
-        As for `EdrPolicy`.
-
-    Raises
-    ------
-    OptionError
-        If an option is unknown or out of range.
-
-    Notes
-    -----
-    Not of the paper, and not an established improvement on an equally tuned `Lyapunov`.
-    """
-
-    title: ClassVar[str] = "Quantile threshold"
-
-    multiple: float = 8.0
-    bias: float = 1.6
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("multiple", self.multiple, "(0, inf)")
-        check_real("bias", self.bias, "(0, inf)")
-
-    def begin(self, instance: EdrInstance) -> CostHistory:
-        """Begin without a history."""
-        return CostHistory(instance, np.empty((0, instance.tasks)))
-
-    def requested_rounds(
-        self, memory: CostHistory, frame: Frame, cap: float, rng: np.random.Generator
-    ) -> tuple[Ints, CostHistory]:
-        """Request full speed where a round is cheap."""
-        cost = unit_cost(memory.instance, frame, self.price(frame))
-        seen = np.where(frame.active, cost, np.nan)
-        memory = memory._replace(costs=np.vstack([memory.costs, seen]))
-        frames_left = np.maximum(frame.deadline - frame.frame + 1, 1)
-        rounds = np.ceil(frame.remaining / frames_left - 1e-9).astype(np.int64)
-        full = np.ceil(self.multiple * frame.even_rate - 1e-9)
-        full = np.minimum(full, _MOST).astype(np.int64)
-        shown = np.count_nonzero(np.isfinite(memory.costs), axis=0)
-        for i in np.flatnonzero(trainable(frame) & (shown >= FEWEST)):
-            past = memory.costs[:, i]
-            level = self.bias * float(frame.remaining[i]) / (full[i] * frames_left[i])
-            threshold = np.quantile(past[np.isfinite(past)], min(1.0, level))
-            cheap = cost[i] <= threshold
-            rounds[i] = min(full[i], frame.remaining[i]) if cheap else 0
-        energy = frame.round_energy
-        per_energy = np.divide(cost, energy, out=np.zeros_like(cost), where=energy > 0)
-        order = np.argsort(-per_energy, kind="stable")
-        return repair_cap(rounds, energy, order, cap), memory

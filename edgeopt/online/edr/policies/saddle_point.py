@@ -17,8 +17,8 @@ from edgeopt.online.edr.training import (
     unit_cost,
 )
 from edgeopt.online.primal_dual import PrimalDual, SaddleState, ScaledStep, StepRule
-from edgeopt.options import check_able, check_choice, check_flag, check_real
-from edgeopt.rounding import pairwise, reduced_limit
+from edgeopt.options import check_able, check_choice, check_real
+from edgeopt.rounding import pairwise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +36,6 @@ class SaddleMemory:
 
     instance: EdrInstance
     saddle: SaddleState  # fractional rounds, multipliers of the tasks' averages, [I] each
-    lost: Floats  # fractions that rounding has lost and that are to be made up for, [I]
-    carried: Floats  # what of them the rounding of the frame adds to the fractions, [I]
     trainable: NDArray[np.bool_]  # whether each task could train in the last frame, [I]
     rule: StepRule | None = None  # step sizes, once a task has shown what a round costs
     past: RelaxedFrame | None = None  # the last frame, with its true price once that is known
@@ -66,11 +64,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         What becomes of the last fraction in rounding: ``"bernoulli"``, up or down at random, keeps
         every expectation and exceeds the energy of the fractions by less than one round;
         ``"floor"``, as printed, never exceeds it and trains less than requested.
-    carry
-        For ``"floor"``: add what rounding has lost to the next frame's fractions.
-    margin
-        For ``"bernoulli"``: keep the energy of the largest round free for it, so that the cap
-        holds for the whole rounds too. A task whose round alone exceeds the cap does not train.
     alpha0, mu0
         Factors of the sizes of descent and ascent, see `ScaledStep`; None: the mean window, in
         frames, of the tasks seen first, and 1. Such steps are long enough to train a task within a
@@ -86,8 +79,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     Raises
     ------
     OptionError
-        If an option is unknown or out of range; if `carry` comes with ``"bernoulli"``, which loses
-        nothing, or `margin` with ``"floor"``, which needs none.
+        If an option is unknown or out of range.
 
     Notes
     -----
@@ -105,8 +97,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     gradient: Literal["current", "stale"] = "current"
     init: Literal["rate", "zero"] = "rate"
     residual: Literal["bernoulli", "floor"] = "bernoulli"
-    carry: bool = False
-    margin: bool = False
     alpha0: float | None = None
     mu0: float | None = None
     cost_scale: float | None = None
@@ -118,12 +108,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         check_choice("gradient", self.gradient, ("current", "stale"))
         check_choice("init", self.init, ("rate", "zero"))
         check_choice("residual", self.residual, ("bernoulli", "floor"))
-        check_flag("carry", self.carry)
-        check_flag("margin", self.margin)
-        if self.carry and self.residual == "bernoulli":
-            raise OptionError("carry goes with residual='floor': 'bernoulli' loses nothing")
-        if self.margin and self.residual == "floor":
-            raise OptionError("margin goes with residual='bernoulli': 'floor' needs none")
         check_real("alpha0", self.alpha0, "(0, inf)", none=True)
         check_real("mu0", self.mu0, "[0, inf)", none=True)
         check_real("cost_scale", self.cost_scale, "(0, inf)", none=True)
@@ -140,7 +124,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         """Begin with no rounds and no multipliers."""
         nothing = np.zeros(instance.tasks)
         saddle = SaddleState(nothing, nothing)
-        return SaddleMemory(instance, saddle, nothing, nothing, np.zeros(instance.tasks, np.bool_))
+        return SaddleMemory(instance, saddle, np.zeros(instance.tasks, np.bool_))
 
     def requested_rounds(
         self, memory: SaddleMemory, frame: Frame, cap: float, rng: np.random.Generator
@@ -158,7 +142,8 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         fresh = can_train & ~memory.trainable
         cost = unit_cost(memory.instance, frame, self.price(frame))
         rule = memory.rule or self._rule(memory.instance, frame, cost)
-        carried, allowed = self._allowed(memory.lost, frame, cap)
+        upper = np.where(can_train, frame.remaining, 0).astype(np.float64)
+        allowed = TrainingSet(frame.round_energy, cap, upper)
         limits = allowed
         if self.index == "stale" and memory.allowed is not None:
             energy = np.where(fresh, allowed.energy, memory.allowed.energy)
@@ -178,24 +163,15 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         if fresh.any():
             first = frame.even_rate if self.init == "rate" else np.zeros(can_train.size)
             saddle = replace(saddle, point=limits.shrink(np.where(fresh, first, saddle.point)))
-        return replace(
-            memory, saddle=saddle, trainable=can_train, carried=carried, rule=rule, allowed=allowed
-        )
+        return replace(memory, saddle=saddle, trainable=can_train, rule=rule, allowed=allowed)
 
     def round(
         self, memory: SaddleMemory, frame: Frame, rng: np.random.Generator
     ) -> tuple[Ints, SaddleMemory]:
         """Return whole rounds for the fractions of a frame, shape [I], and the memory after it."""
-        point, energy = memory.saddle.point + memory.carried, frame.round_energy
+        point, energy = memory.saddle.point, frame.round_energy
         if not memory.trainable.any():
             return np.zeros(point.size, dtype=np.int64), memory
-        if self.carry:
-            rounds, lost = pairwise(
-                point, energy, rng=rng, residual="floor", carry=np.zeros(point.size)
-            )
-            # What there was no room for is kept for the next frame.
-            return rounds, replace(memory, lost=lost + (memory.lost - memory.carried))
-        # With a margin the fractions have left room for whatever the last coin adds.
         return pairwise(point, energy, rng=rng, residual=self.residual), memory
 
     def close_frame(self, memory: SaddleMemory, frame: Frame, closed: ClosedFrame) -> SaddleMemory:
@@ -221,20 +197,3 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
             return rule
         alpha0 = scale.window if self.alpha0 is None else self.alpha0
         return replace(rule, primal=alpha0, dual=1.0 if self.mu0 is None else self.mu0)
-
-    def _allowed(self, lost: Floats, frame: Frame, cap: float) -> tuple[Floats, TrainingSet]:
-        """Return what rounding adds to the fractions, shape [I], and what that leaves to them."""
-        energy = frame.round_energy
-        upper = np.where(trainable(frame), frame.remaining, 0).astype(np.float64)
-        carried = np.minimum(lost, upper)
-        if self.margin and np.isfinite(cap):
-            upper[energy > cap] = 0.0
-            if upper.any():
-                cap = reduced_limit(cap, np.where(upper > 0, energy, 0.0), residual="bernoulli")
-        if carried.any():
-            used = float(energy @ carried)
-            if used <= cap:
-                cap -= used
-            else:
-                carried = np.zeros_like(carried)
-        return carried, TrainingSet(energy, cap, upper - carried)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from edgeopt.instances.edr.history import DAY
-from edgeopt.models.edr.training import Coming, most_worth, room_prices, two_stage, waiting_values
+from edgeopt.models.edr.training import Coming, most_worth, room_prices, waiting_values
 from edgeopt.online.edr.energy_budget import Terms
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, repair_cap, repair_work
@@ -18,7 +18,7 @@ from edgeopt.online.edr.training import (
     expected_prices,
     trainable,
 )
-from edgeopt.options import check_choice, check_flag, check_real, check_whole
+from edgeopt.options import check_flag, check_real, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,10 +63,6 @@ class Scenario(EdrPolicy[ScenarioMemory]):
     cap_room
         Share of its room that a coming frame is expected to leave to training if it is capped. It
         counts as capped if the same hour of the last day known was.
-    recourse
-        ``"stopping"`` as above; ``"fluid"``: the rounds that the transportation problem trains now,
-        as if a round could wait for the cheapest of all samples. ``"perfect"``: those of a
-        two-stage program whose second stage knows one of the sampled futures; much slower.
     history
         Whether to use the day before the first frame, where the instance knows of it. Rounds wait
         in the first frame if no other channel is known and they find room later.
@@ -93,7 +89,6 @@ class Scenario(EdrPolicy[ScenarioMemory]):
     beta: float = 1.3
     late: float = 2.0
     cap_room: float = 0.3
-    recourse: Literal["stopping", "perfect", "fluid"] = "stopping"
     history: bool = True
     seed: int = 0
     reserve: Literal["last", "trend"] | None = "trend"
@@ -107,7 +102,6 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         check_real("beta", self.beta, "[0, inf)")
         check_real("late", self.late, "(0, inf)")
         check_real("cap_room", self.cap_room, "[0, 1]")
-        check_choice("recourse", self.recourse, ("stopping", "perfect", "fluid"))
         check_flag("history", self.history)
         check_whole("seed", self.seed, 0)
 
@@ -147,11 +141,7 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         if coming.cap.size:
             value = waiting_values(coming, plan.price, self.beta)
         worth = value - now
-        wanted = plan.now
-        if self.recourse == "perfect":
-            wanted = two_stage(coming, now, use, rooms)
-        elif self.recourse == "stopping":
-            wanted = most_worth(worth, left.astype(np.float64), use, rooms)
+        wanted = most_worth(worth, left.astype(np.float64), use, rooms)
         whole = np.minimum(np.floor(wanted + 0.5).astype(np.int64), left)
         with np.errstate(divide="ignore"):
             order = np.argsort(worth / weight[tasks], kind="stable")

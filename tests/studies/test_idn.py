@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.studies.conftest import Plans
 
 SIZES = {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8}
-KEEPING = ["infida+", "infida+half", "infida+fill", "olag", "olag+forwarded", "sg"]
+KEEPING = ["infida+", "infida+fill", "olag", "olag+forwarded", "sg"]
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +40,13 @@ def case(steady: Study) -> Case:
 
 def test_default_policies_and_their_bounds(case: Case) -> None:
     table = case.table.set_index("policy")
-    assert set(table.index) == {"infida", "infida+theory", *KEEPING}
+    assert set(table.index) == {"infida", *KEEPING}
     assert list(table.index[table["kind"] == "hindsight"]) == ["sg"]
     assert table.index[-1] == "sg"
     assert set(table.index[table["bound"] == "moving"]) == {*KEEPING} - {"sg"}
     assert table.loc["sg", "bound"] == "static"
     assert (table.loc[KEEPING, "bound_ratio"] <= 1 + 1e-9).all()
-    assert (table.loc[["infida", "infida+theory"], "bound"] == "").all()  # they exceed budgets
+    assert table.loc["infida", "bound"] == ""  # it exceeds budgets
     assert (table.loc[KEEPING, "violated"] == 0).all()
     assert table.loc["infida", "violated"] > 0
     entries = registry.choose(SYSTEM, "*")
@@ -59,8 +59,6 @@ def test_default_policies_and_their_bounds(case: Case) -> None:
     names = [entry.name for entry in entries]
     assert {
         "infida+every8",
-        "infida+shared",
-        "infida+reserve",
         "olag+forwarded",
         "olag+literal",
     } <= set(names)

@@ -150,15 +150,8 @@ def _olag(name: str, title: str, *, default: bool = False, **options: Any) -> Po
 POLICIES = (
     PolicyEntry("infida+", "INFIDA+", _recommended, edition="improved", default=True, bound=MOVING),
     _infida("infida", "INFIDA", default=True),
-    _infida("infida+theory", "INFIDA, proven step", default=True, step="theory"),
     _infida("infida+common", "INFIDA, common coins", coins="common"),
-    _infida("infida+half", "INFIDA, safe half", default=True, coins="common", residual="half"),
     _infida("infida+fill", "INFIDA, safe fill", default=True, coins="common", residual="fill"),
-    _infida(
-        "infida+reserve", "INFIDA, reserve", coins="common", residual="reserve", cells="useful"
-    ),
-    _infida("infida+shared", "INFIDA, shared credit", credit="shared"),
-    _infida("infida+leader", "INFIDA, all gradients", ascent="leader"),
     _infida("infida+published", "INFIDA (step as printed)", step="published"),
     *(
         _infida(f"infida+every{slots}", f"INFIDA, every {slots} slots", refresh=slots)

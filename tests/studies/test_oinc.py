@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from edgeopt.instances.oinc import OincInstance, generate
-from edgeopt.online.oinc import OincTrajectory, Served
+from edgeopt.online.oinc import NearOptimalInference, Oinc, OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.oinc import SYSTEM
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from tests.studies.conftest import Plans
 
 SIZES: dict[str, Any] = {"sites": 3, "devices": 7, "slots": 24, "jobs": 5, "job_scale": 0.1}
-FEW = ["oinc", "oinc+refuse", "ekya", "greedy+zhang"]
+REFUSING = Oinc(inference=NearOptimalInference(unfit="refuse"), title="refusing")
+FEW = ["oinc", REFUSING, "ekya", "greedy+zhang"]
 
 NO_CLAIMS = replace(SYSTEM, claims=None)
 """The record, without the time that claims take."""
@@ -58,9 +59,7 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert set(table["bound"]) == {APART}
     assert (table["bound_ratio"] >= 1).all()
     every = [entry.name for entry in registry.choose(SYSTEM, "*")]
-    assert set(every) - set(names) == {
-        "oinc+refuse", "oinc+deadline", "kalmia+shared", "learned", "learned+nine",
-    }  # fmt: skip
+    assert set(every) - set(names) == {"oinc+deadline", "kalmia+shared", "learned"}
 
 
 def test_the_weighted_scaled_sum_is_what_it_is_said_to_be(case: Case) -> None:
@@ -145,11 +144,11 @@ def test_benchmark_bounds_plans_that_refuse_what_is_dear() -> None:
     heavy = usual.request_size * np.where(np.arange(usual.devices) < 3, 60.0, 1.0)
     instance = usual.replace(request_size=heavy)
     refused_all = instance.refusal_latency / instance.latency_scale
-    found = study({"dear": instance}, ["oinc", "oinc+refuse"], system=NO_CLAIMS).cases[0]
-    served, refusing = (found.values(name)[0] for name in ("oinc", "oinc+refuse"))
+    found = study({"dear": instance}, ["oinc", REFUSING], system=NO_CLAIMS).cases[0]
+    served, refusing = (found.values(name)[0] for name in ("oinc", "refusing"))
     assert found.benchmark.bound <= refusing < served
     assert found.benchmark.bound <= refused_all
-    assert simulated(found)["oinc+refuse"].refused.any()
+    assert simulated(found)["refusing"].refused.any()
     assert found.benchmark.plan.bound.retraining == 0
     # All are dear: what is best is to refuse all of them, and the bound must not be above that.
     dear = instance.replace(request_size=60.0 * usual.request_size)
@@ -319,7 +318,7 @@ def drawn() -> dict[str, OincInstance]:
 
 @pytest.mark.parametrize("name", some(drawn(), "hopeless"))
 def test_pictures_can_be_read(name: str) -> None:
-    policies = ["oinc", "oinc+refuse"]
+    policies = ["oinc", REFUSING]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]
     assert_readable(case)
 

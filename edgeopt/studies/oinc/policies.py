@@ -159,7 +159,6 @@ _Forms = tuple[tuple[str, str, dict[str, dict[str, Any]], bool], ...]
 _OINC: _Forms = (
     # name, title, options of the parts, takes part by default
     ("oinc", "OINC", {}, True),
-    ("oinc+optimised", "OINC, shares optimised", {"reservation": {"optimise": True}}, True),
     (
         "oinc+busy",
         "OINC, optimised while busy",
@@ -167,10 +166,7 @@ _OINC: _Forms = (
         True,
     ),
     ("oinc+largest", "OINC, at most 80 % kept", {"reservation": {"largest": 0.8}}, True),
-    ("oinc+late", "OINC, late binding", {"retraining": {"late_binding": True}}, True),
     ("oinc+slot", "OINC, one job a slot", {"retraining": {"service": "slot"}}, True),
-    ("oinc+closed", "OINC, objectives ignored", {"inference": {"objectives": False}}, True),
-    ("oinc+refuse", "OINC, refusing", {"inference": {"unfit": "refuse"}}, False),
     ("oinc+deadline", "OINC, deadline weights", {"retraining": {"weights": "deadline"}}, False),
 )
 
@@ -190,20 +186,19 @@ def _oinc(
     _instance: OincInstance,
     _found: Mapping[str, Benchmark],
 ) -> Any:
-    from edgeopt.online.oinc import NearOptimalInference, Oinc, Reservation, ResidualDensity
+    from edgeopt.online.oinc import Oinc, Reservation, ResidualDensity
 
     return Oinc(
-        inference=NearOptimalInference(**options.get("inference", {})),
         retraining=ResidualDensity(**options.get("retraining", {})),
         reservation=Reservation(**options.get("reservation", {})),
     )
 
 
-def _learned(samples: int, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
+def _learned(_instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
     from edgeopt.learning.oinc import InsertionActor
     from edgeopt.online.oinc import Oinc
 
-    return Oinc(inference=InsertionActor(samples=samples))
+    return Oinc(inference=InsertionActor())
 
 
 def _combined(name: str, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
@@ -229,18 +224,14 @@ POLICIES = (
         )
         for name, title, options, default in _OINC
     ),
-    *(
-        PolicyEntry(
-            name,
-            "OINC, learned",
-            partial(_learned, samples),
-            variant=variant,
-            edition="improved",
-            bound=APART,
-            learned=True,
-            default=False,
-        )
-        for name, variant, samples in (("learned", "", 1), ("learned+nine", "best of nine", 9))
+    PolicyEntry(
+        "learned",
+        "OINC, learned",
+        _learned,
+        edition="improved",
+        bound=APART,
+        learned=True,
+        default=False,
     ),
     *(
         PolicyEntry(name, title, made(_ONLINE, title), edition="published", bound=APART)

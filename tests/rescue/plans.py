@@ -67,11 +67,10 @@ def plan_with(
 
 
 def all_policies(plan: P1Solution, *, guarded: bool) -> list[RescuePolicy]:
-    """The seven policies and the priced variant."""
+    """The seven policies."""
     return [
         Rescue(guarded=guarded, plan=plan),
         RescuePlus(guarded=guarded, plan=plan),
-        RescuePlus(guarded=guarded, plan=plan, price_reserved=True),
         PickConfigs(guarded=guarded),
         Srs(guarded=guarded),
         Sumita(guarded=guarded, plan=plan),

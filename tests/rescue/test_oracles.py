@@ -101,22 +101,6 @@ def test_reserved_work_fails_with_the_known_probability():
     assert reserved.unsafe_cells(instance)[0] == [[True]]
 
 
-def test_pricing_reserved_work_repairs_the_guarded_policy():
-    e = d = Fraction(1, 10)
-    instance = build([[1], [e]], [[1]], [[1, 1]], [[[[[d]]]], [[[[1 / e]]]]], [(0, 0, 1, 1)])
-    value, _ = routed(instance)
-    assert value == hindsight.arrival_clairvoyant(instance, pathwise=True) == 1 + (1 - e) * d
-    y = ((((1 - e,),),), (((e,),),))
-    guarded = paths.evaluate(instance, policies.Rescue(instance, y, guarded=True))
-    assert guarded.profit == (1 - e) * d + e * (1 - (1 - e)) * (1 / e)
-    charged = instance.priced(policies.reserved_charge(instance, [-d]))
-    plus = policies.RescuePlus(instance, y, guarded=True, threshold=1e-9)
-    plus.margin = policies.margins(charged, y)
-    outcome = paths.evaluate(instance, plus)
-    assert outcome.profit == 1
-    assert outcome.any_failure == 0
-
-
 def test_knowing_durations_beats_the_relaxation():
     instance = build([[1], [1]], [[Fraction(1, 2)] * 2], [[1, 1]], [[[[[1, 1]]]], [[[[2, 2]]]]])
     value, _ = routed(instance)

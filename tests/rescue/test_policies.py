@@ -203,7 +203,7 @@ def test_names_tell_policies_apart():
     ]
     names = [policy.name for policy in policies]
     assert len(set(names)) == len(names)
-    assert "RESCUE+, guarded, priced" in names
+    assert "RESCUE+, guarded" in names
 
 
 @settings(max_examples=draws(50))

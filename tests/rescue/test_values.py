@@ -250,25 +250,6 @@ def test_every_policy_follows_the_reference_in_every_scenario(guarded):
         assert seen[kind, "accepted"] > draws(200) / 2
 
 
-@given(with_reserved(), st.integers(0, 2**32 - 1))
-def test_pricing_of_reserved_work_follows_the_reference(instance, seed):
-    plan = solve_p1_lp(instance)
-    oracle = plain(instance, float)
-    y = tuples(plan.y.tolist())
-    reference = policies.RescuePlus(oracle, y, guarded=True, threshold=1e-9)
-    charge = policies.reserved_charge(oracle, plan.duals.reserved.tolist())
-    reference.margin = policies.margins(oracle.priced(charge), y)
-    scenarios = draw_scenarios(instance, seed, SCENARIOS)
-    policy = RescuePlus(plan=plan, guarded=True, price_reserved=True)
-    for compiled in (True, False):
-        trajectory = run_policy(instance, policy, scenarios, compiled=compiled)
-        assert not trajectory.violations.any()
-        for n, scenario in enumerate(scenarios):
-            run = follow(oracle, reference, rows_of(oracle, scenario))
-            if not run.close:
-                check_run(instance, trajectory, n, run)
-
-
 @given(instance=cases(), seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_no_policy_looks_ahead(instance, seed, data):
     """Scenarios that agree up to a decision agree in it and in all books before it."""

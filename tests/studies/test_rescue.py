@@ -12,7 +12,7 @@ from scipy import sparse
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, generate, tight
 from edgeopt.online import simulate
-from edgeopt.studies import registry, study
+from edgeopt.studies import study
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.gantt import failed_tasks, stretches
 from edgeopt.studies.rescue.pictures import utilisation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies import Case, Study
 
-BY_STATE = ["Competing offers", "Price-greedy", "RESCUE+ by state", "RESCUE by state"]
+BY_STATE = ["Competing offers", "Price-greedy"]
 GROUPS = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
 
 
@@ -53,7 +53,6 @@ def test_policies_by_state_and_seven_with_and_without_the_guard(case: Case) -> N
         rows = table[table["variant"] == variant]
         assert list(rows["group"]) == more + GROUPS
         assert (rows["bound"] == bound).all()
-    assert "rescueplus+guard+price" in [entry.name for entry in registry.choose(SYSTEM, "*")]
 
 
 def test_no_share_of_a_valid_bound_is_above_one(case: Case) -> None:
@@ -82,7 +81,7 @@ def test_policies_are_compared_with_rescue_of_their_own_kind(case: Case) -> None
 
 def test_simulation_agrees_with_exact_expectations(case: Case) -> None:
     known = case.table[case.table["value_exact"].notna()]
-    assert {"rescue", "sumita", "rescue+state"} <= set(known["policy"])
+    assert {"rescue", "sumita"} <= set(known["policy"])
     # Five standard errors: a chance below 1e-6 for each of at most eighteen policies.
     assert ((known["value"] - known["value_exact"]).abs() <= 5 * known["value_se"] + 1e-9).all()
 
@@ -93,7 +92,7 @@ def test_what_is_exact_is_shown_without_an_interval(
     from edgeopt.cli.study import _print
 
     rows = case.ranked.set_index("policy")
-    assert {"rescue", "rescue+state"} <= set(case.exact)
+    assert {"rescue", "sumita"} <= set(case.exact)
     for name, value in case.exact.items():
         row = rows.loc[name]
         assert (row["value"], row["value_se"], row["spread"]) == (value, 0.0, "exact")
@@ -108,8 +107,8 @@ def test_what_is_exact_is_shown_without_an_interval(
     assert both[raw.columns].equals(raw)
     _print(case)
     printed = capsys.readouterr().out
-    [line] = [one for one in printed.splitlines() if "RESCUE by state" in one]
-    assert f"{case.exact['rescue+state']:.5g}" in line
+    [line] = [one for one in printed.splitlines() if "Sumita (unguarded)" in one]
+    assert f"{case.exact['sumita']:.5g}" in line
     assert line.count("exact") == 2
     assert " to " not in line
 

@@ -14,7 +14,6 @@ from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, ServerRule, Unif
 from edgeopt.online.rescue.value_functions import route_values
 from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_flag, check_kind
-from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,25 +112,6 @@ def blocked_capacity(instance: RescueInstance) -> NDArray[np.float64]:
     """
     beyond = np.repeat(instance.capacity[:, -1:], instance.max_duration - 1, axis=1)
     return _expected_total(np.concatenate([instance.capacity, beyond], axis=1), instance.survival)
-
-
-def reserved_charge(
-    instance: RescueInstance, reserved_dual: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    r"""Return what a run displaces in reserved work, priced by the duals of the reserved demands.
-
-    A slot of server k costs :math:`\rho_k(t) = \max_i c_k(t)\,\pi_i` over the reserved tasks i
-    whose window contains t, where :math:`\pi_i \ge 0` is what the relaxation loses per TMAC of
-    demand; a run is charged :math:`\sum_a \Pr(d_l > a)\,\rho_k(t + a)` within the horizon.
-    """
-    price = np.zeros((instance.servers, instance.horizon + instance.max_duration - 1))
-    tasks = instance.reserved
-    # Duals of an interior-point solve may be positive by rounding.
-    value = np.maximum(-np.asarray(reserved_dual, dtype=np.float64), 0.0)
-    for k, first, last, pi in zip(tasks.server, tasks.start, tasks.end, value, strict=True):
-        window = slice(first, last + 1)
-        price[k, window] = np.maximum(price[k, window], instance.capacity[k, window] * pi)
-    return _expected_total(price, instance.survival)
 
 
 def _expected_total(
@@ -309,20 +289,15 @@ GAIN = 1e-12
 def _margin(
     instance: RescueInstance,
     values: RouteValues,
-    charge: NDArray[np.float64] | None,
-    tie: float,
     slots: slice,
 ) -> NDArray[np.float64]:
     """Return activation less waiting in a block of slots, 0 where they differ by rounding."""
-    size = activation = instance.expected_profit_block(slots)
-    if charge is not None:
-        cost = charge[slots, np.newaxis]
-        size, activation = size + cost, activation - cost
+    activation = instance.expected_profit_block(slots)
     later = values.continuation[slots, np.newaxis]
     # [T, S, K] with S = 1 or J, so that it broadcasts against [T, J, K, L].
     after = values.after[slots, ..., np.newaxis]
     gain = activation + later - after
-    gain[gain <= tie * np.maximum(size + later, after)] = 0.0
+    gain[gain <= GAIN * np.maximum(activation + later, after)] = 0.0
     return np.ascontiguousarray(gain)
 
 
@@ -340,36 +315,15 @@ class RescuePlus(RescuePolicy):
     ----------
     plan
         Solution of the relaxation; solved in `start` if None.
-    price_reserved
-        Whether retraining pays for the reserved work that it displaces, by the duals of the
-        reserved demands. Under the guard a policy loses its ratio to OPT(LP) because :math:`B`
-        ignores that reserved work will need the server; prices make up for that. Runs that are
-        worth as much as waiting up to 1e-9 of profit and price are then rejected: with prices exact
-        ties are common.
     """
 
     title: ClassVar[str] = "RESCUE+"
     plan: P1Solution | None = None
-    price_reserved: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_flag("price_reserved", self.price_reserved)
-
-    @property
-    def name(self) -> str:
-        """Title and options."""
-        return f"{super().name}, priced" if self.price_reserved else super().name
 
     def start(self, instance: RescueInstance) -> GreedyRule:
         """Solve for the plan if there is none, and tabulate activation less waiting."""
         plan = plan_of(instance, self.plan, guarded=self.guarded)
-        charge: NDArray[np.float64] | None = None
-        if self.price_reserved:
-            charge = reserved_charge(instance, plan.duals.reserved)
-        values = route_values(instance, plan.y, charge=charge)
-        tie = TIGHT if self.price_reserved else GAIN
-        margin = partial(_margin, instance, values, charge, tie)
+        margin = partial(_margin, instance, route_values(instance, plan.y))
         return GreedyRule(
             instance.devices,
             instance.profiles,

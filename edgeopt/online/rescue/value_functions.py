@@ -75,7 +75,7 @@ class RouteValues:
     """Value functions where a routed policy needs them."""
 
     routes: Routes
-    profit: NDArray[np.float64]  # expected, less the charge if there is one; [routes]
+    profit: NDArray[np.float64]  # expected; [routes]
     continuation: NDArray[np.float64]  # expected profit after a run, [T, K, L]
     waiting: NDArray[np.float64]  # of a server that is idle before a step; [T*steps+1, K]
     steps: int  # 1 for exclusive arrivals, J for independent ones
@@ -102,16 +102,11 @@ class RouteValues:
         return activation, self.waiting[step + 1, server]
 
 
-def route_values(
-    instance: RescueInstance, y: Any, *, charge: NDArray[np.float64] | None = None
-) -> RouteValues:
+def route_values(instance: RescueInstance, y: Any) -> RouteValues:
     """Run the backward induction on the routes of y only."""
     routes = Routes.of(instance, y)
     server, profile = np.divmod(routes.cell, instance.profiles)
     profit = routes.expected_profit(instance)
-    if charge is not None:
-        row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
-        profit = profit - charge[row // instance.devices, server, profile]
     steps = steps_per_slot(instance)
     first = routes.first if steps > 1 else routes.first[:: instance.devices]
     offers = Offers(np.ascontiguousarray(first), server, profile, routes.mass, profit)

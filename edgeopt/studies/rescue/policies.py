@@ -154,12 +154,11 @@ def _planned(
     guarded: bool,
     _instance: RescueInstance,
     benchmarks: Mapping[str, Benchmark],
-    **options: Any,
 ) -> Any:
     from edgeopt.online import rescue
 
     plan = benchmarks[SAFE if guarded else PLAIN].plan
-    return getattr(rescue, kind)(guarded=guarded, plan=plan, **options)
+    return getattr(rescue, kind)(guarded=guarded, plan=plan)
 
 
 def _exact(instance: RescueInstance, policy: Any) -> float | None:
@@ -199,12 +198,6 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
     )
 
 
-def _by_state(kind: str, _instance: RescueInstance, benchmarks: Mapping[str, Benchmark]) -> Any:
-    from edgeopt.online import rescue
-
-    return getattr(rescue, kind)(plan=benchmarks[SAFE].plan)
-
-
 def _by_price(kind: str, _instance: RescueInstance, benchmarks: Mapping[str, Benchmark]) -> Any:
     from edgeopt.online import rescue
 
@@ -213,14 +206,12 @@ def _by_price(kind: str, _instance: RescueInstance, benchmarks: Mapping[str, Ben
 
 _BY_STATE = tuple(
     PolicyEntry(
-        name, title, partial(make, kind), "guarded", bound=ONLINE,
-        exact=_exact if kind == "SafeRescue" else _exact_within_limit, follows=follows,
+        name, title, partial(_by_price, kind), "guarded", bound=ONLINE, exact=_exact_within_limit,
+        follows=ONLINE,
     )
-    for name, title, kind, make, follows in (
-        ("offers", "Competing offers", "CompetingOffers", _by_price, ONLINE),
-        ("price", "Price-greedy", "PriceGreedy", _by_price, ONLINE),
-        ("rescueplus+state", "RESCUE+ by state", "SafeRescuePlus", _by_state, SAFE),
-        ("rescue+state", "RESCUE by state", "SafeRescue", _by_state, SAFE),
+    for name, title, kind in (
+        ("offers", "Competing offers", "CompetingOffers"),
+        ("price", "Price-greedy", "PriceGreedy"),
     )
 )  # fmt: skip
 """Policies that know what reserved work leaves of every server, the recommended one first."""
@@ -229,14 +220,4 @@ POLICIES = (
     *_BY_STATE,
     *(_entry(*group, guarded=False) for group in _GROUPS),
     *(_entry(*group, guarded=True) for group in _GROUPS),
-    PolicyEntry(
-        name="rescueplus+guard+price",
-        group="RESCUE+ pricing reserved work",
-        variant="guarded",
-        make=partial(_planned, "RescuePlus", True, price_reserved=True),
-        edition="improved",
-        bound=ONLINE,
-        follows=SAFE,
-        default=False,
-    ),
 )

@@ -76,26 +76,6 @@ class Plain:
         """Return E[d_l]."""
         return sum((d + 1) * self.q[l][d] for d in range(self.D))
 
-    def priced(self, charge: Sequence[Sequence[Number]]) -> Plain:
-        """Charge each retraining slot of server k at t with charge[k][t]; nothing past the end."""
-        R = [
-            [
-                [
-                    [
-                        self.R[t][j][k][l]
-                        - sum(
-                            self.S[l][a] * charge[k][t + a] for a in range(min(self.D, self.T - t))
-                        )
-                        for l in range(self.L)
-                    ]
-                    for k in range(self.K)
-                ]
-                for j in range(self.J)
-            ]
-            for t in range(self.T)
-        ]
-        return Plain(**{**self.__dict__, "R": _freeze(R)})
-
 
 def build(
     p: Any,

@@ -194,28 +194,6 @@ def margins(plain: Plain, y: tuple) -> list:
     ]
 
 
-def reserved_charge(plain: Plain, demand_dual: Sequence[Number]) -> list:
-    """Return rho_k(t), the price of one slot of server k in reserved work.
-
-    The dual of (2d) is handed over as the derivative of the optimum by the demand, <= 0; the
-    charge is what the capacity of the slot is worth to the dearest task that it could serve.
-    """
-    return [
-        [
-            max(
-                (
-                    plain.c[k][t] * -plain.number(demand_dual[i])
-                    for i in plain.tasks_of(k)
-                    if plain.reserved[i].start <= t <= plain.reserved[i].end
-                ),
-                default=plain.number(0),
-            )
-            for t in range(plain.T)
-        ]
-        for k in range(plain.K)
-    ]
-
-
 def all_policies(plain: Plain, y: tuple, *, guarded: bool) -> dict[str, Policy]:
     """Return the seven policies under the class names of the package."""
     return {

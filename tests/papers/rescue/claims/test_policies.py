@@ -8,7 +8,7 @@ from edgeopt_papers.rescue.claims.exhaustive import (
     offline_optimum,
     online_optimum,
 )
-from edgeopt_papers.rescue.claims.instances import reserved_budget, risky_run
+from edgeopt_papers.rescue.claims.instances import risky_run
 from hypothesis import given
 
 from edgeopt.instances.rescue import small
@@ -90,11 +90,3 @@ def test_algorithm_one_risks_what_the_claim_says():
             delta / (1 + delta)
         )
         assert expected_violations(instance, Rescue(plan=plan, guarded=True)) == 0
-
-
-def test_pricing_reserved_capacity_repairs_the_guarded_policy():
-    instance = reserved_budget(0.01, 0.01)
-    plan = Evaluation(instance).plan
-    assert policy_value(instance, Rescue(plan=plan, guarded=True)) == pytest.approx(0.0199)
-    priced = RescuePlus(plan=plan, guarded=True, price_reserved=True)
-    assert policy_value(instance, priced) == pytest.approx(1)

@@ -163,16 +163,14 @@ CAPPED = [
     Greedy(elastic="shed", reserve=None),
     EvenRate(),
     EvenRate(reserve=None, guard=None, training_room=1.0),
-    EvenRate(budget="proportional", training_room=0.9),
-    EvenRate(budget="price", reserve=None),
-    EvenRate(budget="price", elastic="shed"),
-    EvenRate(budget="left", guard=1.0),
+    EvenRate(training_room=0.9),
+    EvenRate(elastic="shed", guard=1.0),
     Oasdr(),
     SaddlePoint(),
     SaddlePoint(index="stale", gradient="stale", guard=None, reserve=None),
-    SaddlePoint(residual="floor", budget="price"),
+    SaddlePoint(residual="floor"),
     SaddlePoint(residual="floor", init="zero", price_forecast="mean"),
-    SaddlePoint(budget="price", price_forecast="day", elastic="shed"),
+    SaddlePoint(price_forecast="day", elastic="shed"),
     SaddlePoint(init="zero", price_forecast="mean", alpha0=1.0),
     Scenario(),
     Scenario(samples=2, history=False, guard=1.0, reserve=None, training_room=1.0),
@@ -203,11 +201,9 @@ class Record:
     before: list[Any] = field(default_factory=list)
 
 
-def step_through(
-    instance: EdrInstance, policy: Any, *, seed: int, foresight: bool = False
-) -> Record:
+def step_through(instance: EdrInstance, policy: Any, *, seed: int) -> Record:
     """Step a policy through an instance by hand."""
-    environment = EdrEnvironment(instance, foresight=foresight)
+    environment = EdrEnvironment(instance)
     scenarios, coins = np.random.default_rng(seed).spawn(2)
     (coins,) = coins.spawn(1)
     episode = environment.episode(environment.scenarios(scenarios, 1)[0])

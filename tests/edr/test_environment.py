@@ -99,7 +99,6 @@ def test_a_frame_shows_what_has_arrived_and_what_is_left() -> None:
     assert first.server.tolist() == [0, -1]
     assert first.model_size.tolist() == [8.0, 0.0]
     assert (first.rate == truth.rate[0]).all()
-    assert first.forecast is None
 
     accepted = episode.act(np.array([3, 0]))
     assert isinstance(accepted, Accepted)
@@ -153,18 +152,6 @@ def test_a_task_that_is_over_is_still_known_and_its_lack_is_told_once() -> None:
         if isinstance(feedback, ClosedFrame):
             missing.append(feedback.missing.tolist())
     assert missing == [[0, 0], [3, 0], [0, 3]]
-
-
-def test_foresight_shows_the_requests_of_the_frame_and_no_other() -> None:
-    truth = two_sites(requests=np.arange(24.0).reshape(3, 2, 2, 2))
-    frames = [
-        step.seen
-        for step in step_through(EdrEnvironment(truth, foresight=True), EvenRate())
-        if isinstance(step.seen, Frame)
-    ]
-    for t, frame in enumerate(frames):
-        assert frame.forecast is not None
-        assert frame.forecast.tolist() == truth.requests[t].tolist()
 
 
 def test_observing_twice_changes_nothing_and_what_is_shown_cannot_be_changed() -> None:

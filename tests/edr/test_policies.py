@@ -37,12 +37,12 @@ SMALL = {"frames": 4, "slots": 2, "sites": 3, "tasks": 3, "types": 2}
 
 
 @settings(max_examples=draws(100))
-@given(cases(**SMALL), ANY, st.booleans())
-def test_every_frame_is_logged(case, policy, foresight):
+@given(cases(**SMALL), ANY)
+def test_every_frame_is_logged(case, policy):
     """Rounds and flows, charged from the data alone, are what the trajectory says."""
-    environment = EdrEnvironment(case.instance, foresight=foresight)
+    environment = EdrEnvironment(case.instance)
     run = simulate(environment, policy, rng=case.seed, runs=1, record=True)
-    ran = step_through(case.instance, policy, seed=case.seed, foresight=foresight)
+    ran = step_through(case.instance, policy, seed=case.seed)
     check_log(case, run, ran.rounds, ran.flows)
 
 
@@ -183,9 +183,9 @@ def test_training_keeps_caps_sites_and_windows(case, policy):
 
 
 @settings(max_examples=draws(100))
-@given(cases(**SMALL), st.sampled_from(CAPPED), st.booleans())
-def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
-    environment = EdrEnvironment(case.instance, foresight=foresight)
+@given(cases(**SMALL), st.sampled_from(CAPPED))
+def test_a_cap_comes_first_where_requests_may_be_shed(case, policy):
+    environment = EdrEnvironment(case.instance)
     run = simulate(environment, replace(policy, elastic="shed"), rng=case.seed, runs=1)
     assert not run.violations.any()
     assert not run.excess.any()
@@ -241,7 +241,6 @@ def test_policies_are_shown_nothing_of_the_future(case, policy):
             assert not getattr(frame, name)[coming].any()
         assert not frame.round_work[coming].any()
         assert frame.prices.tolist() == instance.price[: frame.frame].tolist()
-        assert frame.forecast is None
 
 
 def test_seeds_make_a_difference_where_coins_are_tossed():

@@ -166,7 +166,6 @@ def test_requests_that_are_no_numbers_of_rounds_are_refused(requested_rounds: An
     ("options", "why"),
     [
         ({"elastic": "hard"}, "elastic = 'hard': must be one of"),
-        ({"budget": "odd"}, "budget = 'odd'"),
         ({"reserve": "first"}, "reserve = 'first'"),
         ({"guard": 0.0}, "guard = 0.0: must be positive"),
         ({"guard": np.nan}, "guard = nan: must be positive"),

@@ -188,7 +188,6 @@ def test_training_minimises_delay_and_dear_energy():
         *((Lyapunov, {name: value}) for name, value in (
             ("weight", -1.0), ("weight", np.inf), ("weight0", -1.0), ("catch_up", 0.0),
             ("elastic", "hard"),
-            ("budget", "none"),
         )),
         *((Oasdr, {name: value}) for name, value in (
             ("spending", -1.0), ("spending", np.nan), ("weight", -1.0), ("catch_up", -1.0),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.routing import Conditions, RoutingPlan
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 
 DETERMINISTIC = [policy for policy in POLICIES if policy.deterministic]
-FORESEEING = (EvenRate(budget="proportional"), EvenRate(budget="price"))
 
 
 def same(one: Decision, two: Decision) -> bool:
@@ -47,21 +45,6 @@ def same(one: Decision, two: Decision) -> bool:
     else:
         pairs = list(zip(one, two, strict=True))  # type: ignore[arg-type]
     return all(np.array_equal(left, right) for left, right in pairs)
-
-
-@pytest.mark.parametrize("policy", FORESEEING, ids=lambda policy: policy.name)
-@settings(max_examples=draws(20))
-@given(edr_instances(capped=True), st.data())
-def test_foresight_ends_with_the_frame(
-    policy: EdrPolicy[Any], instance: EdrInstance, data: st.DataObject
-) -> None:
-    frame = data.draw(st.integers(0, instance.frames - 1))
-    changed = other_future(instance, frame, instance.slots - 1, seed=0)
-    scenarios = [EdrEnvironment(one, foresight=True) for one in (instance, changed)]
-    steps, others = (step_through(scenario, policy) for scenario in scenarios)
-    past = (frame + 1) * (instance.slots + 1)
-    for one, two in zip(steps[:past], others[:past], strict=True):
-        assert same(one.decision, two.decision)
 
 
 def test_the_future_that_is_drawn_does_change_later_decisions() -> None:

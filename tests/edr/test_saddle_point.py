@@ -257,7 +257,6 @@ def test_printed_steps_shrink_with_the_horizon(instance: EdrInstance, index: Any
         ({"step": "scaled"}, "'printed', or a step rule"),
         ({"guard": 0.0}, "guard"),
         ({"reserve": "first"}, "reserve"),
-        ({"budget": "none"}, "budget"),
         ({"elastic": "hard"}, "elastic"),
         ({"training_room": 2.0}, "training_room"),
     ],

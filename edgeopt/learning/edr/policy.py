@@ -69,7 +69,7 @@ class RlTraining(EdrPolicy[Learnt]):
     ----------
     checkpoint
         The network; None: the one that comes with edgeopt.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`, with the defaults of `Scenario`.
 
     Raises
@@ -204,7 +204,7 @@ class RlRouting(_Routed, Scenario):
         The network; None: the one that comes with edgeopt.
     samples, beta, late, cap_room, recourse, history, seed
         As for `Scenario`.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises
@@ -230,7 +230,7 @@ class RlBoth(_Routed, RlTraining):
     ----------
     checkpoint, routing
         The networks for rounds and for requests; None: those that come with edgeopt.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`, with the defaults of `Scenario`.
 
     Raises

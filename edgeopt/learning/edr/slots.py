@@ -67,7 +67,7 @@ class SlotEpisode:
                     t, tau, conditions(instance, t, tau), float(instance.cap[t]), training, energy,
                     self.spent,
                 )  # fmt: skip
-                budget = slot_budget("even", slot, instance.slots)
+                budget = slot_budget(slot, instance.slots)
                 problem = routing(instance, slot.conditions, Terms(price), training, budget)
                 seen = rows_of(instance, slot, problem)
                 capped = bool(np.isfinite(slot.cap))

@@ -6,7 +6,7 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.online.edr.energy_budget import BUDGETS, Terms, slot_budget
+from edgeopt.online.edr.energy_budget import Terms, slot_budget
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import (
     QUALITY_BINS,
@@ -33,7 +33,6 @@ from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
 from edgeopt.online.edr.training import GivenPrices
 
 __all__ = [
-    "BUDGETS",
     "QUALITY_BINS",
     "Accepted",
     "ClosedFrame",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from edgeopt.online.edr.events import Slot
 
     Floats = NDArray[np.float64]
-
-Budget: TypeAlias = Literal["even", "left", "proportional", "price"]
-BUDGETS: tuple[Budget, ...] = ("even", "left", "proportional", "price")
 
 
 class Terms(NamedTuple):
@@ -44,22 +41,17 @@ class Terms(NamedTuple):
     capped: bool = True
 
 
-def slot_budget(split: Budget, slot: Slot, slots: int, needs: Floats | None = None) -> float:
+def slot_budget(slot: Slot, slots: int) -> float:
     r"""Return the energy that the requests of a slot may use.
+
+    What training leaves of a frame's cap is split evenly, whatever the slots before have used.
 
     Parameters
     ----------
-    split
-        ``"even"``: the same for every slot, whatever the slots before have used. ``"left"``: what
-        is left of the frame, split evenly over the slots that are left. ``"proportional"`` and
-        ``"price"``: what is left, in proportion to `needs`.
     slot
         The slot.
     slots
         Slots of the frame, D.
-    needs
-        Energy that each slot of the frame is expected to need, Wh, shape [D], from
-        `expected_needs`; without it the last two splits are ``"left"``.
 
     Returns
     -------
@@ -67,54 +59,12 @@ def slot_budget(split: Budget, slot: Slot, slots: int, needs: Floats | None = No
 
     Notes
     -----
-    ``"even"`` is the right-hand side of Zhu et al., equation (8), with the rounds that are carried
-    out in place of the fractional ones.
+    The right-hand side of Zhu et al., equation (8), with the rounds that are carried out in place
+    of the fractional ones.
     """
     if slot.cap == np.inf:
         return float("inf")
-    room = slot.cap - slot.training_energy
-    if split == "even":
-        return max(room / slots, 0.0)
-    left = room - slot.spent
-    share = 1.0 / (slots - slot.slot)
-    if split != "left" and needs is not None:
-        ahead = float(needs[slot.slot :].sum())
-        if ahead > 0.0:
-            share = float(needs[slot.slot]) / ahead
-    return max(left * share, 0.0)
-
-
-def expected_needs(
-    split: Budget,
-    instance: EdrInstance,
-    slot: Slot,
-    requests: Floats | None,
-    terms: Terms,
-    elastic: Elastic,
-) -> Floats | None:
-    """Return the energy that each slot of a frame is expected to need, Wh, shape [D]."""
-    if requests is None or split in ("even", "left") or slot.cap == np.inf:
-        return None
-    if split == "proportional":
-        return mean_need(instance, requests)
-    conditions = [slot.conditions._replace(requests=expected) for expected in requests]
-    room = max(slot.cap - slot.training_energy, 0.0)
-    problem = routing(instance, conditions, terms, slot.training, room)
-    plan = solve_routing(problem, elastic=elastic)
-    used = plan.flow * problem.route_energy
-    return np.bincount(problem.slot, used, instance.slots).astype(np.float64)
-
-
-def update_needs(instance: EdrInstance, slot: Slot, requests: Floats, needs: Floats) -> Floats:
-    """Rescale what a slot is expected to need now that its requests are known, shape [D]."""
-    expected = float(mean_need(instance, requests[slot.slot]))
-    actual = float(mean_need(instance, slot.conditions.requests))
-    updated = needs.copy()
-    if expected > 0.0:
-        updated[slot.slot] *= actual / expected
-    else:
-        updated[slot.slot] = actual
-    return updated
+    return max((slot.cap - slot.training_energy) / slots, 0.0)
 
 
 def mean_need(instance: EdrInstance, requests: Floats) -> Floats:

@@ -23,7 +23,7 @@ from edgeopt.online.edr.events import (
 )
 from edgeopt.online.edr.flows import carry_out, flows_of
 from edgeopt.online.simulate import stacked
-from edgeopt.options import check_flag, check_kind
+from edgeopt.options import check_kind
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -44,17 +44,9 @@ class EdrEpisode:
     A decision that cannot be carried out is refused; one that exceeds a cap is counted.
     """
 
-    def __init__(
-        self,
-        instance: EdrInstance,
-        late_price: Floats,
-        unserved_price: Floats,
-        *,
-        foresight: bool = False,
-    ) -> None:
+    def __init__(self, instance: EdrInstance, late_price: Floats, unserved_price: Floats) -> None:
         self._instance = instance
         self._late_price, self._unserved_price = late_price, unserved_price
-        self._foresight = foresight
         self._frame, self._slot = 0, -1
         self._done = np.zeros(instance.tasks, dtype=np.int64)
         self._work, self._load = np.zeros(instance.sites), np.zeros(instance.sites)
@@ -117,7 +109,6 @@ class EdrEpisode:
             model_size=np.where(known, instance.model_size, 0.0),
             rate=instance.rate[t],
             power=instance.power[t % len(instance.power)],
-            forecast=instance.requests[t] if self._foresight else None,
         )
 
     def _train(self, decision: Decision) -> Accepted:
@@ -243,9 +234,6 @@ class EdrEnvironment:
     ----------
     truth
         The instance with its future.
-    foresight
-        Whether a frame shows the requests of its slots when it begins. Policies that split an
-        energy budget by what slots need then know what no operator does.
 
     Examples
     --------
@@ -262,11 +250,9 @@ class EdrEnvironment:
     """All scenarios are the same, so that a policy without coins is simulated once."""
 
     truth: EdrInstance
-    foresight: bool = False
 
     def __post_init__(self) -> None:
         check_kind("truth", self.truth, EdrInstance)
-        check_flag("foresight", self.foresight)
 
     @cached_property
     def instance(self) -> EdrInstance:
@@ -317,9 +303,7 @@ class EdrEnvironment:
 
     def episode(self, scenario: int, *, record: bool = False) -> EdrEpisode:
         """Open a scenario at its first frame."""
-        return EdrEpisode(
-            self.truth, self.late_price, self.unserved_price, foresight=self.foresight
-        )
+        return EdrEpisode(self.truth, self.late_price, self.unserved_price)
 
     def trajectory(
         self,

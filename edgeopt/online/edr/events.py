@@ -73,8 +73,6 @@ class Frame:
         Rates of the links in this frame, bit/s, shape [J, J].
     power
         Transmission power of the sites in this frame, W, shape [J].
-    forecast
-        Requests of the frame's slots, shape [D, J, N], where the environment has foresight.
     """
 
     frame: int
@@ -95,7 +93,6 @@ class Frame:
     model_size: Floats
     rate: Floats
     power: Floats
-    forecast: Floats | None = None
 
 
 @brief

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.edr import energy_budget as budgets
-from edgeopt.online.edr.energy_budget import BUDGETS, Budget, Terms
+from edgeopt.online.edr.energy_budget import Terms
 from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Slot
 from edgeopt.online.edr.training import PriceForecast, check_forecast, expected_price
 from edgeopt.online.simulate import Deterministic, Titled
@@ -152,12 +152,8 @@ class EdrState(Generic[MemoryT]):
         What the policy itself keeps from frame to frame.
     frame
         The frame that is going on; None before the first one.
-    needs
-        Energy that its slots are expected to need, Wh, shape [D], where the budget asks for it.
-    requests
-        Requests of the last frame that is over, shape [D, J, N]; None before there is one.
     energy
-        Energy of inference in that frame, Wh; None before there is one.
+        Energy of inference in the last frame that is over, Wh; None before there is one.
     rise
         What that is above the energy of the frame before, Wh; 0 where it is not above.
     plan
@@ -167,8 +163,6 @@ class EdrState(Generic[MemoryT]):
     instance: EdrInstance
     memory: MemoryT
     frame: Frame | None = None
-    needs: Floats | None = None
-    requests: Floats | None = None
     energy: float | None = None
     rise: float = 0.0
     plan: RoutingPlan | None = None
@@ -189,11 +183,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     elastic
         What gives way when a slot cannot both serve all requests and keep its energy budget:
         ``"soft"`` the budget, ``"shed"`` requests.
-    budget
-        How the energy that training leaves is split over slots, see
-        :func:`edgeopt.online.edr.slot_budget`. ``"proportional"`` and ``"price"`` go by the
-        requests of the last frame, or by those of the frame itself where the environment has
-        foresight.
     reserve
         Energy of a capped frame that training leaves to inference: ``"last"`` what inference has
         used in the frame before, ``"trend"`` that and once more by how much it has risen in it,
@@ -219,7 +208,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     """
 
     elastic: Elastic = "soft"
-    budget: Budget = "even"
     reserve: Literal["last", "trend"] | None = "last"
     guard: float | None = 3.0
     training_room: float = 0.5
@@ -227,7 +215,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
 
     def __post_init__(self) -> None:
         check_choice("elastic", self.elastic, ("soft", "shed"))
-        check_choice("budget", self.budget, BUDGETS)
         check_choice("reserve", self.reserve, ("last", "trend", None))
         check_real("guard", self.guard, "(0, inf)", none=True)
         check_real("training_room", self.training_room, "[0, 1]")
@@ -297,7 +284,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         return replace(
             state,
             memory=self.close_frame(state.memory, state.frame, feedback),
-            requests=feedback.requests,
             energy=energy,
             rise=max(energy - before, 0.0),
         )
@@ -311,7 +297,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
             cap = max(cap - state.energy - rise, 0.0)
         requested, memory = self.requested_rounds(state.memory, frame, cap, rng)
         rounds = self.feasible(frame, cap, requested, self.room(state.instance))
-        return rounds, replace(state, memory=memory, frame=frame, needs=None)
+        return rounds, replace(state, memory=memory, frame=frame)
 
     def feasible(self, frame: Frame, cap: float, requested: Floats | Ints, room: Floats) -> Ints:
         """Return whole rounds near the requested ones that a frame can carry out, shape [I]."""
@@ -333,24 +319,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     ) -> tuple[RoutingPlan | Flows, EdrState[MemoryT]]:
         if state.frame is None or state.frame.frame != slot.frame:
             raise OptionError(f"frame {slot.frame} must be shown before its slots")
-        state = self._expect(state, slot)
-        budget = budgets.slot_budget(self.budget, slot, state.instance.slots, state.needs)
+        budget = budgets.slot_budget(slot, state.instance.slots)
         decision = self.route(state, slot, budget)
         return decision, replace(state, plan=None if isinstance(decision, Flows) else decision)
-
-    def _expect(self, state: EdrState[MemoryT], slot: Slot) -> EdrState[MemoryT]:
-        """Estimate what the slots of a capped frame will need, if the budget goes by it."""
-        frame = state.frame
-        assert frame is not None
-        requests = state.requests if frame.forecast is None else frame.forecast
-        if requests is None or slot.cap == np.inf or self.budget in ("even", "left"):
-            return state
-        needs = state.needs
-        if slot.slot == 0:
-            terms = self.terms(state.memory, frame)
-            needs = budgets.expected_needs(
-                self.budget, state.instance, slot, requests, terms, self.elastic
-            )
-        if needs is None:
-            return state
-        return replace(state, needs=budgets.update_needs(state.instance, slot, requests, needs))

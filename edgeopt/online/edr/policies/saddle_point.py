@@ -73,7 +73,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         frame that has tasks.
     step
         A step rule instead of the scaled one; ``"printed"``: both factors are :math:`T^{-1/3}`.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises

@@ -68,7 +68,7 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         in the first frame if no other channel is known and they find room later.
     seed
         Of the choice of samples.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`; by default prices are those around the hour, there is no guard, and most
         of a site is for training.
 

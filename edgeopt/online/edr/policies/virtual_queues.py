@@ -105,7 +105,7 @@ class Lyapunov(_Queued):
         The weight V itself, rounds per unit of cost, in place of `weight0`.
     catch_up
         Most rounds of a task in a frame, as a multiple of its even rate.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises
@@ -181,7 +181,7 @@ class Oasdr(_Queued):
         at their even rates.
     weight0, weight, catch_up
         As for `Lyapunov`; a round costs its typical cost at the price itself.
-    elastic, budget, reserve, guard, training_room, price_forecast
+    elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.
 
     Raises

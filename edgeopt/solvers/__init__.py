@@ -15,8 +15,7 @@ from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.labels import LabelBlock
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Backend, backends
-from edgeopt.solvers.request import Kind, Progress
+from edgeopt.solvers.registry import Backend, Kind, Progress, backends
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 

@@ -21,7 +21,7 @@ import numpy as np
 from edgeopt.errors import SolverError
 from edgeopt.options import check_real
 from edgeopt.solvers.interior_point import InteriorPoint, Newton, approach
-from edgeopt.solvers.request import Progress
+from edgeopt.solvers.registry import Progress
 from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import relative_gap
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from edgeopt.solvers.interior_point import Point, Rows
     from edgeopt.solvers.parametric import Reusable
     from edgeopt.solvers.program import LinearProgram, Sense
-    from edgeopt.solvers.request import ProgressCallback
+    from edgeopt.solvers.registry import ProgressCallback
     from edgeopt.solvers.tolerance import Sum
 
 Columns = TypeVar("Columns")

@@ -12,8 +12,7 @@ import numpy as np
 
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Backend, find_backend
-from edgeopt.solvers.request import kind_of
+from edgeopt.solvers.registry import Backend, find_backend, kind_of
 from edgeopt.solvers.residuals.linear import row_scales
 from edgeopt.solvers.solution import Quality, Status
 from edgeopt.solvers.tolerance import DEFAULT

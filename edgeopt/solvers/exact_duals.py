@@ -16,8 +16,8 @@ import numpy as np
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, proven, text, texts
 from edgeopt.solvers.residuals import linear
-from edgeopt.solvers.residuals.multipliers import (
-    PASSES,
+from edgeopt.solvers.residuals.linear import (
+    MOVES,
     close_duals,
     projected,
     reduced_costs,
@@ -164,7 +164,7 @@ def nearby(program: LinearProgram, signed: Vector) -> Iterator[Exact]:
     leaning = unsupported(reduced, program.lower, program.upper) > 0.0
     near = leaning | (np.abs(reduced) <= NEAR * rounding)
     todo = set(np.flatnonzero(small & near).tolist())
-    for _ in range(PASSES):
+    for _ in range(MOVES):
         if len(todo) > FEW:
             break
         solved = _solved(program, exact, sorted(todo))

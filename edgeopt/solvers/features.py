@@ -12,8 +12,7 @@ from edgeopt.errors import EdgeOptError, QualityWarning, SolverError
 from edgeopt.solvers.conformance import CASES, Case, check_solution
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Backend, find_backend
-from edgeopt.solvers.request import Kind, Request, kind_of
+from edgeopt.solvers.registry import Backend, Kind, Request, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status
 
 if TYPE_CHECKING:

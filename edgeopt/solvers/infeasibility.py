@@ -10,10 +10,10 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import ProblemTypeError
 from edgeopt.representation import brief
-from edgeopt.solvers.attempts import best_answer
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.conflict import Bound, cheapest_point, find_conflict
-from edgeopt.solvers.request import Kind, Request, kind_of
+from edgeopt.solvers.dispatch import best_answer
+from edgeopt.solvers.registry import Kind, Request, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.writing.results import in_html
 

@@ -148,16 +148,16 @@ class Labels:
             raise InstanceError(
                 f"{default} labels", f"must name {count} members", value=f"{covered} names"
             )
-        self._count = count
+        self.count = count
         self._kind = default
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def __getitem__(self, position: int) -> str:
-        if not -self._count <= position < self._count:
+        if not -self.count <= position < self.count:
             raise IndexError(position)
-        return self.label(position % self._count)
+        return self.label(position % self.count)
 
     def label(self, position: int, names: AxisNames = NO_NAMES) -> str:
         """Return the label of a member, with names of entries where they are known."""
@@ -167,7 +167,7 @@ class Labels:
         return self.blocks[which].label(position - int(self._starts[which]), names)
 
     def __iter__(self) -> Iterator[str]:
-        return (self[position] for position in range(self._count))
+        return (self[position] for position in range(self.count))
 
     def position(self, label: str) -> int:
         """Return which row or column has a label, such as ``flow[site=2, slot=3]``."""
@@ -219,7 +219,7 @@ class Labels:
 
     @property
     def _twice(self) -> bool:
-        return len(self._position_of) < self._count
+        return len(self._position_of) < self.count
 
     def _unknown(self, label: str) -> InputError:
         name, _ = _parsed(label)
@@ -262,16 +262,3 @@ def grouped(names: Sequence[str]) -> list[LabelBlock] | list[str]:
         blocks.append(full if full and regular else LabelBlock(name, dims, listed))
     same = all(a == b for a, b in zip(Labels(len(names), blocks, "name"), names, strict=True))
     return blocks if same else list(names)
-
-
-def labels_of(
-    count: int, names: Labels | Sequence[LabelBlock] | Sequence[str] | None, default: str
-) -> Labels:
-    """Return labels as they are, or make them of blocks or names, and hold them to their number."""
-    if isinstance(names, Labels):
-        if len(names) != count:
-            raise InstanceError(
-                f"{default} labels", f"must name {count} members", value=f"{len(names)} names"
-            )
-        return names
-    return Labels(count, names, default)

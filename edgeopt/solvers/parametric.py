@@ -11,14 +11,24 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError, ProblemTypeError
-from edgeopt.solvers.attempts import best_answer, preferred_scaling
 from edgeopt.solvers.backend import highs
-from edgeopt.solvers.dispatch import certify_claim, delivered, gone_on, usable
+from edgeopt.solvers.dispatch import (
+    best_answer,
+    certify_claim,
+    delivered,
+    resume_first_order,
+    usable,
+)
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.pyomo_program import PyomoUpdates
-from edgeopt.solvers.quadratic import objective_exponent
-from edgeopt.solvers.registry import default_solver, find_backend
-from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
+from edgeopt.solvers.registry import (
+    Kind,
+    ProgressCallback,
+    Request,
+    default_solver,
+    find_backend,
+    kind_of,
+)
+from edgeopt.solvers.scaling import objective_exponent, preferred_scaling
 from edgeopt.solvers.solution import Seconds
 
 if TYPE_CHECKING:
@@ -427,7 +437,7 @@ class ReusableConvex(_OfModel):
         """Solve the problem at the values that its parameters have."""
         # What others have left of this problem is no state of ours.
         request = replace(self._request, warm=warm and self._solved)
-        proven = gone_on(self._run, self._problem, request)
+        proven = resume_first_order(self._run, self._problem, request)
         self._solved = True
         if proven is not None:
             return proven
@@ -444,6 +454,9 @@ class ReusableModel(_OfModel):
         self._compile()
 
     def _compile(self) -> None:
+        """Compile the model; only here, since other problems do without Pyomo."""
+        from edgeopt.solvers.pyomo_program import PyomoUpdates
+
         start = time.perf_counter()
         self._updates = PyomoUpdates(self._problem)
         self._inner = Reusable(self._updates.program, **self._arguments)

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import brief
-from edgeopt.solvers.labels import LabelBlock, Labels, labels_of
+from edgeopt.solvers.labels import LabelBlock, Labels
 from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix
-from edgeopt.solvers.units import Units, units_of
+from edgeopt.solvers.scaling import Units, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +74,19 @@ def _frozen_matrix(matrix: Any) -> sparse.csc_array:
     frozen = sparse.csc_array((data, indices, indptr), shape=csc.shape, copy=False)
     frozen.has_canonical_format = True
     return frozen
+
+
+def _labels(
+    count: int, names: Labels | Sequence[LabelBlock] | Sequence[str] | None, default: str
+) -> Labels:
+    """Return labels as they are, or make them of blocks or names, and hold them to their number."""
+    if not isinstance(names, Labels):
+        return Labels(count, names, default)
+    if names.count != count:
+        raise InstanceError(
+            f"{default} labels", f"must name {count} members", value=f"{names.count} names"
+        )
+    return names
 
 
 def _require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[Any]) -> None:
@@ -192,8 +205,8 @@ class LinearProgram:
         store(self, "offset", float(offset))
         term = None if quadratic is None else convex_matrix(quadratic, columns, self.sign)
         store(self, "quadratic", term)
-        store(self, "row_names", labels_of(rows, row_names, "row"))
-        store(self, "column_names", labels_of(columns, column_names, "column"))
+        store(self, "row_names", _labels(rows, row_names, "row"))
+        store(self, "column_names", _labels(columns, column_names, "column"))
         store(self, "labels", dict(labels or {}))
         self._validate()
 

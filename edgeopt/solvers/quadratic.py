@@ -129,29 +129,6 @@ def scaled(matrix: ConvexMatrix, columns: NDArray[np.int32], objective: int) -> 
     return _frozen(moved, matrix.sign)
 
 
-SMALL: Final = 20
-"""Powers of two below the largest cost at which solvers may overlook one."""
-
-
-def objective_exponent(program: LinearProgram, columns: NDArray[np.int32]) -> int:
-    """Return the power of two that brings the largest number of the objective into [1, 2).
-
-    Where that would hide the smallest cost of a linear objective, as a large penalty does, their
-    geometric middle is brought there. Costs of columns that are fixed are a constant.
-    """
-    moving = program.lower < program.upper
-    numbers = np.abs(np.ldexp(program.cost, columns)[moving])
-    curved = program.quadratic is not None
-    if program.quadratic is not None:
-        numbers = np.concatenate([numbers, np.abs(scaled(program.quadratic, columns, 0).data)])
-    numbers = numbers[numbers > 0.0]
-    if not len(numbers):
-        return 0
-    smallest, largest = (int(np.frexp(number)[1]) for number in (numbers.min(), numbers.max()))
-    hidden = not curved and largest - smallest > SMALL
-    return 1 - ((smallest + largest) // 2 if hidden else largest)
-
-
 def linearised(program: LinearProgram, point: Vector) -> LinearProgram:
     r"""Return the linear program whose objective touches the quadratic one at a point.
 

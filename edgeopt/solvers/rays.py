@@ -14,7 +14,6 @@ which the objective improves while no side comes closer proves that there is no 
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,12 +21,11 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, SolverError
 from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.registry import Request
 from edgeopt.solvers.repair import repaired
-from edgeopt.solvers.request import Request
 from edgeopt.solvers.residuals import linear
-from edgeopt.solvers.scaling import Scaling
+from edgeopt.solvers.scaling import Scaling, wide
 from edgeopt.solvers.tolerance import DEFAULT, EPSILON, ROUNDING_UNITS, TIGHT
-from edgeopt.solvers.units import wide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,8 +160,3 @@ def is_point(program: LinearProgram, values: Vector) -> bool:
     """Return whether a point, repaired, satisfies the rows of the relaxed program."""
     relaxed = program.replace(integer=False, quadratic=None)
     return linear.primal_violation(relaxed, repaired(relaxed, values)) <= DEFAULT
-
-
-def time_left(time_limit: float | None, begun: float) -> float | None:
-    """Return what is left of a time limit that began to run at a time."""
-    return None if time_limit is None else max(0.0, time_limit - (time.perf_counter() - begun))

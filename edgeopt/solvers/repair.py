@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy import sparse
 
-from edgeopt.solvers.residuals.linear import row_scales
-from edgeopt.solvers.residuals.multipliers import without_unnoticed
-from edgeopt.solvers.saddle import least_change
+from edgeopt.solvers.residuals.linear import least_change, row_scales, without_unnoticed
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from edgeopt.errors import InputError, ProblemTypeError, SolverError
 from edgeopt.representation import brief
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.request import Kind, LeftBehind, kind_of, portable
-from edgeopt.solvers.saddle import few_factorisations
+from edgeopt.solvers.registry import Kind, LeftBehind, kind_of, portable
+from edgeopt.solvers.residuals.linear import few_factorisations
 from edgeopt.solvers.tolerance import DEFAULT, ROUNDING_UNITS, Sum, relative_gap
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.program import Sense
+    from edgeopt.solvers.registry import Request
 
 
 class Status(Enum):
@@ -472,3 +473,53 @@ def recomputed_objective(solution: Solution) -> Sum:
 
 def _sum(number: Sum | float) -> Sum:
     return number if isinstance(number, Sum) else Sum(float(number), abs(number))
+
+
+def assemble(
+    problem: Any,
+    request: Request,
+    status: Status,
+    *,
+    sign: float,
+    seconds: tuple[float, float],
+    version: str,
+    objective: float = float("nan"),
+    bound: float | None = None,
+    values: Any = None,
+    duals: Any = None,
+    evidence: Any = None,
+    path: str = "cold",
+    settings: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Build the solution that a backend claims, not yet certified."""
+    if bound is None or np.isnan(bound):
+        bound = (1.0 if status is Status.PROVEN_INFEASIBLE else -1.0) * sign * np.inf
+    quality = Quality.NO_SOLUTION
+    if values is not None:
+        converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
+        quality = Quality.OPTIMAL if converged else Quality.FEASIBLE
+    return Solution(
+        status=status,
+        quality=quality,
+        objective=objective if values is not None else float("nan"),
+        bound=float(bound),
+        values=values,
+        duals=duals,
+        seconds=Seconds(*seconds),
+        solver=request.solver,
+        version=version,
+        options=request.record() | dict(settings or {}),
+        problem=problem,
+        path=path,
+        evidence=evidence,
+        sense="max" if sign < 0 else "min",
+    )
+
+
+def answer(
+    program: LinearProgram, request: Request, status: Status, *, values: Any, **found: Any
+) -> Solution:
+    """Build the solution of a program in matrix form, whose values give its objective."""
+    objective = float("nan") if values is None else program.objective(np.asarray(values))
+    found |= {"sign": program.sign, "objective": objective, "values": values}
+    return assemble(program, request, status, **found)

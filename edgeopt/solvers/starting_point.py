@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.request import Kind
+from edgeopt.solvers.registry import Kind
 from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.registry import Backend
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Backend, Request
 
     Vector = NDArray[np.float64]
 
@@ -31,7 +30,7 @@ START, REPAIRED, COLD = "start", "repaired start", "cold"
 logger = logging.getLogger("edgeopt.solvers")
 
 
-def placed(problem: Any, kind: Kind, backend: Backend, request: Request) -> Request:
+def with_start(problem: Any, kind: Kind, backend: Backend, request: Request) -> Request:
     """Return the request with its start in the form that backends of this kind of problem read."""
     if request.warm:
         if kind is Kind.PYOMO:

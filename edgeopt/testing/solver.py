@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.attempts import UNSETTLED
 from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution
-from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.dispatch import UNSETTLED, solve
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import find_backend
-from edgeopt.solvers.request import Kind, Request, kind_of
+from edgeopt.solvers.registry import Kind, Request, find_backend, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, told

@@ -15,8 +15,7 @@ from edgeopt.errors import EdgeOptError
 from edgeopt.options import listed
 from edgeopt.representation import brief
 from edgeopt.solvers.dispatch import solve
-from edgeopt.solvers.registry import DEFAULTS, Backend, find_backend
-from edgeopt.solvers.request import Kind, kind_of
+from edgeopt.solvers.registry import DEFAULTS, Backend, Kind, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status, recomputed_objective
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 from edgeopt.studies.files import plain

@@ -9,7 +9,7 @@ import pytest
 
 from edgeopt.solvers import Kind, backends, solve
 from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution
-from edgeopt.solvers.request import kind_of
+from edgeopt.solvers.registry import kind_of
 from edgeopt.testing import check_solver
 from tests.draws import some
 

@@ -21,7 +21,7 @@ from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Seconds, Solu
 from edgeopt.solvers.repair import repaired
 from edgeopt.solvers.residuals import quadratic
 from edgeopt.solvers.residuals.linear import bound_from_duals, primal_violation
-from edgeopt.solvers.units import units_of
+from edgeopt.solvers.scaling import units_of
 from edgeopt.testing.farkas import proves_no_point
 from edgeopt.testing.optima import known_programs
 from edgeopt.testing.strategies import linear_programs

@@ -12,8 +12,7 @@ import pytest
 from edgeopt.errors import OptionError
 from edgeopt.solvers import Kind, LinearProgram, Quality, Status, backends, solve
 from edgeopt.solvers.backend import or_tools
-from edgeopt.solvers.registry import find_backend
-from edgeopt.solvers.request import Request
+from edgeopt.solvers.registry import Request, find_backend
 from tests.solvers.programs import glass
 
 pytest.importorskip("ortools")

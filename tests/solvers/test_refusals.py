@@ -19,8 +19,7 @@ from scipy import sparse
 
 from edgeopt.errors import EdgeOptError, InstanceError, ProblemTypeError, SolverError
 from edgeopt.solvers import CasadiNlp, LinearProgram, solve
-from edgeopt.solvers.registry import find_backend
-from edgeopt.solvers.request import Request, kind_of
+from edgeopt.solvers.registry import Request, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status
 
 if TYPE_CHECKING:

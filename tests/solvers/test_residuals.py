@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import ProblemTypeError, QualityWarning, SolverError
 from edgeopt.solvers import LinearProgram, Quality, Status, solve
-from edgeopt.solvers.attempts import judged
-from edgeopt.solvers.dispatch import certify_claim
-from edgeopt.solvers.request import Request
+from edgeopt.solvers.dispatch import certify_claim, judged
+from edgeopt.solvers.registry import Request
 from edgeopt.solvers.residuals.linear import (
     bound_from_duals,
     dual_violation,

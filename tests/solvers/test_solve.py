@@ -24,7 +24,7 @@ from edgeopt.errors import (
     SolverError,
 )
 from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Status, backends, solve
-from edgeopt.solvers.backend.assembly import run_interruptibly
+from edgeopt.solvers.backend.highs import run_interruptibly
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import some
 from tests.solvers.programs import crowded, glass, market_split

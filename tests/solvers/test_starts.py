@@ -12,8 +12,7 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.solvers import CasadiNlp, LinearProgram, Quality, Status, backends, solve
-from edgeopt.solvers.registry import DEFAULTS, find_backend
-from edgeopt.solvers.request import Kind
+from edgeopt.solvers.registry import DEFAULTS, Kind, find_backend
 from tests.solvers.programs import crowded, glass, market_split
 
 

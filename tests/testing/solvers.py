@@ -9,8 +9,7 @@ import numpy as np
 
 from edgeopt.solvers import Backend, Kind, Quality, Status
 from edgeopt.solvers.conformance import CASES
-from edgeopt.solvers.registry import find_backend
-from edgeopt.solvers.request import kind_of
+from edgeopt.solvers.registry import find_backend, kind_of
 from edgeopt.solvers.scaling import Scaling
 
 KINDS = (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC)

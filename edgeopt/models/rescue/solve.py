@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.solvers.request import ProgressCallback
+    from edgeopt.solvers.registry import ProgressCallback
 
     Floats = NDArray[np.float64]
 

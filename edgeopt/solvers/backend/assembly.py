@@ -1,96 +1,28 @@
-"""What backends share: from their log and Ctrl-C to the Solution that they return."""
+"""What backends share: rows by their sides, logs, refusals."""
 
 from __future__ import annotations
 
-import difflib
 import io
 import logging
-import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
+from edgeopt.solvers.solution import Solution, Status, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
     from scipy import sparse
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Progress, ProgressCallback, Request
+    from edgeopt.solvers.registry import Request
 
     Rows = NDArray[np.intp]
-
-
-def refuse_options(solver: str, options: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse options that a solver would take without a word and ignore."""
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
-            raise OptionError(f"{solver} has no option {name!r}; {hint}")
-
-
-def osqp_options() -> set[str]:
-    """Return the names of OSQP's settings."""
-    import osqp
-
-    return {name for name in dir(osqp.OSQP().ext.OSQPSettings) if not name.startswith("_")}
-
-
-def assemble(
-    problem: Any,
-    request: Request,
-    status: Status,
-    *,
-    sign: float,
-    seconds: tuple[float, float],
-    version: str,
-    objective: float = float("nan"),
-    bound: float | None = None,
-    values: Any = None,
-    duals: Any = None,
-    evidence: Any = None,
-    path: str = "cold",
-    settings: Mapping[str, Any] | None = None,
-) -> Solution:
-    """Build the solution that a backend claims, not yet certified."""
-    if bound is None or np.isnan(bound):
-        bound = (1.0 if status is Status.PROVEN_INFEASIBLE else -1.0) * sign * np.inf
-    quality = Quality.NO_SOLUTION
-    if values is not None:
-        converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
-        quality = Quality.OPTIMAL if converged else Quality.FEASIBLE
-    return Solution(
-        status=status,
-        quality=quality,
-        objective=objective if values is not None else float("nan"),
-        bound=float(bound),
-        values=values,
-        duals=duals,
-        seconds=Seconds(*seconds),
-        solver=request.solver,
-        version=version,
-        options=request.record() | dict(settings or {}),
-        problem=problem,
-        path=path,
-        evidence=evidence,
-        sense="max" if sign < 0 else "min",
-    )
-
-
-def answer(
-    program: LinearProgram, request: Request, status: Status, *, values: Any, **found: Any
-) -> Solution:
-    """Build the solution of a program in matrix form, whose values give its objective."""
-    objective = float("nan") if values is None else program.objective(np.asarray(values))
-    found |= {"sign": program.sign, "objective": objective, "values": values}
-    return assemble(program, request, status, **found)
 
 
 def answer_without_columns(program: LinearProgram, request: Request, version: str) -> Solution:
@@ -165,83 +97,12 @@ def log_lines(text: str) -> None:
     LogStream().write(text.rstrip() + "\n")
 
 
-class Reports:
-    """Hands progress to the caller, and keeps what it raises until the solver has come to rest.
-
-    Solvers in other languages swallow an exception that passes through them, or end the process.
-    """
-
-    def __init__(self, progress: ProgressCallback | None) -> None:
-        self.wanted = progress is not None
-        self._progress = progress
-        self._raised: BaseException | None = None
-
-    def __call__(self, report: Progress) -> bool:
-        """Return whether the solver has to stop; after an exception, nothing more is reported."""
-        if self._progress is None:
-            return False
-        if self._raised is None:
-            try:
-                return bool(self._progress(report))
-            except BaseException as raised:
-                self._raised = raised
-        return True
-
-    def raise_kept(self) -> None:
-        """Raise what the caller's function raised, as it was."""
-        if self._raised is not None:
-            raise self._raised
-
-
 def only_common(request: Request, name: str) -> None:
     """Refuse what solvers of one algorithm without reports cannot do."""
     if request.progress is not None:
         raise OptionError(f"{name} reports no progress; leave progress out")
     if request.algorithm is not None:
         raise OptionError(f"{name} has no choice of algorithm; leave algorithm out")
-
-
-Result = TypeVar("Result")
-
-
-_PAUSE: Final = 0.2
-"""Seconds after which a Ctrl-C is heard at the latest."""
-
-
-def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:
-    """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile."""
-    if threading.current_thread() is not threading.main_thread():
-        # Python delivers Ctrl-C to the main thread only: nothing to listen for here.
-        return work()
-    results: list[Result] = []
-    failures: list[BaseException] = []
-    # Not Thread.join: interrupted, Python 3.11 takes the thread for finished.
-    done = threading.Event()
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as failure:
-            failures.append(failure)
-        finally:
-            done.set()
-
-    worker = threading.Thread(target=run, name="edgeopt-solver", daemon=True)
-    started = False
-    while not done.is_set():
-        try:
-            if not started:
-                started = True
-                worker.start()
-            # A signal may arrive just before this waits, and Python hears it only afterwards.
-            done.wait(_PAUSE)
-        except KeyboardInterrupt:
-            if stop.is_set():
-                raise
-            stop.set()
-    if failures:
-        raise failures[0]
-    return results[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
-from edgeopt.solvers.backend.assembly import LogStream, Reports, answer, assemble
+from edgeopt.solvers.backend.assembly import LogStream
 from edgeopt.solvers.nonlinear import CasadiNlp
-from edgeopt.solvers.request import Progress
+from edgeopt.solvers.registry import Progress, Reports
 from edgeopt.solvers.residuals.casadi import infeasible_tangents
-from edgeopt.solvers.solution import Quality, Status
+from edgeopt.solvers.solution import Quality, Status, answer, assemble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import ProgressCallback, Request
+    from edgeopt.solvers.registry import ProgressCallback, Request
     from edgeopt.solvers.solution import Solution
 
 _STATUS: Final[Mapping[str, Status]] = MappingProxyType(

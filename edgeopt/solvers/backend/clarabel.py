@@ -12,15 +12,15 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import RowSides, answer, last_point, log_lines, only_common
+from edgeopt.solvers.backend.assembly import RowSides, last_point, log_lines, only_common
 from edgeopt.solvers.quadratic import upper_triangle
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.solution import Status, answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(

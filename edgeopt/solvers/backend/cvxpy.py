@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import time
 import warnings
@@ -22,15 +23,7 @@ from scipy.sparse.linalg import ArpackError
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import or_tools
-from edgeopt.solvers.backend.assembly import (
-    LogStream,
-    RowSides,
-    answer,
-    answer_without_columns,
-    assemble,
-    osqp_options,
-    refuse_options,
-)
+from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer_without_columns
 from edgeopt.solvers.backend.cvxpy_refusals import (
     able,
     check_data,
@@ -38,9 +31,8 @@ from edgeopt.solvers.backend.cvxpy_refusals import (
     constraint_names,
 )
 from edgeopt.solvers.cone_program import cone_pair, proven_unsolvable, search_bound
-from edgeopt.solvers.registry import FIRST_ORDER, backends
-from edgeopt.solvers.request import Kind
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.registry import FIRST_ORDER, Kind, backends
+from edgeopt.solvers.solution import Status, answer, assemble
 from edgeopt.solvers.starting_point import COLD, START
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
@@ -51,7 +43,7 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.cone_program import ConePair
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
 
 
@@ -125,6 +117,15 @@ _TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxy
 
 _SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
 
+ITERATIONS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "OSQP": {"max_iter": 1_000_000, "polishing": True},
+        "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
+    }
+)
+"""First-order methods need many cheap iterations for the accuracy of a certificate."""
+
+
 _DICTIONARIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "GLOP": ("time_limit_sec", "parameters_proto"),
@@ -137,7 +138,7 @@ _DICTIONARIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 def translate(solver: str, request: Request) -> dict[str, Any]:
     """Return a request as the keywords of CVXPY's call of a solver."""
-    keywords: dict[str, Any] = dict(FIRST_ORDER.get(solver, {}))
+    keywords: dict[str, Any] = dict(ITERATIONS.get(solver, {}))
     names = _TRANSLATIONS.get(solver, {})
     for argument in ("algorithm", "time_limit", "gap", "tolerance", "threads"):
         value = getattr(request, argument)
@@ -157,6 +158,21 @@ def translate(solver: str, request: Request) -> dict[str, Any]:
     for name in names.get("absolute_gap", ()):
         _put(keywords, name, float(request.absolute_gap))
     return keywords | request.options
+
+
+def refuse_unknown(solver: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a solver would take without a word and ignore."""
+    if solver == "OSQP":
+        import osqp
+
+        known = {name for name in dir(osqp.OSQP().ext.OSQPSettings) if not name.startswith("_")}
+    else:
+        known = {*_DICTIONARIES.get(solver, options)}
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
+            raise OptionError(f"{solver} has no option {name!r}; {hint}")
 
 
 def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
@@ -344,8 +360,7 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
     if request.progress is not None:
         raise OptionError("solvers behind CVXPY report no progress; leave progress out")
     keywords = translate(name, request)
-    known = osqp_options() if name == "OSQP" else _DICTIONARIES.get(name, request.options)
-    refuse_options(name, request.options, known)
+    refuse_unknown(name, request.options)
     if name != "HIGHS" and request.algorithm is not None:
         raise OptionError(f"{name} through CVXPY has no choice of algorithm")
     if name == "PDLP":

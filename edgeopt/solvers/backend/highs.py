@@ -6,24 +6,24 @@ import logging
 import threading
 import time
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import highspy
 import numpy as np
 from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.backend.assembly import Reports, answer, refusal, run_interruptibly
+from edgeopt.solvers.backend.assembly import refusal
 from edgeopt.solvers.quadratic import upper_triangle
-from edgeopt.solvers.request import Progress
-from edgeopt.solvers.solution import Seconds, Status
+from edgeopt.solvers.registry import Progress, Reports
+from edgeopt.solvers.solution import Seconds, Status, answer
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
 
 STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
@@ -51,6 +51,11 @@ STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
 )
 
 
+Result = TypeVar("Result")
+
+_PAUSE: Final = 0.2
+"""Seconds after which a Ctrl-C is heard at the latest."""
+
 _LARGEST_INT: Final = np.iinfo(np.int32).max
 _SECONDS_BETWEEN_REPORTS: Final = 0.1
 
@@ -74,7 +79,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     model = load(program)
     configure(model, request, program.is_mixed_integer)
     if request.start is not None:
-        place(model, program, request)
+        set_start(model, program, request)
     built = time.perf_counter()
     run(model, request, program.sign)
     if program.quadratic is not None:
@@ -163,7 +168,7 @@ def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> No
             raise OptionError(f"HiGHS does not take {name}={value!r}")
 
 
-def place(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
+def set_start(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
     """Give HiGHS a point: the first incumbent of a search, or a vertex close to it."""
     if not program.is_mixed_integer and request.algorithm not in (None, "choose", "simplex"):
         raise OptionError(
@@ -268,6 +273,42 @@ def run(model: highspy.Highs, request: Request, sign: float) -> None:
         for kind in kinds:
             model.stopCallback(kind)
     watch.reports.raise_kept()
+
+
+def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:
+    """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        # Python delivers Ctrl-C to the main thread only: nothing to listen for here.
+        return work()
+    results: list[Result] = []
+    failures: list[BaseException] = []
+    # Not Thread.join: interrupted, Python 3.11 takes the thread for finished.
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            done.set()
+
+    worker = threading.Thread(target=run, name="edgeopt-solver", daemon=True)
+    started = False
+    while not done.is_set():
+        try:
+            if not started:
+                started = True
+                worker.start()
+            # A signal may arrive just before this waits, and Python hears it only afterwards.
+            done.wait(_PAUSE)
+        except KeyboardInterrupt:
+            if stop.is_set():
+                raise
+            stop.set()
+    if failures:
+        raise failures[0]
+    return results[0]
 
 
 def read(

@@ -15,24 +15,21 @@ from scipy import sparse
 from edgeopt.errors import OptionError
 from edgeopt.solvers.backend.assembly import (
     LogStream,
-    answer,
     answer_without_columns,
     last_point,
     only_common,
-    osqp_options,
     refusal,
-    refuse_options,
 )
+from edgeopt.solvers.backend.cvxpy import ITERATIONS, refuse_unknown
 from edgeopt.solvers.quadratic import upper_triangle
-from edgeopt.solvers.registry import FIRST_ORDER
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.solution import Status, answer
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
 
 _CODES = osqp.SolverStatus
@@ -64,7 +61,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     bounded = np.flatnonzero(np.isfinite(program.lower) | np.isfinite(program.upper))
     column = sparse.eye_array(program.shape[1], format="csr")[bounded]
     matrix = sparse.vstack([program.matrix, column], format="csc")
-    refuse_options("OSQP", request.options, osqp_options())
+    refuse_unknown("OSQP", request.options)
     settings = _named(request)
     solver = osqp.OSQP()
     with contextlib.redirect_stdout(LogStream()):
@@ -108,7 +105,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
 def _named(request: Request) -> dict[str, Any]:
     """Return a request under OSQP's own names; the caller's own options come last and win."""
     tolerance = TIGHT if request.tolerance is None else float(request.tolerance)
-    named: dict[str, Any] = dict(FIRST_ORDER["OSQP"]) | {"eps_abs": tolerance, "eps_rel": tolerance}
+    named: dict[str, Any] = dict(ITERATIONS["OSQP"]) | {"eps_abs": tolerance, "eps_rel": tolerance}
     if request.time_limit is not None:
         # OSQP takes 0 for no limit.
         named["time_limit"] = max(float(request.time_limit), 1e-9)

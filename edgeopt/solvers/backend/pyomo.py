@@ -28,8 +28,8 @@ from pyomo.opt import SolverFactory as OlderFactory
 from pyomo.opt import TerminationCondition as OlderCondition
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
-from edgeopt.solvers.attempts import best_answer, warn_if_overstated
-from edgeopt.solvers.backend.assembly import LogStream, assemble
+from edgeopt.solvers.backend.assembly import LogStream
+from edgeopt.solvers.dispatch import best_answer, warn_if_overstated
 from edgeopt.solvers.pyomo_program import (
     PyomoProgram,
     check_components,
@@ -38,7 +38,7 @@ from edgeopt.solvers.pyomo_program import (
     free_variables,
 )
 from edgeopt.solvers.registry import find_backend
-from edgeopt.solvers.solution import Seconds, Solution, Status
+from edgeopt.solvers.solution import Seconds, Solution, Status, assemble
 from edgeopt.solvers.starting_point import START, vector
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.registry import BackendSolve
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import BackendSolve, Request
 
 STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
     {
@@ -113,7 +112,7 @@ def solve(model: Any, request: Request) -> Solution:
     seconds = time.perf_counter() - start
     if not library and request.solver in _COMPILED:
         if compiled is not None:
-            from edgeopt.solvers.request import kind_of
+            from edgeopt.solvers.registry import kind_of
 
             backend, kind = find_backend(request.solver), kind_of(compiled.program)
             run = backend.solve_function(kind)
@@ -124,7 +123,7 @@ def solve(model: Any, request: Request) -> Solution:
             raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}; {_ABLE}")
     name = native if library else _NATIVE[request.solver]
     if request.start is not None:
-        _place(model, name, request)
+        _set_start(model, name, request)
     reach = partial(_reach, name, _interface(name, request))
     if compiled is None:
         if name == "highs" and any(not one.is_continuous() for one in free_variables(model)):
@@ -170,7 +169,7 @@ def _solve_compiled(
     )
 
 
-def _place(model: Any, name: str, request: Request) -> None:
+def _set_start(model: Any, name: str, request: Request) -> None:
     """Put a start into the variables, from which Pyomo's interface to Ipopt starts."""
     if name != "ipopt":
         raise OptionError(f"start: Pyomo's interface to {name} starts from no point; ipopt does")

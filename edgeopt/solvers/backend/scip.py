@@ -16,9 +16,9 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
 from edgeopt.errors import EdgeOptError, OptionError
-from edgeopt.solvers.backend.assembly import LogStream, Reports, answer, refusal
-from edgeopt.solvers.request import Progress
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.backend.assembly import LogStream, refusal
+from edgeopt.solvers.registry import Progress, Reports
+from edgeopt.solvers.solution import Status, answer
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
@@ -83,7 +83,7 @@ def _solve(program: LinearProgram, request: Request, reports: Reports) -> Soluti
         watcher = _Watcher(reports, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
     if request.start is not None:
-        _place(model, columns, program, request)
+        _set_start(model, columns, program, request)
     built = time.perf_counter()
     with contextlib.redirect_stdout(LogStream()) if request.log else contextlib.nullcontext():
         model.optimize()
@@ -140,7 +140,7 @@ def _build(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
     return model, columns, rows
 
 
-def _place(model: Any, columns: list[Any], program: LinearProgram, request: Request) -> None:
+def _set_start(model: Any, columns: list[Any], program: LinearProgram, request: Request) -> None:
     """Give SCIP its first incumbent."""
     if not program.is_mixed_integer:
         raise OptionError("start: SCIP starts mixed-integer programs from a point, no linear ones")

@@ -11,15 +11,15 @@ import scipy
 from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, milp
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import RowSides, answer, answer_without_columns
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.backend.assembly import RowSides, answer_without_columns
+from edgeopt.solvers.solution import Status, answer
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
 
 STATUS: Final[Mapping[int, Status]] = MappingProxyType(

@@ -17,11 +17,11 @@ from scipy import sparse
 from edgeopt.solvers.quadratic import linearised
 from edgeopt.solvers.repair import cleaned
 from edgeopt.solvers.residuals import linear
-from edgeopt.solvers.residuals.linear import primal_residual
-from edgeopt.solvers.residuals.multipliers import (
+from edgeopt.solvers.residuals.linear import (
     cost_terms,
     leaning_columns,
     least_step,
+    primal_residual,
     projected,
     unsupported,
     without_unnoticed,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.solvers.request import ProgressCallback
+    from edgeopt.solvers.registry import ProgressCallback
 
     Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from edgeopt.studies import PolicyEntry
 
 if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.registry import Request
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ def _is_of(kind: str, data: Any, instance: str, seed: int) -> bool:
     if "." not in kind:  # of no system
         from edgeopt.solvers import LinearProgram
         from edgeopt.solvers.certificates import same_program
-        from edgeopt.solvers.exact_duals import data_of
+        from edgeopt.solvers.exact_proofs import data_of
 
         if Path(instance).suffix not in _PROGRAMS:
             raise OptionError(

@@ -118,7 +118,7 @@ def is_program_of(kind: str, data: Any, system: str, instance: Any) -> bool:
 def programs_of(kind: str, system: str, instance: Any) -> Iterator[Any]:
     """Yield the programs of the offline problem of an instance in certificates of a kind."""
     if system == "edr":
-        from edgeopt.solvers.exact_duals import data_of
+        from edgeopt.solvers.exact_proofs import data_of
 
         if kind == "linear-program":
             yield data_of(_program_of_edr(instance))

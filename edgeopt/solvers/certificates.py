@@ -23,18 +23,14 @@ import numpy as np
 from edgeopt import checker
 from edgeopt.errors import CertificateError
 from edgeopt.representation import brief
-from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.solution import Status
 from edgeopt.writing import write_file
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike
-
-    from edgeopt.solvers.solution import Solution
 
 FORMAT: Final = "edgeopt.certificate/1"
 
@@ -297,22 +293,18 @@ def text(value: float) -> str:
     return repr(float(value) + 0.0).removesuffix(".0")
 
 
-def texts(values: ArrayLike) -> Any:
-    """Return the shortest decimals of an array, in lists."""
+def texts(values: ArrayLike, said: Callable[[Any], str] = text) -> Any:
+    """Return the entries of an array as texts, in lists; by default their shortest decimals."""
 
     def of(part: Any) -> Any:
-        return [of(one) for one in part] if isinstance(part, list) else text(part)
+        return [of(one) for one in part] if isinstance(part, list) else said(part)
 
-    return of(np.asarray(values, dtype=float).tolist())
+    return of(np.asarray(values).tolist())
 
 
 def indices(values: ArrayLike) -> Any:
     """Return whole numbers of an array as texts, in lists."""
-
-    def of(part: Any) -> Any:
-        return [of(one) for one in part] if isinstance(part, list) else str(int(part))
-
-    return of(np.asarray(values).tolist())
+    return texts(values, lambda part: str(int(part)))
 
 
 def entries(values: ArrayLike) -> dict[str, str]:
@@ -324,47 +316,3 @@ def entries(values: ArrayLike) -> dict[str, str]:
         ",".join(map(str, key)): text(one)
         for key, one in zip(keys, array[at].tolist(), strict=True)
     }
-
-
-def certificate_of(
-    solution: Solution, *, name: str, instance: Any, point: bool, repair: bool
-) -> Certificate:
-    """Return the certificate of a solution; its problem may know how to write one."""
-    program = solution.problem
-    own = getattr(program, "certificate", None)
-    how = {"name": name, "instance": instance, "point": point, "repair": repair}
-    if own is not None:
-        found: Certificate = own(solution, **how)
-        return found
-    if isinstance(program, LinearProgram) and solution.evidence is not None:
-        if solution.status is Status.PROVEN_INFEASIBLE:
-            from edgeopt.solvers.exact_duals import infeasibility_certificate
-
-            return infeasibility_certificate(
-                program, solution.evidence, name=name, instance=instance
-            )
-        if solution.status is Status.PROVEN_UNBOUNDED:
-            from edgeopt.solvers.exact_rays import unboundedness_certificate
-
-            return unboundedness_certificate(
-                program, solution.evidence, name=name, instance=instance
-            )
-    if not isinstance(program, LinearProgram) or program.quadratic is not None:
-        raise CertificateError(
-            "no certificate: exact numbers prove bounds of linear programs, and this is a "
-            f"{type(program).__name__} that is none"
-        )
-    if program.is_mixed_integer:
-        raise CertificateError(
-            "no certificate: the proof of a mixed-integer optimum is a search tree, which no file "
-            "holds; solve(program.relaxed()).certificate() proves the bound of its root"
-        )
-    if solution.duals is None:
-        raise CertificateError(
-            f"no certificate: {solution.solver} left no duals ({solution.status.value})"
-        )
-    from edgeopt.solvers.exact_duals import certificate_of_duals
-
-    return certificate_of_duals(
-        program, solution, point=point, repair=repair, name=name, instance=instance
-    )

@@ -1,7 +1,8 @@
 """A solution that carries its own proof: why a solver stopped, what is in hand, how good it is.
 
 The words of `Status` and `Quality` are those of Pyomo's solver interface, their separation is
-MathOptInterface's.
+MathOptInterface's. `Solution.certificate` imports exact proofs when called: they are solved for,
+and end in solutions themselves.
 """
 
 from __future__ import annotations
@@ -389,7 +390,7 @@ class Solution:
         CertificateError
             If there is none; the text says why.
         """
-        from edgeopt.solvers.certificates import certificate_of
+        from edgeopt.solvers.exact_proofs import certificate_of
 
         return certificate_of(self, name=name, instance=instance, point=point, repair=repair)
 

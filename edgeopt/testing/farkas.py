@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.errors import CertificateError
-from edgeopt.solvers.exact_duals import infeasibility_certificate
+from edgeopt.solvers.exact_proofs import infeasibility_certificate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -1,20 +1,25 @@
-"""Duals of linear programs in exact numbers, so that they prove a bound to the last digit.
+"""Proofs of linear programs in exact numbers: duals, multipliers without a point, rays.
 
 A reduced cost that rests on a side that its column lacks proves nothing, however small it is.
 Multipliers of a floating-point solver leave about 1e-17 on such sides. That is moved into rows, or
-duals are solved for in rationals.
+duals are solved for in rationals. Along a ray no side comes closer and the objective improves. One
+of floating-point numbers passes sides by rounding. So it is rounded to small fractions, or solved
+for in rationals on the rows that it keeps to.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from math import lcm
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.certificates import SHRUNK, Certificate, entries, proven, text, texts
+from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.residuals.linear import (
     MOVES,
@@ -23,6 +28,7 @@ from edgeopt.solvers.residuals.linear import (
     reduced_costs,
     unsupported,
 )
+from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import EPSILON
 
 if TYPE_CHECKING:
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
 
     Vector = NDArray[np.float64]
@@ -49,37 +54,54 @@ SMALL: Final = 100_000
 
 MISSING: Final = (-np.inf, np.inf)
 
+ROUNDING: Final = (1e-9, 1e-6)
+"""Part of a ray, and of a row's terms, that counts as none."""
+
+DENOMINATORS: Final = (1, 1000, 10**6, 10**15)
+"""Largest denominators of a column of 1; smaller columns have larger ones."""
+
 Exact: TypeAlias = dict[int, Fraction]
 """Multipliers of rows, or values of columns."""
 
 
-def certificate_of_duals(
-    program: LinearProgram,
-    solution: Solution,
-    *,
-    point: bool,
-    repair: bool,
-    name: str,
-    instance: Any,
-) -> Certificate:
-    """Return the first certificate that duals, or others close to them, prove."""
+def certificate_of(solution: Solution, *, point: bool, repair: bool, **about: Any) -> Certificate:
+    """Return the certificate of a solution; its problem may know how to write one."""
+    program = solution.problem
+    own = getattr(program, "certificate", None)
+    if own is not None:
+        found: Certificate = own(solution, point=point, repair=repair, **about)
+        return found
+    if isinstance(program, LinearProgram) and solution.evidence is not None:
+        if solution.status is Status.PROVEN_INFEASIBLE:
+            return infeasibility_certificate(program, solution.evidence, **about)
+        if solution.status is Status.PROVEN_UNBOUNDED:
+            return unboundedness_certificate(program, solution.evidence, **about)
+    if not isinstance(program, LinearProgram) or program.quadratic is not None:
+        raise CertificateError(
+            "no certificate: exact numbers prove bounds of linear programs, and this is a "
+            f"{type(program).__name__} that is none"
+        )
+    if program.is_mixed_integer:
+        raise CertificateError(
+            "no certificate: the proof of a mixed-integer optimum is a search tree, which no file "
+            "holds; solve(program.relaxed()).certificate() proves the bound of its root"
+        )
+    if solution.duals is None:
+        raise CertificateError(
+            f"no certificate: {solution.solver} left no duals ({solution.status.value})"
+        )
     data, points = data_of(program), points_of(program, solution.values if point else None, repair)
     signed = projected(program, program.sign * np.asarray(solution.duals, dtype=float))
-    return first_proven(
-        lambda exact: proven(
-            "linear-program",
-            data,
-            {"rows": written(exact, int(program.sign))},
-            *points,
-            name=name,
-            instance=instance,
-        ),
-        _resting_nowhere(program, close_duals(program, signed)),
-    )
+
+    def prove(exact: Exact) -> Certificate:
+        dual = {"rows": written(exact, int(program.sign))}
+        return proven("linear-program", data, dual, *points, **about)
+
+    return first_proven(prove, _resting_nowhere(program, close_duals(program, signed)))
 
 
 def infeasibility_certificate(
-    program: LinearProgram, multipliers: ArrayLike, *, name: str = "", instance: Any = None
+    program: LinearProgram, multipliers: ArrayLike, **about: Any
 ) -> Certificate:
     """Return the first proof by multipliers of rows that no point satisfies rows and bounds.
 
@@ -93,9 +115,7 @@ def infeasibility_certificate(
     rows = program.replace(cost=np.zeros(program.shape[1]), sense="min", quadratic=None)
     data = data_of(program)
     return first_proven(
-        lambda exact: proven(
-            "infeasible-program", data, {"rows": written(exact)}, name=name, instance=instance
-        ),
+        lambda exact: proven("infeasible-program", data, {"rows": written(exact)}, **about),
         _resting_nowhere(rows, [projected(rows, signed)]),
     )
 
@@ -164,10 +184,13 @@ def nearby(program: LinearProgram, signed: Vector) -> Iterator[Exact]:
     leaning = unsupported(reduced, program.lower, program.upper) > 0.0
     near = leaning | (np.abs(reduced) <= NEAR * rounding)
     todo = set(np.flatnonzero(small & near).tolist())
+    free = set(np.flatnonzero(np.isinf(program.lower) & np.isinf(program.upper)).tolist())
     for _ in range(MOVES):
         if len(todo) > FEW:
             break
-        solved = _solved(program, exact, sorted(todo))
+        lines = {j: _line(program.matrix, j) for j in sorted(todo)}
+        costs = {j: rational(program.sign * program.cost[j]) for j in todo}
+        solved = _solved(exact, lines, costs, free)
         yield solved
         wrong = todo.union(_resting(program, np.flatnonzero(small).tolist(), solved))
         if wrong == todo:
@@ -180,15 +203,22 @@ def _rounded(signed: Vector) -> Exact:
     return {i: rational(y) for i, y in enumerate(signed.tolist()) if y}
 
 
-def _solved(program: LinearProgram, exact: Exact, columns: Iterable[int]) -> Exact:
-    """Return multipliers next to given ones at which the reduced costs of some columns are 0."""
-    free = np.isinf(program.lower) & np.isinf(program.upper)
-    # Every equation is a column, its unknowns are changes of rows.
-    lines, right = dict[int, Exact](), dict[int, Fraction]()
-    for j in columns:
-        lines[j] = {i: a for i, a in _column(program, j) if i in exact and a}
-        right[j] = reduced_cost(program, j, exact)
-    change = eliminated(lines, right, set(np.flatnonzero(free).tolist()))
+def _solved(
+    exact: Exact,
+    lines: Mapping[int, Iterable[tuple[int, Fraction]]],
+    aims: Exact,
+    first: Container[int] = (),
+) -> Exact:
+    """Return unknowns next to given ones at which lines of a matrix come to their aims, 0 without.
+
+    What is 0 stays so; `first` are lines that come first where not all can.
+    """
+    known = {k: {i: a for i, a in line if i in exact and a} for k, line in lines.items()}
+    missing = {
+        k: aims.get(k, Fraction(0)) - sum(a * exact[i] for i, a in line.items())
+        for k, line in known.items()
+    }
+    change = eliminated(known, missing, first)
     return {i: y + change.get(i, 0) for i, y in exact.items()}
 
 
@@ -287,14 +317,15 @@ def _resting(program: LinearProgram, columns: Iterable[int], exact: Exact) -> di
 
 def reduced_cost(program: LinearProgram, j: int, exact: Exact) -> Fraction:
     """Return the reduced cost of a column of the minimisation."""
-    used = (a * exact[i] for i, a in _column(program, j) if i in exact)
+    used = (a * exact[i] for i, a in _line(program.matrix, j) if i in exact)
     return rational(program.sign * program.cost[j]) - sum(used)
 
 
-def _column(program: LinearProgram, j: int) -> Iterator[tuple[int, Fraction]]:
-    part = slice(program.matrix.indptr[j], program.matrix.indptr[j + 1])
-    rows, values = program.matrix.indices[part].tolist(), program.matrix.data[part].tolist()
-    return ((i, rational(a)) for i, a in zip(rows, values, strict=True))
+def _line(matrix: Any, k: int) -> Iterator[tuple[int, Fraction]]:
+    """Return the entries of a column of a CSC matrix, or of a row of a CSR matrix."""
+    part = slice(matrix.indptr[k], matrix.indptr[k + 1])
+    pairs = zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True)
+    return ((i, rational(a)) for i, a in pairs)
 
 
 def rational(value: float) -> Fraction:
@@ -352,3 +383,86 @@ def _best_row(
         if best is None or (end < best[1] if side == "upper" else end > best[1]):
             best = i, float(end), a
     return best
+
+
+def unboundedness_certificate(program: LinearProgram, ray: Vector, **about: Any) -> Certificate:
+    """Return a proof, by a point and a ray close to a given one, that there is no best point.
+
+    The checker knows no whole numbers: there the point has them, and so does the ray, which shows
+    with the proof of the relaxation that whole numbers have no best point either.
+    """
+    if program.quadratic is not None:
+        raise CertificateError(
+            "no certificate: a file of a proof has no place for the quadratic objective, along "
+            "which the ray must be flat; without that, its linear objective may have one"
+        )
+    data, points = data_of(program), points_of(program, _point(program))
+    if program.is_mixed_integer:
+        points = points[:1]
+
+    def prove(exact: Exact) -> Certificate:
+        if program.is_mixed_integer:
+            whole = lcm(*(value.denominator for value in exact.values()))
+            exact = {j: whole * value for j, value in exact.items()}
+        return proven("unbounded-program", data, {"ray": written(exact)}, *points, **about)
+
+    try:
+        return first_proven(prove, _nearby(program, ray))
+    except CertificateError as error:
+        raise CertificateError(f"{error}; no exact ray is found close to that of doubles") from None
+
+
+def _point(program: LinearProgram) -> Vector:
+    """Return a point of a program, with whole numbers where they must be."""
+    free = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
+    found = solve(free, raises=False)
+    if not found.quality.usable:
+        raise CertificateError(
+            f"no certificate: a ray proves something from a point on, and {found.solver} finds "
+            f"none ({found.status.value})"
+        )
+    whole: Vector = np.where(program.integer, np.round(found.values), found.values)
+    return whole
+
+
+def _nearby(program: LinearProgram, ray: Vector) -> Iterator[Callable[[], Exact]]:
+    """Yield how to make a ray exact: by fractions, then solved for on the rows that it keeps to."""
+    low = np.where(np.isfinite(program.lower), 0.0, -np.inf)
+    high = np.where(np.isfinite(program.upper), 0.0, np.inf)
+    ray = np.clip(ray, low, high)
+    size = np.abs(ray) / program.units.column_unit
+    ray = ray / max(np.abs(ray).max(initial=0.0), np.finfo(float).tiny)
+    tried: list[Exact] = []
+    for part in ROUNDING:
+        kept = np.where(size > part * size.max(initial=0.0), ray, 0.0)
+        rows = _tight(program, kept, part)
+        for limit in DENOMINATORS:
+            exact = _fractions(kept, limit)
+            if exact not in tried:
+                tried.append(exact)
+                yield partial(dict, exact)
+                yield partial(_kept_to, program, exact, rows)
+
+
+def _fractions(ray: Vector, limit: int) -> Exact:
+    """Return the columns that are not 0 as fractions, each to digits of its own size."""
+    return {
+        j: Fraction(one).limit_denominator(int(limit * max(1.0, 1.0 / abs(one))))
+        for j, one in enumerate(ray.tolist())
+        if one
+    }
+
+
+def _tight(program: LinearProgram, ray: Vector, part: float) -> list[int]:
+    """Return the rows that have a side to which a ray keeps, up to rounding."""
+    sides = np.isfinite([program.row_lower, program.row_upper]).sum(axis=0)
+    near = np.abs(program.matrix @ ray) <= part * (abs(program.matrix) @ np.abs(ray))
+    return np.flatnonzero((sides == 2) | ((sides == 1) & near)).tolist()
+
+
+def _kept_to(program: LinearProgram, exact: Exact, rows: list[int]) -> Exact:
+    """Return a ray next to a given one along which some rows stay as they are."""
+    if len(rows) > FEW:
+        raise CertificateError(f"no certificate: its ray keeps to {len(rows)} rows, {FEW} at most")
+    matrix = program.matrix.tocsr()
+    return _solved(exact, {i: _line(matrix, i) for i in rows}, {})

@@ -21,7 +21,8 @@ from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 
 if TYPE_CHECKING:
     from edgeopt.solvers.certificates import Certificate
-    from edgeopt.solvers.infeasibility import Explanation, explain
+    from edgeopt.solvers.conflict import Explanation
+    from edgeopt.solvers.infeasibility import explain
     from edgeopt.solvers.parametric import Reusable
 
 __all__ = [
@@ -48,7 +49,7 @@ __all__ = [
 
 _LATER = {
     "Certificate": "edgeopt.solvers.certificates",
-    "Explanation": "edgeopt.solvers.infeasibility",
+    "Explanation": "edgeopt.solvers.conflict",
     "Reusable": "edgeopt.solvers.parametric",
     "explain": "edgeopt.solvers.infeasibility",
 }

@@ -14,18 +14,20 @@ where that is larger: no row's own unit matters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import highspy
 import numpy as np
 from scipy import sparse
 
+from edgeopt.representation import brief
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.rays import solved_by_highs
+from edgeopt.solvers.rays import elastic, solved_by_highs
 from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Status
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +35,93 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Member = TypeVar("Member")
+
+_SHOWN: Final = 20  # lines of each part that `print` shows
+
+
+@dataclass(frozen=True)
+class Side:
+    """One constraint, with its sides and the value between them."""
+
+    label: str  # name of the row, column or constraint
+    # lower, upper: its sides, infinite where absent; in a conflict only those that take part
+    lower: float
+    upper: float
+    value: float  # what it comes to at the cheapest repair; nan if there is none
+
+    @property
+    def violation(self) -> float:
+        """By how much the value leaves the sides, 0 if it does not."""
+        excess = np.fmax(self.lower - self.value, self.value - self.upper)
+        return float(max(0.0, excess)) if np.isfinite(excess) else 0.0
+
+    def __str__(self) -> str:
+        value = "?" if np.isnan(self.value) else f"{self.value:.10g}"
+        left = "" if np.isneginf(self.lower) else f"{self.lower:.10g} <= "
+        right = "" if np.isposinf(self.upper) else f" <= {self.upper:.10g}"
+        if self.lower == self.upper:
+            left, right = "", f" = {self.upper:.10g}"
+        broken = f"   broken by {self.violation:.6g}" if self.violation > 0.0 else ""
+        return f"{self.label}:  {left}({value}){right}{broken}"
+
+
+@in_html
+@brief
+@dataclass(frozen=True)
+class Explanation:
+    """Why a problem is infeasible.
+
+    Parameters
+    ----------
+    feasible
+        Whether the problem turned out to have feasible points after all.
+    conflict
+        Constraints that cannot hold together.
+    minimal
+        Whether each of them was checked to be needed: without it the others can hold.
+    background
+        What was taken for granted while looking for the conflict, in words; empty for nothing.
+    repair
+        The sides that have to give way in the cheapest relaxation, with the values they need.
+    cost
+        Sum over the repaired sides of their changes, relative to the side or to the unit of its
+        row, whichever is larger.
+    """
+
+    feasible: bool
+    conflict: tuple[Side, ...] = ()
+    minimal: bool = False
+    background: str = ""
+    repair: tuple[Side, ...] = ()
+    cost: float = field(default=0.0)
+
+    def __str__(self) -> str:
+        if self.feasible:
+            return "The problem is feasible: there is nothing to explain."
+        lines = []
+        if self.minimal and not self.conflict:
+            lines.append("No row is to blame: the columns' own conditions exclude every point.")
+        if self.conflict:
+            count = len(self.conflict)
+            needed = "; without any one of them the others can" if self.minimal else ""
+            what = "This constraint cannot" if count == 1 else f"These {count} constraints cannot"
+            together = "" if count == 1 else " together"
+            lines.append(f"{what} hold{together}{needed if count > 1 else ''}")
+            if self.background:
+                lines[-1] += f" ({self.background})"
+            lines[-1] += ", shown with their values at the cheapest repair:"
+            lines += _shown(self.conflict)
+        if self.repair:
+            lines.append(
+                f"The cheapest repair changes sides by {self.cost:.6g} in all, relatively:"
+            )
+            lines += _shown(self.repair)
+        return "\n".join(lines) or "The problem is infeasible; no conflict was found in time."
+
+
+def _shown(sides: tuple[Side, ...]) -> list[str]:
+    more = [f"  ... and {len(sides) - _SHOWN} more"] if len(sides) > _SHOWN else []
+    return [f"  {side}" for side in sides[:_SHOWN]] + more
 
 
 def shrink(
@@ -187,44 +276,6 @@ def _from_highs(program: LinearProgram) -> list[Bound]:
     return members
 
 
-def _elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearProgram:
-    """Return the program in which sides may give way at a price."""
-    rows, columns = program.shape
-    matrix, row_lower, row_upper = program.matrix, program.row_lower, program.row_upper
-    lower, upper = program.lower, program.upper
-    unit_size = program.row_size
-    if bounds:
-        matrix = sparse.vstack([matrix, sparse.eye_array(columns)], format="csc")
-        row_lower = np.concatenate([row_lower, lower])
-        row_upper = np.concatenate([row_upper, upper])
-        lower, upper = np.full(columns, -np.inf), np.full(columns, np.inf)
-        unit_size = np.concatenate([unit_size, program.units.column_unit])
-        rows += columns
-    give_low, give_high = (
-        np.flatnonzero(np.isfinite(row_lower)),
-        np.flatnonzero(np.isfinite(row_upper)),
-    )
-    unit = sparse.eye_array(rows, format="csc")
-    least = np.where(unit_size > 0.0, unit_size, 1.0)
-    price = np.concatenate(
-        [
-            np.zeros(columns),
-            1.0 / np.maximum(least, np.abs(row_lower))[give_low],
-            1.0 / np.maximum(least, np.abs(row_upper))[give_high],
-        ]
-    )
-    gives = len(give_low) + len(give_high)
-    return LinearProgram(
-        price,
-        sparse.hstack([matrix, unit[:, give_low], -unit[:, give_high]], format="csc"),
-        row_lower,
-        row_upper,
-        np.concatenate([lower, np.zeros(gives)]),
-        np.concatenate([upper, np.full(gives, np.inf)]),
-        np.concatenate([program.integer, np.zeros(gives, dtype=bool)]),
-    )
-
-
 def cheapest_point(
     program: LinearProgram, time_limit: float | None = None
 ) -> tuple[NDArray[np.float64] | None, float]:
@@ -233,9 +284,21 @@ def cheapest_point(
     Rows give way first; bounds of columns only if rows alone cannot repair the program, as when no
     whole number lies between the bounds of an integer column.
     """
-    for bounds in (False, True):
-        elastic = _elastic_program(program, bounds=bounds)
-        found = solved_by_highs(elastic, time_limit, feasible=True)
+    size = program.row_size
+    everything = LinearProgram(
+        program.cost,
+        sparse.vstack([program.matrix, sparse.eye_array(program.shape[1])]),
+        np.concatenate([program.row_lower, program.lower]),
+        np.concatenate([program.row_upper, program.upper]),
+        -np.inf,
+        np.inf,
+        program.integer,
+    )
+    sizes = size, np.concatenate([size, program.units.column_unit])
+    for part, size in zip((program, everything), sizes, strict=True):
+        size = np.where(size > 0.0, size, 1.0)
+        price = [1.0 / np.maximum(size, np.abs(side)) for side in (part.row_lower, part.row_upper)]
+        found = solved_by_highs(elastic(part, *price), time_limit, feasible=True)
         if found is not None and found.values is not None:
             return found.values[: program.shape[1]], found.objective
     return None, float("nan")

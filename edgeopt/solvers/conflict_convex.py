@@ -11,8 +11,7 @@ from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
 from edgeopt.solvers.backend.cvxpy_refusals import constraint_names
-from edgeopt.solvers.conflict import is_irreducible, shrink
-from edgeopt.solvers.infeasibility import Explanation, Side
+from edgeopt.solvers.conflict import Explanation, Side, is_irreducible, shrink
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:

@@ -49,12 +49,18 @@ def infeasibility_proof(
     # As they stand, then divided by their largest entry, so that none is overlooked.
     size = program.row_size
     size = np.where(size > 0.0, size, linear.row_scales(program, np.zeros(program.shape[1])))
+    rows, price = _without_objective(program), np.ones(program.shape[0])
     for unit in (np.zeros(program.shape[0], dtype=int), -np.frexp(size)[1]):
-        found = solved_by_highs(_elastic(program, unit), time_limit, feasible=True)
+        counted = rows.replace(
+            matrix=sparse.diags_array(np.ldexp(1.0, unit)) @ rows.matrix,
+            row_lower=np.ldexp(rows.row_lower, unit),
+            row_upper=np.ldexp(rows.row_upper, unit),
+        )
+        found = solved_by_highs(elastic(counted, price, price), time_limit, feasible=True)
         if found is None or found.values is None or found.duals is None:
             continue
         duals = np.ldexp(found.duals, unit)
-        (value, terms), multipliers = linear.best_multipliers(_without_objective(program), duals)
+        (value, terms), multipliers = linear.best_multipliers(rows, duals)
         if value > CERTAIN * terms and _is_more_than_noise(program, duals):
             return multipliers, None
         point = found.values[: program.shape[1]]
@@ -63,18 +69,21 @@ def infeasibility_proof(
     return None, point
 
 
-def _elastic(program: LinearProgram, unit: NDArray[np.integer]) -> LinearProgram:
-    """Return the program of the least total give of all rows, counted in powers of two."""
+def elastic(program: LinearProgram, low_price: Vector, high_price: Vector) -> LinearProgram:
+    """Return the program of the least total give of the finite sides of rows, at their prices."""
     rows, columns = program.shape
-    give = sparse.eye_array(rows)
-    matrix = sparse.diags_array(np.ldexp(1.0, unit)) @ program.matrix
+    low, high = (
+        np.flatnonzero(np.isfinite(side)) for side in (program.row_lower, program.row_upper)
+    )
+    give, gives = sparse.eye_array(rows, format="csc"), len(low) + len(high)
     return LinearProgram(
-        np.concatenate([np.zeros(columns), np.ones(2 * rows)]),
-        sparse.hstack([matrix, give, -give], format="csc"),
-        np.ldexp(program.row_lower, unit),
-        np.ldexp(program.row_upper, unit),
-        np.concatenate([program.lower, np.zeros(2 * rows)]),
-        np.concatenate([program.upper, np.full(2 * rows, np.inf)]),
+        np.concatenate([np.zeros(columns), low_price[low], high_price[high]]),
+        sparse.hstack([program.matrix, give[:, low], -give[:, high]], format="csc"),
+        program.row_lower,
+        program.row_upper,
+        np.concatenate([program.lower, np.zeros(gives)]),
+        np.concatenate([program.upper, np.full(gives, np.inf)]),
+        np.concatenate([program.integer, np.zeros(gives, dtype=bool)]),
     )
 
 
@@ -84,7 +93,7 @@ def solved_by_highs(
     """Return what HiGHS claims of a program, equilibrated first if it would drop entries.
 
     Of one that is known to have points, the other scaling is tried where it finds none. None where
-    HiGHS refuses it.
+    HiGHS refuses it. It is imported here, as importing edgeopt is not to load it.
     """
     from edgeopt.solvers.backend import highs
 

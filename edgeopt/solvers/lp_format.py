@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.solvers.reading import Draft
+from edgeopt.solvers.draft import Draft
 
 if TYPE_CHECKING:
+    from edgeopt.solvers.draft import Source
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.reading import Source
 
 _OBJECTIVE: Final = re.compile(
     r"(minimi[sz]e|minimum|min|maximi[sz]e|maximum|max)(?=\s|$)(?!\s*:)", re.IGNORECASE

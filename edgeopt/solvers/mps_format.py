@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.solvers.reading import Draft
+from edgeopt.solvers.draft import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from edgeopt.solvers.draft import Source
     from edgeopt.solvers.program import LinearProgram
-    from edgeopt.solvers.reading import Source
 
 logger = logging.getLogger("edgeopt.solvers")
 

@@ -1,4 +1,8 @@
-"""Linear and mixed-integer linear programs as arrays: the compiled form of a formulation."""
+"""Linear and mixed-integer linear programs as arrays: the compiled form of a formulation.
+
+`LinearProgram.build`, `read` and `write` import builder and files when called: those make programs
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -386,7 +390,7 @@ class LinearProgram:
         InstanceError
             If what the file says is no program, as a quadratic term that curves the wrong way.
         """
-        from edgeopt.solvers.reading import read_program
+        from edgeopt.solvers.program_files import read_program
 
         return read_program(path)
 
@@ -410,6 +414,6 @@ class LinearProgram:
         OptionError
             If the suffix is neither, or the format cannot say what the program holds.
         """
-        from edgeopt.solvers.writing import write_program
+        from edgeopt.solvers.program_files import write_program
 
         return write_program(self, path)

@@ -1,4 +1,9 @@
-"""LinearProgram as MPS and LP text files, for any solver outside Python."""
+"""LinearProgram from and to MPS and LP text files: what a program is must be read, or refused.
+
+HiGHS reads both formats as well, but drops what it does not understand: entries that are no
+numbers, the second of two entries, constants in rows, small coefficients. Its readings are the
+oracle of the tests.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.mps_format import other_side, span_between
+from edgeopt.solvers.draft import Source
+from edgeopt.solvers.lp_format import read_lp
+from edgeopt.solvers.mps_format import other_side, read_mps, span_between
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -32,6 +39,20 @@ _RESERVED = re.compile(
     r"|gencons|pwlobj|scenario.*",
     re.IGNORECASE,
 )
+
+
+def read_program(path: str | Path) -> LinearProgram:
+    """Read a program from ``.mps`` or ``.lp``, packed by gzip if ``.gz`` follows."""
+    target = Path(path)
+    names = [part.lower() for part in target.suffixes]
+    suffix = names[-2] if names[-1:] == [".gz"] and len(names) > 1 else "".join(names[-1:])
+    if suffix not in (".mps", ".lp"):
+        rule = f"cannot tell the format of {target.name!r}; it must end in .mps, .lp or with .gz"
+        raise OptionError(rule)
+    source = Source.of(target)
+    if suffix == ".mps":
+        return read_mps(source)
+    return read_lp(source)
 
 
 def write_program(program: LinearProgram, path: str | Path) -> Path:

@@ -1,9 +1,4 @@
-"""LinearProgram from MPS and LP text files: what a program is must be read, or refused by name.
-
-HiGHS reads both formats as well, but drops what it does not understand: entries that are no
-numbers, the second of two entries, constants in rows, small coefficients. Its readings are the
-oracle of the tests.
-"""
+"""A program while it is read from a text file: its lines, its columns and rows so far."""
 
 from __future__ import annotations
 
@@ -12,18 +7,18 @@ import json
 import re
 import zlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy import sparse
 
-from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.errors import InputError, InstanceError
 from edgeopt.solvers.labels import grouped
 from edgeopt.solvers.program import LinearProgram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from edgeopt.solvers.program import Sense
 
@@ -162,21 +157,3 @@ def _matrix(
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
-
-
-def read_program(path: str | Path) -> LinearProgram:
-    """Read a program from ``.mps`` or ``.lp``, packed by gzip if ``.gz`` follows."""
-    target = Path(path)
-    names = [part.lower() for part in target.suffixes]
-    suffix = names[-2] if names[-1:] == [".gz"] and len(names) > 1 else "".join(names[-1:])
-    if suffix not in (".mps", ".lp"):
-        rule = f"cannot tell the format of {target.name!r}; it must end in .mps, .lp or with .gz"
-        raise OptionError(rule)
-    source = Source.of(target)
-    if suffix == ".mps":
-        from edgeopt.solvers.mps_format import read_mps
-
-        return read_mps(source)
-    from edgeopt.solvers.lp_format import read_lp
-
-    return read_lp(source)

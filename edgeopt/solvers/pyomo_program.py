@@ -130,7 +130,7 @@ def _check_objectives(model: Any) -> None:
     """Raise if a model has more than one objective, or has none yet because it is abstract."""
     if not model.is_constructed():
         raise InstanceError("model", "is abstract: solve what model.create_instance() returns")
-    names = [one.name for one in _active(model, Objective)]
+    names = [one.name for one in active(model, Objective)]
     if len(names) > 1:
         raise InstanceError(
             "model",
@@ -141,7 +141,7 @@ def _check_objectives(model: Any) -> None:
 
 def _check_values(model: Any) -> None:
     """Raise if a parameter or fixed variable has no value where an active component needs one."""
-    for component in _active(model, (Objective, Constraint)):
+    for component in active(model, (Objective, Constraint)):
         bodies = [component.expr]
         if component.ctype is Constraint:
             bodies = [part for part in component.to_bounded_expression() if part is not None]
@@ -190,8 +190,15 @@ def check_components(model: Any) -> None:
             )
 
 
-def _active(model: Any, kinds: Any) -> Any:
-    return model.component_data_objects(kinds, active=True, descend_into=True)
+def active(model: Any, kinds: Any) -> list[Any]:
+    """Return the active components of some kinds."""
+    return list(model.component_data_objects(kinds, active=True, descend_into=True))
+
+
+def values_of(model: Any) -> dict[str, float]:
+    """Return the values that variables of a model have, by name."""
+    variables = model.component_data_objects(Var, descend_into=True)
+    return {one.name: float(one.value) for one in variables if one.value is not None}
 
 
 def _column_bounds(variables: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -291,8 +298,8 @@ class PyomoUpdates:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.constraints = _active_pyomo_updates(model, Constraint)
-        objectives = _active_pyomo_updates(model, Objective)
+        self.constraints = active(model, Constraint)
+        objectives = active(model, Objective)
         if len(objectives) > 1:
             raise ProblemTypeError(f"the model has {len(objectives)} active objectives, not one")
         self.objectives = objectives
@@ -308,7 +315,7 @@ class PyomoUpdates:
         for objective in objectives:
             self._offset = self._read(objective.expr, self._cost, 0)
         maximised = bool(objectives) and objectives[0].sense == maximize
-        self._fixed = [variable for variable in _fixed(self._stated)]
+        self._fixed = _fixed(self._stated)
         shape = (len(self.constraints), len(self._variables))
         # Where each entry stands in the columns of the matrix.
         count = np.arange(1.0, len(self._entries.values) + 1.0)
@@ -317,12 +324,11 @@ class PyomoUpdates:
         order.data = self._entries.evaluated()[self._order]
         moving = {position for position, _ in self._entries.moving}
         self.moving_entries = np.flatnonzero(np.isin(self._order, list(moving)))
-        whole = [bool(one.is_integer() or one.is_binary()) for one in self._variables]
         data = self.data()
         data.pop("entries")
         self.program = LinearProgram(
             matrix=order,
-            integer=np.array(whole, dtype=bool),
+            integer=np.array([_is_whole(one) for one in self._variables], dtype=bool),
             sense="max" if maximised else "min",
             row_names=[one.name for one in self.constraints],
             column_names=[one.name for one in self._variables],
@@ -345,8 +351,8 @@ class PyomoUpdates:
     def same(self) -> bool:
         """Whether the model still has the constraints, objective and free variables it had."""
         now = [
-            *_active_pyomo_updates(self.model, Constraint),
-            *_active_pyomo_updates(self.model, Objective),
+            *active(self.model, Constraint),
+            *active(self.model, Objective),
         ]
         before = [*self.constraints, *self.objectives]
         return (
@@ -363,11 +369,10 @@ class PyomoUpdates:
         np.add.at(cost, self._cost.columns, self._cost.evaluated())
         lower, upper = (np.full(len(self._rows), side) for side in (-np.inf, np.inf))
         for row, (low, high, constant) in enumerate(self._rows):
-            shift = constant if _constant(constant) else value(constant)
             if low is not None:
-                lower[row] = (low if _constant(low) else value(low)) - shift
+                lower[row] = value(low) - value(constant)
             if high is not None:
-                upper[row] = (high if _constant(high) else value(high)) - shift
+                upper[row] = value(high) - value(constant)
         bounds = [variable.bounds for variable in self._variables]
         return {
             "cost": cost,
@@ -386,17 +391,11 @@ class PyomoUpdates:
         return PyomoProgram(program, self._variables, self.constraints)
 
 
-def _active_pyomo_updates(model: Any, kind: Any) -> list[Any]:
-    return list(model.component_data_objects(kind, active=True, descend_into=True))
-
-
 def _fixed(expressions: list[Any]) -> list[Any]:
-    from pyomo.core.expr.visitor import identify_variables
-
-    found = {}
+    """Return the fixed variables of expressions, each once."""
+    found: dict[int, Any] = {}
     for expression in expressions:
         if isinstance(expression, NumericExpression) or hasattr(expression, "args"):
-            for variable in identify_variables(expression, include_fixed=True):
-                if variable.fixed:
-                    found[id(variable)] = variable
+            every = identify_variables(expression, include_fixed=True)
+            found |= {id(variable): variable for variable in every if variable.fixed}
     return list(found.values())

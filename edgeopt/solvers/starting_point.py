@@ -34,8 +34,10 @@ def with_start(problem: Any, kind: Kind, backend: Backend, request: Request) -> 
     """Return the request with its start in the form that backends of this kind of problem read."""
     if request.warm:
         if kind is Kind.PYOMO:
+            from edgeopt.solvers.pyomo_program import values_of
+
             backend.check_start(kind)
-            return replace(request, warm=False, start=_current(problem))
+            return replace(request, warm=False, start=values_of(problem))
         if kind is not Kind.CVXPY:
             raise OptionError(
                 f"warm = True: a {kind.value} keeps nothing of an earlier solve; "
@@ -102,13 +104,6 @@ def _pyomo_names(model: Any) -> set[str]:
     from pyomo.core.base.var import Var
 
     return {one.name for one in model.component_data_objects(Var, descend_into=True)}
-
-
-def _current(model: Any) -> dict[str, float]:
-    from pyomo.core.base.var import Var
-
-    variables = model.component_data_objects(Var, descend_into=True)
-    return {one.name: float(one.value) for one in variables if one.value is not None}
 
 
 def _arrays(problem: Any, given: Any) -> dict[str, Any]:

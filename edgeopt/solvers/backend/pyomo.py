@@ -32,10 +32,12 @@ from edgeopt.solvers.backend.assembly import LogStream
 from edgeopt.solvers.dispatch import best_answer, warn_if_overstated
 from edgeopt.solvers.pyomo_program import (
     PyomoProgram,
+    active,
     check_components,
     compile_model,
     flat_model,
     free_variables,
+    values_of,
 )
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.solution import Seconds, Solution, Status, assemble
@@ -251,11 +253,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
     values = duals = None
     if results.incumbent_objective is not None:
         results.solution_loader.load_vars()
-        values = {
-            v.name: float(v.value)
-            for v in model.component_data_objects(Var, descend_into=True)
-            if v.value is not None
-        }
+        values = values_of(model)
         duals = _duals(results.solution_loader)
     return assemble(
         model,
@@ -281,8 +279,7 @@ def _duals(loader: Any) -> dict[str, float] | None:
 
 
 def _sign(model: Any) -> float:
-    objectives = model.component_data_objects(Objective, active=True, descend_into=True)
-    return -1.0 if any(objective.sense == maximize for objective in objectives) else 1.0
+    return -1.0 if any(one.sense == maximize for one in active(model, Objective)) else 1.0
 
 
 _OLDER_STATUS: Final[Mapping[OlderCondition, Status]] = MappingProxyType(
@@ -321,59 +318,35 @@ def _solve_with_older_interface(model: Any, name: str, request: Request) -> Solu
         raise MissingDependencyError(
             f"Pyomo cannot reach the solver {name!r}: install it, or its Python package"
         )
-    variables = list(model.component_data_objects(Var, descend_into=True))
     suffix = None
-    if model.component("dual") is None and not any(not v.is_continuous() for v in variables):
+    variables = model.component_data_objects(Var, descend_into=True)
+    if model.component("dual") is None and all(one.is_continuous() for one in variables):
         suffix = model.dual = Suffix(direction=Suffix.IMPORT)
     options = dict(request.options)
     if request.threads is not None:
         options.setdefault("threads", request.threads)
     limit = {} if request.time_limit is None else {"timelimit": request.time_limit}
     start = time.perf_counter()
+    values = duals = None
     try:
         results = solver.solve(
             model, load_solutions=False, tee=request.log, options=options, **limit
         )
         seconds = time.perf_counter() - start
-        status = _OLDER_STATUS[results.solver.termination_condition]
-        has_point = len(results.solution) > 0
-        if has_point:
+        if len(results.solution) > 0:
             model.solutions.load_from(results)
-        duals = _named_duals(model, suffix) if has_point else None
+            values, duals = values_of(model), _named_duals(model, suffix)
     finally:
         if suffix is not None:
             model.del_component(suffix)
-    return _as_solution(model, request, status, variables, duals, results, seconds)
-
-
-def _named_duals(model: Any, suffix: Any) -> dict[str, float] | None:
-    if suffix is None or not suffix:
-        return None
-    rows = model.component_data_objects(Constraint, active=True, descend_into=True)
-    return {row.name: float(suffix[row]) for row in rows if row in suffix}
-
-
-def _as_solution(
-    model: Any,
-    request: Request,
-    status: Status,
-    variables: list[Any],
-    duals: dict[str, float] | None,
-    results: Any,
-    seconds: float,
-) -> Solution:
-    objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
-    maximised = bool(objectives) and objectives[0].sense == maximize
-    reported = results.problem.upper_bound if maximised else results.problem.lower_bound
-    values = None
-    if len(results.solution) > 0:
-        values = {v.name: float(v.value) for v in variables if v.value is not None}
+    sign, objectives = _sign(model), active(model, Objective)
+    reported = results.problem.upper_bound if sign < 0.0 else results.problem.lower_bound
     known = values is not None and bool(objectives)
     return assemble(
         model,
         request,
-        status,
-        sign=-1.0 if maximised else 1.0,
+        _OLDER_STATUS[results.solver.termination_condition],
+        sign=sign,
         seconds=(0.0, seconds),
         version=str(getattr(results.solver, "version", "")),
         objective=float(value(objectives[0])) if known else float("nan"),
@@ -381,3 +354,9 @@ def _as_solution(
         values=values,
         duals=duals,
     )
+
+
+def _named_duals(model: Any, suffix: Any) -> dict[str, float] | None:
+    if not suffix:
+        return None
+    return {row.name: float(suffix[row]) for row in active(model, Constraint) if row in suffix}

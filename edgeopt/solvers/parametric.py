@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from inspect import Signature, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.scaling import Scaling
     from edgeopt.solvers.solution import Solution
+
+
+_NOWHERE: Final = np.zeros(0, dtype=np.int64)
 
 
 def kept_by_highs(solver: str | None, kind: Kind) -> None:
@@ -143,11 +146,7 @@ class Reusable:
         which, new = self._selected("cost", cost, columns, self.program.shape[1])
         everything = self.program.cost.copy()
         everything[which] = new
-        self._store(cost=everything)
-        if not self._rescaled():
-            columns_exponent = self._scaling.columns[which] + self._scaling.objective
-            scaled = np.ldexp(self.program.sign * new, columns_exponent)
-            self._timed(self._model.changeColsCost, which, scaled)
+        self._take({"cost": everything})
 
     def change_bounds(
         self,
@@ -156,10 +155,7 @@ class Reusable:
         columns: Sequence[int] | None = None,
     ) -> None:
         """Set bounds of the columns named, or of all; a side that is None stays."""
-        low, high, which = self._changed_sides("lower", "upper", lower, upper, columns)
-        exponent = -self._scaling.columns[which]
-        scaled = np.ldexp(low[which], exponent), np.ldexp(high[which], exponent)
-        self._timed(self._model.changeColsBounds, which, *scaled)
+        self._change_pair("lower", "upper", lower, upper, columns)
 
     def change_sides(
         self,
@@ -168,12 +164,7 @@ class Reusable:
         rows: Sequence[int] | None = None,
     ) -> None:
         """Set sides of the rows named, or of all; a side that is None stays."""
-        low, high, which = self._changed_sides("row_lower", "row_upper", row_lower, row_upper, rows)
-        start = time.perf_counter()
-        low, high = np.ldexp(low, self._scaling.rows), np.ldexp(high, self._scaling.rows)
-        for row in which.tolist():
-            self._model.changeRowBounds(row, float(low[row]), float(high[row]))
-        self._building += time.perf_counter() - start
+        self._change_pair("row_lower", "row_upper", row_lower, row_upper, rows)
 
     def change_coefficients(
         self, values: ArrayLike, rows: Sequence[int], columns: Sequence[int]
@@ -195,8 +186,11 @@ class Reusable:
         data[entry] = new
         self._take({"entries": data}, entry)
 
-    def _take(self, data: dict[str, Any], moving: NDArray[np.integer[Any]]) -> None:
-        """Change whatever differs in new data; of the matrix, only entries at some positions."""
+    def _take(self, data: dict[str, Any], moving: NDArray[np.integer[Any]] = _NOWHERE) -> None:
+        """Change whatever differs in new data; of the matrix, only entries at some positions.
+
+        They are checked by building the program that they lead to.
+        """
         old, changes = self.program, dict(data)
         entries = changes.pop("entries", None)
         changes = {
@@ -212,27 +206,29 @@ class Reusable:
                 )
         if not changes:
             return
-        self._store(**changes)
+        new = self._program = old.replace(**changes)
         start = time.perf_counter()
-        new, scaling, model = self.program, self._scaling, self._model
-        columns = np.arange(new.shape[1], dtype=np.int32)
+        scaling, model = self._scaling, self._model
         if "matrix" in changes:
             column = np.searchsorted(new.matrix.indptr, moving, side="right") - 1
             row = new.matrix.indices[moving]
             scaled = np.ldexp(new.matrix.data[moving], scaling.rows[row] + scaling.columns[column])
             for place in zip(row.tolist(), column.tolist(), scaled.tolist(), strict=True):
                 model.changeCoeff(*place)
-        if {"row_lower", "row_upper"} & set(changes):
-            sides = (np.ldexp(side, scaling.rows) for side in (new.row_lower, new.row_upper))
-            model.changeRowsBounds(new.shape[0], np.arange(new.shape[0], dtype=np.int32), *sides)  # type: ignore[attr-defined]
-        if {"lower", "upper"} & set(changes):
-            bounds = (np.ldexp(side, -scaling.columns) for side in (new.lower, new.upper))
-            model.changeColsBounds(new.shape[1], columns, *bounds)
+        for change, exponent, *pair in (
+            (model.changeRowsBounds, scaling.rows, "row_lower", "row_upper"),  # type: ignore[attr-defined]
+            (model.changeColsBounds, -scaling.columns, "lower", "upper"),
+        ):
+            which = _differing(old, new, *pair)
+            if len(which):
+                sides = (np.ldexp(getattr(new, side)[which], exponent[which]) for side in pair)
+                change(len(which), which, *sides)
         if "offset" in changes:
             self._scaling = replace(scaling, offset=new.offset)
         if "cost" in changes and not self._rescaled():
+            which = _differing(old, new, "cost")
             cost = np.ldexp(new.sign * new.cost, scaling.columns + scaling.objective)
-            model.changeColsCost(new.shape[1], columns, cost)
+            model.changeColsCost(len(which), which, cost[which])
         self._building += time.perf_counter() - start
 
     def add_columns(
@@ -257,7 +253,7 @@ class Reusable:
         labels = None if names is None else [*old.column_names, *names]
         if names is not None and len(names) != added.shape[1]:
             raise InstanceError("names", f"must name {added.shape[1]} columns", value=len(names))
-        self._store(
+        self._program = old.replace(
             cost=np.concatenate([old.cost, added.cost]),
             matrix=sparse.hstack([old.matrix, added.matrix], format="csc"),
             lower=np.concatenate([old.lower, added.lower]),
@@ -337,18 +333,9 @@ class Reusable:
         self._scaling = scaling = replace(scaling, objective=exponent)
         every = np.arange(program.shape[1], dtype=np.int32)
         cost = np.ldexp(program.sign * program.cost, scaling.columns + exponent)
-        self._timed(self._model.changeColsCost, every, cost)
+        self._model.changeColsCost(len(every), every, cost)
         self._configure()
         return True
-
-    def _store(self, **changes: Any) -> None:
-        """Note changes after they have been checked by building the program they lead to."""
-        self._program = self.program.replace(**changes)
-
-    def _timed(self, change: Any, which: NDArray[np.int32], *values: NDArray[np.float64]) -> None:
-        start = time.perf_counter()
-        change(len(which), which, *values)
-        self._building += time.perf_counter() - start
 
     def _selected(
         self, field: str, values: ArrayLike, which: Sequence[int] | None, count: int
@@ -361,25 +348,29 @@ class Reusable:
             raise InstanceError(field, f"must have shape {indices.shape}", value=new.shape)
         return indices.astype(np.int32), np.broadcast_to(new, indices.shape).astype(float)
 
-    def _changed_sides(
+    def _change_pair(
         self,
-        low_field: str,
-        high_field: str,
-        low: ArrayLike | None,
-        high: ArrayLike | None,
+        low: str,
+        high: str,
+        below: ArrayLike | None,
+        above: ArrayLike | None,
         which: Sequence[int] | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+    ) -> None:
+        """Set lower and upper sides of rows or columns; a side that is None stays."""
         changed = {}
-        count = len(getattr(self.program, low_field))
-        indices = np.zeros(0, dtype=np.int32)
-        for field, values in ((low_field, low), (high_field, high)):
-            everything = getattr(self.program, field).copy()
+        for field, values in ((low, below), (high, above)):
             if values is not None:
-                indices, new = self._selected(field, values, which, count)
+                everything = getattr(self.program, field).copy()
+                indices, new = self._selected(field, values, which, len(everything))
                 everything[indices] = new
-            changed[field] = everything
-        self._store(**changed)
-        return changed[low_field], changed[high_field], indices
+                changed[field] = everything
+        self._take(changed)
+
+
+def _differing(old: LinearProgram, new: LinearProgram, *fields: str) -> NDArray[np.int32]:
+    """Return the positions at which any of some vectors of two programs differ."""
+    differ = [getattr(old, field) != getattr(new, field) for field in fields]
+    return np.flatnonzero(np.any(differ, axis=0)).astype(np.int32)
 
 
 class _OfModel(Reusable):

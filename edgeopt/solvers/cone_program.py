@@ -19,6 +19,7 @@ from scipy import sparse
 
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.rays import improving_ray, infeasibility_proof, is_point
+from edgeopt.solvers.residuals.linear import largest_ratio
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT, Sum
 
@@ -91,8 +92,8 @@ class ConePair:
             terms = terms + abs(self.quadratic) @ np.abs(self.primal)
         stationarity = float(np.where(free, np.abs(gradient), 0.0).max(initial=0.0))
         return max(
-            _ratio(stationarity, float(terms.max(initial=0.0))),
-            _ratio(self._outside_dual_cone(), float(np.abs(self.dual).max(initial=0.0))),
+            largest_ratio(stationarity, terms.max(initial=0.0)),
+            largest_ratio(self._outside_dual_cone(), np.abs(self.dual).max(initial=0.0)),
         )
 
     def _outside_dual_cone(self) -> float:
@@ -117,12 +118,6 @@ class ConePair:
             worst = max(worst, _outside_dual_power(self.dual[start : start + 3], float(power)))
             start += 3
         return worst
-
-
-def _ratio(violation: float, size: float) -> float:
-    if violation <= 0.0:
-        return 0.0
-    return violation / size if size > 0.0 else float("inf")
 
 
 def _outside_semidefinite(packed: Vector, size: int, pair: ConePair) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.solvers.residuals.linear import largest_ratio
 from edgeopt.solvers.tolerance import Sum
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def primal_residual(solution: Solution) -> float:
         for variable in variables:
             distance = float(np.abs(variable.value - variable.project(variable.value)).max())
             whole = variable.attributes["integer"] or variable.attributes["boolean"]
-            worst = max(worst, distance if whole else _ratio(distance, reach))
+            worst = max(worst, distance if whole else largest_ratio(distance, reach))
     return worst
 
 
@@ -54,18 +55,9 @@ def _violation(constraint: Any, reach: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         broken = np.abs(np.asarray(constraint.violation(), dtype=float))
     if isinstance(constraint, Equality | Inequality):
-        size = np.broadcast_to(_size(constraint.expr, reach), broken.shape)
-    else:
-        parts = [float(np.max(_size(part, reach), initial=0.0)) for part in constraint.args]
-        size = np.full(broken.shape, max(parts))
-    pairs = zip(broken.reshape(-1).tolist(), size.reshape(-1).tolist(), strict=True)
-    return max((_ratio(*pair) for pair in pairs), default=0.0)
-
-
-def _ratio(violation: float, size: float) -> float:
-    if violation == 0.0:
-        return 0.0
-    return violation / size if size > 0.0 else float("inf")
+        return largest_ratio(broken, np.broadcast_to(_size(constraint.expr, reach), broken.shape))
+    parts = [float(np.max(_size(part, reach), initial=0.0)) for part in constraint.args]
+    return largest_ratio(broken, max(parts))
 
 
 def _size(expression: Any, reach: float | None = None) -> Any:

@@ -161,7 +161,7 @@ def _worst(
         scales = np.maximum(scales, reach * program.row_size)
         inside = np.diff(program.matrix.indptr) > 0
         own = np.where(inside, np.maximum(own, reach * program.units.column_unit), own)
-    return max(_largest_ratio(broken, scales), _largest_ratio(np.maximum(outside, 0.0), own))
+    return max(largest_ratio(broken, scales), largest_ratio(np.maximum(outside, 0.0), own))
 
 
 def _broken(program: LinearProgram, activity: Vector) -> Vector:
@@ -205,7 +205,7 @@ def whole_violation(program: LinearProgram, values: Vector) -> float:
     """Return the largest violation of a row that whole numbers with whole coefficients decide."""
     _, deciding = whole_rows(program)
     broken = _broken(program, program.matrix @ values)[deciding]
-    return _largest_ratio(broken, row_scales(program, values)[deciding])
+    return largest_ratio(broken, row_scales(program, values)[deciding])
 
 
 def whole_rows(program: LinearProgram) -> tuple[Mask, Mask]:
@@ -227,11 +227,12 @@ def whole_rows(program: LinearProgram) -> tuple[Mask, Mask]:
     return alone, some
 
 
-def _largest_ratio(numerator: Vector, denominator: Vector | float) -> float:
-    """Return the largest quotient of numbers >= 0; what is not 0 over 0 is infinite."""
+def largest_ratio(numerator: Vector | float, denominator: Vector | float) -> float:
+    """Return the largest quotient of numbers >= 0; infinite over 0, and of what is no number."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = numerator / denominator
-    return float(ratio[numerator > 0.0].max(initial=0.0))
+        ratio = np.asarray(np.divide(numerator, denominator))
+    worst = float(ratio[~(np.asarray(numerator) <= 0.0)].max(initial=0.0))
+    return float("inf") if np.isnan(worst) else worst
 
 
 def dual_violation(program: LinearProgram, duals: Vector, terms: Vector | None = None) -> float:
@@ -247,11 +248,11 @@ def dual_violation(program: LinearProgram, duals: Vector, terms: Vector | None =
     reduced = program.sign * program.cost - program.matrix.T @ signed
     columns = unsupported(reduced, program.lower, program.upper)
     rows = unsupported(signed, program.row_lower, program.row_upper)
-    worst = _largest_ratio(columns, terms)
+    worst = largest_ratio(columns, terms)
     wrong = np.flatnonzero(rows > 0.0)
     if len(wrong):
         part = (abs(program.matrix.tocsr()[wrong]).T * rows[wrong]).tocoo()
-        worst = max(worst, _largest_ratio(part.data, terms[part.row]))
+        worst = max(worst, largest_ratio(part.data, terms[part.row]))
     return worst
 
 

@@ -98,10 +98,6 @@ def _excess(point: float, low: float | None, high: float | None, size: float) ->
     """Return the violation of a side, relative to it or to the size, whichever is larger."""
     if not np.isfinite(point):
         return float("inf")
-    worst = 0.0
-    for violation, side in ((None if low is None else low - point, low),
-                            (None if high is None else point - high, high)):  # fmt: skip
-        if violation is not None and side is not None and violation > 0.0:
-            scale = max(abs(side), size)
-            worst = max(worst, violation / scale if scale > 0.0 else float("inf"))
-    return worst
+    sides = np.array([-np.inf if low is None else low, np.inf if high is None else high])
+    broken = np.maximum([sides[0] - point, point - sides[1]], 0.0)
+    return linear.largest_ratio(broken, np.maximum(np.abs(sides), size))

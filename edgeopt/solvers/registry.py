@@ -353,62 +353,52 @@ def load(package: str) -> None:
         importlib.import_module(package)
 
 
-_FOLDER = "edgeopt.solvers.backend"
-_HIGHS = {
-    kind: f"{_FOLDER}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC)
-}
-_SCIPY = {kind: f"{_FOLDER}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
-_SCIP = {kind: f"{_FOLDER}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
-_MODEL = {Kind.PYOMO: f"{_FOLDER}.pyomo:solve"}
-_CONVEX = {Kind.CVXPY: f"{_FOLDER}.cvxpy:solve"}
-_CONVEX_LINEAR = {Kind.LINEAR: f"{_FOLDER}.cvxpy:solve_linear"}
-_CONVEX_QUADRATIC = {Kind.QUADRATIC: f"{_FOLDER}.cvxpy:solve_linear"}
-_CLARABEL = {kind: f"{_FOLDER}.clarabel:solve" for kind in (Kind.LINEAR, Kind.QUADRATIC)}
-_OSQP = {Kind.QUADRATIC: f"{_FOLDER}.osqp:solve"}
-_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_FOLDER}.cvxpy:solve_linear"}
-_CONVEX_ALL = _CONVEX_INTEGER | _CONVEX_QUADRATIC
-_SMOOTH = {
-    Kind.LINEAR: f"{_FOLDER}.casadi:solve_linear",
-    Kind.QUADRATIC: f"{_FOLDER}.casadi:solve_linear",
-    Kind.CASADI: f"{_FOLDER}.casadi:solve",
-}
+def _routes(target: str, *kinds: Kind) -> dict[Kind, str]:
+    return dict.fromkeys(kinds, f"edgeopt.solvers.backend.{target}")
 
-_ALL_LINEAR = (Kind.LINEAR, Kind.MIXED_INTEGER)
+
+_LINEAR = (Kind.LINEAR, Kind.MIXED_INTEGER)
+_PYOMO, _CVXPY = _routes("pyomo:solve", Kind.PYOMO), _routes("cvxpy:solve", Kind.CVXPY)
+_MODELS = _PYOMO | _CVXPY
+_BY_CVXPY = "cvxpy:solve_linear"
+_ALL = _routes(_BY_CVXPY, *_LINEAR, Kind.QUADRATIC) | _MODELS
+_SMOOTH = _routes("casadi:solve_linear", Kind.LINEAR, Kind.QUADRATIC)
+_SMOOTH |= _routes("casadi:solve", Kind.CASADI)
 
 _TABLE: Final[tuple[Backend, ...]] = (
     Backend(
-        "highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX,
-        starts=(*_ALL_LINEAR, Kind.PYOMO, Kind.CVXPY),
-        warm=(*_ALL_LINEAR, Kind.PYOMO, Kind.CVXPY),
+        "highs", "highspy", "highspy", _routes("highs:solve", *_LINEAR, Kind.QUADRATIC) | _MODELS,
+        starts=(*_LINEAR, Kind.PYOMO, Kind.CVXPY), warm=(*_LINEAR, Kind.PYOMO, Kind.CVXPY),
     ),
-    Backend("scipy", "scipy", "scipy", _SCIPY | _MODEL | _CONVEX),
+    Backend("scipy", "scipy", "scipy", _routes("scipy:solve", *_LINEAR) | _MODELS),
     Backend(
-        "clarabel", "clarabel", "clarabel", _CLARABEL | _MODEL | _CONVEX,
-        warm=(Kind.CVXPY,),
+        "clarabel", "clarabel", "clarabel",
+        _routes("clarabel:solve", Kind.LINEAR, Kind.QUADRATIC) | _MODELS, warm=(Kind.CVXPY,),
     ),
     Backend(
-        "osqp", "osqp", "osqp", _CONVEX_LINEAR | _OSQP | _MODEL | _CONVEX,
+        "osqp", "osqp", "osqp",
+        _routes(_BY_CVXPY, Kind.LINEAR) | _routes("osqp:solve", Kind.QUADRATIC) | _MODELS,
         starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
     ),
     Backend(
-        "scs", "scs", "scs", _CONVEX_LINEAR | _CONVEX_QUADRATIC | _MODEL | _CONVEX,
+        "scs", "scs", "scs", _routes(_BY_CVXPY, Kind.LINEAR, Kind.QUADRATIC) | _MODELS,
         starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.PYOMO, Kind.CVXPY), warm=(Kind.CVXPY,),
     ),
     Backend(
-        "scip", "pyscipopt", "pyscipopt", _SCIP | _MODEL | _CONVEX,
+        "scip", "pyscipopt", "pyscipopt", _routes("scip:solve", *_LINEAR) | _MODELS,
         starts=(Kind.MIXED_INTEGER, Kind.PYOMO),
     ),
     Backend(
-        "ipopt", "casadi", "casadi", _SMOOTH | _MODEL,
+        "ipopt", "casadi", "casadi", _SMOOTH | _PYOMO,
         starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.CASADI, Kind.PYOMO),
     ),
-    Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_ALL | _MODEL | _CONVEX),
-    Backend("cplex", "cplex", "cplex", _CONVEX_ALL | _MODEL | _CONVEX),
-    Backend("xpress", "xpress", "xpress", _CONVEX_ALL | _MODEL | _CONVEX),
-    Backend("mosek", "mosek", "mosek", _CONVEX_ALL | _MODEL | _CONVEX),
-    Backend("copt", "coptpy", "coptpy", _CONVEX_ALL | _MODEL | _CONVEX),
-    Backend("glop", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
-    Backend("pdlp", or_tools.MODULE, or_tools.PACKAGE, _CONVEX_LINEAR | _CONVEX),
+    Backend("gurobi", "gurobipy", "gurobipy", _ALL),
+    Backend("cplex", "cplex", "cplex", _ALL),
+    Backend("xpress", "xpress", "xpress", _ALL),
+    Backend("mosek", "mosek", "mosek", _ALL),
+    Backend("copt", "coptpy", "coptpy", _ALL),
+    Backend("glop", or_tools.MODULE, or_tools.PACKAGE, _routes(_BY_CVXPY, Kind.LINEAR) | _CVXPY),
+    Backend("pdlp", or_tools.MODULE, or_tools.PACKAGE, _routes(_BY_CVXPY, Kind.LINEAR) | _CVXPY),
 )  # fmt: skip
 """Only what has been tried: where commercial solvers can start from a point is not stated."""
 
@@ -434,8 +424,8 @@ FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 """First-order methods need many cheap iterations for the accuracy of a certificate."""
 
 _LIBRARIES: Final = {
-    "cvxpy": ("cvxpy", _CONVEX_INTEGER | _CONVEX),
-    "pyomo": ("pyomo", _MODEL),
+    "cvxpy": ("cvxpy", _routes(_BY_CVXPY, *_LINEAR) | _CVXPY),
+    "pyomo": ("pyomo", _PYOMO),
     "casadi": ("casadi", _SMOOTH),
 }
 """``"library:solver"`` reaches a solver through one library explicitly, listed or not."""
@@ -485,11 +475,6 @@ def default_solver(problem: Any, kind: Kind) -> str:
     if kind is Kind.CVXPY and (problem.is_mixed_integer() or problem.is_lp()):
         return DEFAULTS[Kind.LINEAR]
     return DEFAULTS[kind]
-
-
-def route(solver: str | Backend, kind: Kind) -> BackendSolve:
-    """Return the function with which a solver solves a kind of problem."""
-    return find_backend(solver).solve_function(kind)
 
 
 def backends(*, installed: bool | None = None) -> list[Backend]:

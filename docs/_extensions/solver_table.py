@@ -16,7 +16,7 @@ SHOWN = {"passed": "yes", "not offered": "-"}
 
 
 class SolverTable(SphinxDirective):
-    """Table of backends by feature, from `edgeopt.solvers.features`."""
+    """Table of backends by feature, as `features` measures it."""
 
     def run(self) -> list[nodes.Node]:
         from edgeopt.solvers import backends
@@ -40,7 +40,7 @@ class SolverTable(SphinxDirective):
 
 
 def measure(names: list[str]) -> dict[str, dict[str, str]]:
-    from edgeopt.solvers.features import features
+    from solver_features import features
 
     return {name: features(name) for name in names}
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import warnings
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution
+from edgeopt.errors import CertificateError, OptionError, SolverError
 from edgeopt.solvers.dispatch import UNSETTLED, solve
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Kind, Request, find_backend, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.testing.conformance import CASES, check_derivatives, check_solution
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, told
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from edgeopt.solvers import Backend, Solution
-    from edgeopt.solvers.conformance import Case
+    from edgeopt.testing.conformance import Case
     from edgeopt.testing.report import Report
 
 SIZE: Final = 12
@@ -54,7 +53,7 @@ def check_solver(
         Whether failures raise an error; otherwise the report tells.
     checks
         Names of the checks to run, by default all: one for each problem of
-        :mod:`edgeopt.solvers.conformance`, under its name, and those of duals, bounds, limits,
+        :mod:`edgeopt.testing.conformance`, under its name, and those of duals, bounds, limits,
         options and threads.
 
     Returns
@@ -169,46 +168,15 @@ def _bound(checked: Checked) -> str:
         require(over <= DEFAULT * size, text)
         if solution.duals is None or kind_of(program) is not Kind.LINEAR:
             continue
-        exact = _proven(program, solution.duals)
-        if exact is None:
+        try:
+            proven = solution.certificate(point=False).bound
+        except CertificateError:
             continue
-        proven = program.sign * float(exact)
-        claims = program.sign * solution.bound
-        text = f"{case.name}: the bound is {solution.bound!r}, its duals prove {float(exact)!r}"
-        require(claims <= proven + DEFAULT * size, text)
+        text = f"{case.name}: the bound is {solution.bound!r}, its duals prove {proven!r}"
+        require(program.sign * (solution.bound - proven) <= DEFAULT * size, text)
     if not tried:
         raise SkippedError("it proves no bounds")
     return f"{tried} problems"
-
-
-def _proven(program: LinearProgram, duals: Any) -> Fraction | None:
-    """Return the bound that duals prove, worked out in rational numbers; None if there is none.
-
-    Multipliers that lean on a side that is not there, by rounding, are taken as 0.
-    """
-    sign, size = int(program.sign), max(1e-300, float(np.abs(duals).max(initial=0.0)))
-    prices = [sign * Fraction(float(dual)) for dual in duals]
-    total = sign * Fraction(float(program.offset))
-    matrix = program.matrix.toarray()
-    for row, price in enumerate(prices):
-        side = program.row_lower[row] if price > 0 else program.row_upper[row]
-        if price and not np.isfinite(side):
-            if abs(price) > Fraction(1e-9 * size):
-                return None
-            prices[row] = Fraction(0)
-        elif price:
-            total += price * Fraction(float(side))
-    for column, cost in enumerate(program.cost):
-        reduced = sign * Fraction(float(cost))
-        for row, price in enumerate(prices):
-            reduced -= price * Fraction(float(matrix[row, column]))
-        side = program.lower[column] if reduced > 0 else program.upper[column]
-        if reduced and not np.isfinite(side):
-            if abs(reduced) > Fraction(1e-9 * max(size, abs(float(cost)))):
-                return None
-        elif reduced:
-            total += reduced * Fraction(float(side))
-    return sign * total
 
 
 def _large(*, whole: bool) -> LinearProgram:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from edgeopt.solvers import Kind, backends, solve
-from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution
 from edgeopt.solvers.registry import kind_of
 from edgeopt.testing import check_solver
+from edgeopt.testing.conformance import CASES, check_derivatives, check_solution
 from tests.draws import some
 
 INSTALLED = [(one.name, {}) for one in backends(installed=True) if Kind.LINEAR in one.routes]

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram
-from edgeopt.solvers.conformance import CASES
+from edgeopt.testing.conformance import CASES
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws
 from tests.solvers.programs import glass

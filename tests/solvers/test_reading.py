@@ -15,7 +15,7 @@ from scipy import sparse
 
 from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
-from edgeopt.solvers.conformance import CASES
+from edgeopt.testing.conformance import CASES
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import LEAN, draws, some
 from tests.solvers.programs import glass

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from edgeopt.solvers import Backend, Kind, Quality, Status
-from edgeopt.solvers.conformance import CASES
 from edgeopt.solvers.registry import find_backend, kind_of
 from edgeopt.solvers.scaling import Scaling
+from edgeopt.testing.conformance import CASES
 
 KINDS = (Kind.LINEAR, Kind.MIXED_INTEGER, Kind.QUADRATIC)
 

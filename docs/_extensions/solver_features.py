@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import EdgeOptError, QualityWarning, SolverError
-from edgeopt.solvers.conformance import CASES, Case, check_solution
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Backend, Kind, Request, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status
+from edgeopt.testing.conformance import CASES, Case, check_solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,8 +48,8 @@ def features(solver: str | Backend) -> dict[str, str]:
         kinds.setdefault(kind_of(pair[0].program), []).append(pair)
     plain, whole = kinds.get(Kind.LINEAR, []), kinds.get(Kind.MIXED_INTEGER, [])
     return {
-        "linear": _told(_wrong(plain)),
-        "integer": _told(_wrong(whole)),
+        "linear": _said(_wrong(plain)),
+        "integer": _said(_wrong(whole)),
         "duals": _duals(backend, plain),
         "proven infeasible": _ending(solved.get("infeasible")),
         "proven unbounded": _ending(solved.get("unbounded")),
@@ -57,7 +57,7 @@ def features(solver: str | Backend) -> dict[str, str]:
         "stops at a gap": _searched(backend, _at_gap, time_limit=_ENOUGH, gap=_WIDE),
         "starts (linear)": _started(backend, Kind.LINEAR),
         "starts (integer)": _started(backend, Kind.MIXED_INTEGER),
-        "quadratic": _told(_wrong(kinds.get(Kind.QUADRATIC, []))),
+        "quadratic": _said(_wrong(kinds.get(Kind.QUADRATIC, []))),
         "solves again (CVXPY)": _warmed(backend),
         "quadratic (CVXPY)": _modelled(backend, Kind.CVXPY, _quadratic),
         "cone (CVXPY)": _modelled(backend, Kind.CVXPY, _cone),
@@ -66,7 +66,7 @@ def features(solver: str | Backend) -> dict[str, str]:
     }
 
 
-def _told(failures: Iterable[str] | None) -> str:
+def _said(failures: Iterable[str] | None) -> str:
     if failures is None:
         return NOT_OFFERED
     return "; ".join(failures) or PASSED
@@ -85,7 +85,7 @@ def _duals(backend: Backend, pairs: list[tuple[Case, Solution]]) -> str:
     program = known[0][0].program
     # Those of a solver that has none are found by HiGHS.
     claimed = backend.solve_function(kind_of(program))(program, Request(backend.name))
-    return NOT_OFFERED if claimed.duals is None else _told(_wrong(known))
+    return NOT_OFFERED if claimed.duals is None else _said(_wrong(known))
 
 
 def _ending(pair: tuple[Case, Solution] | None) -> str:
@@ -118,7 +118,7 @@ def _searched(backend: Backend, judge: Callable[[Solution], list[str]], **limits
     if Kind.MIXED_INTEGER not in backend.routes:
         return NOT_OFFERED
     solution = solve(_split(), backend, raises=False, **limits)  # type: ignore[arg-type]
-    return _told(judge(solution))
+    return _said(judge(solution))
 
 
 def _at_time_limit(solution: Solution) -> list[str]:

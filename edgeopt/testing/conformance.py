@@ -1,7 +1,4 @@
-"""Small problems with known answers that every backend must reproduce.
-
-A user's own backend can be run through them: ``conformance("mine")`` lists what it gets wrong.
-"""
+"""Small problems with known answers that every backend must reproduce."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import numpy as np
 
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Backend, find_backend, kind_of
 from edgeopt.solvers.residuals.linear import row_scales
 from edgeopt.solvers.solution import Quality, Status
 from edgeopt.solvers.tolerance import DEFAULT
@@ -22,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.registry import Backend
     from edgeopt.solvers.solution import Solution
 
 INF: Final = np.inf
@@ -268,23 +265,6 @@ CASES: Final[tuple[Case, ...]] = (
         statuses=(Status.CLAIMED_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED),
     ),
 )  # fmt: skip
-
-
-def conformance(solver: str | Backend, **arguments: Any) -> dict[str, list[str]]:
-    """Run a backend through all cases of the kinds that it takes."""
-    takes = find_backend(solver).routes
-    failures = {}
-    for case in CASES:
-        if kind_of(case.program) not in takes:
-            continue
-        limits = {"absolute_gap": case.absolute_gap} | arguments
-        solution = solve(case.program, solver, raises=False, **limits)
-        found = check_solution(case, solution)
-        known = case.duals is not None and case.differentiable
-        if not found and known and solution.duals is not None:
-            found = check_derivatives(case.program, solution, solver, **limits)
-        failures[case.name] = found
-    return failures
 
 
 def check_solution(case: Case, solution: Solution) -> list[str]:

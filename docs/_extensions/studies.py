@@ -67,8 +67,8 @@ def compute(
     comparison: str | None = None,
 ) -> dict[str, Any]:
     from edgeopt.studies import find_system, study
-    from edgeopt.studies.pages import overall, summary
     from edgeopt.studies.pictures.canvas import draw, inline_svg, svg
+    from edgeopt.studies.sentences import sentences
 
     record = find_system(system)
     given = dict(pair.split("=") for pair in settings.split())
@@ -102,7 +102,7 @@ def compute(
         f"{bound.scope}. Computed when this page was built."
     )
     return {
-        "sentences": summary.sentences(case) if draws == 1 else overall.sentences(ran),
+        "sentences": sentences(case if draws == 1 else ran),
         "headings": headings,
         "rows": rows,
         "caption": caption,
@@ -119,7 +119,7 @@ def value_of(text: str) -> Any:
 
 def beside_means(ran: Study, comparison: str | None) -> str:
     """Say what the intervals of a table are over."""
-    from edgeopt.studies.pages.summary import ends_heading
+    from edgeopt.studies.sentences import ends_heading
     from edgeopt.studies.wording import spreads_said
 
     if comparison:

@@ -63,7 +63,7 @@ def study(
 ) -> None:
     """Compare the policies of a system on one instance, or on several drawn instances."""
     from edgeopt.studies import study as compare
-    from edgeopt.studies.pages import overall
+    from edgeopt.studies.sentences import sentences
 
     record = chosen_system(system)
     if out is not None:
@@ -85,7 +85,7 @@ def study(
         print(result.to_json())
         return
     if len(result.cases) > 1:
-        for sentence in overall.sentences(result):
+        for sentence in sentences(result):
             show.note(sentence)
         _print_comparisons(result)
     for case in result.detailed:
@@ -102,7 +102,7 @@ def study(
 
 def _print(case: "Case") -> None:
     from edgeopt.studies.comparison import GAP
-    from edgeopt.studies.pages.summary import ends_heading, sentences
+    from edgeopt.studies.sentences import ends_heading, sentences
     from edgeopt.studies.wording import beside, gap_said, number, percent, uncapitalised
 
     record = case.system

@@ -13,8 +13,8 @@ from edgeopt.representation import brief
 from edgeopt.studies import document
 from edgeopt.studies.comparison import Pairs, general, place_of
 from edgeopt.studies.learners import origins
-from edgeopt.studies.pages.standings import of_case, of_study
 from edgeopt.studies.registry import taken_apart
+from edgeopt.studies.standings import of_case, of_study
 from edgeopt.studies.table import tidy, with_exact
 from edgeopt.studies.wording import sizes
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from edgeopt.bounds import Verdict
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, Comparison, Picture, PolicyEntry
-    from edgeopt.studies.pages.standings import Standings
+    from edgeopt.studies.standings import Standings
     from edgeopt.studies.system import Constraint, Objective, System
 
 

@@ -18,8 +18,7 @@ from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import check_whole
 from edgeopt.representation import brief
-from edgeopt.studies import registry
-from edgeopt.studies.pages import headlines
+from edgeopt.studies import registry, sentences
 from edgeopt.studies.pictures import vector
 from edgeopt.studies.pictures.canvas import colours
 from edgeopt.studies.pictures.vector import Bar, Said
@@ -130,7 +129,7 @@ def view_of(case: Case) -> View:
     """Return the view of a case of a study."""
     rows = _rows(case)
     numbers = _numbers(case, rows)
-    text = f"{headlines.sentence(case.standings)} {_of_bound(case)}"
+    text = f"{sentences.sentence(case)} {_of_bound(case)}"
     parts = [_bars(case, rows, numbers)]
     live = case.system.live
     if live is not None and live.lanes is not None:

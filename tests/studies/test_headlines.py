@@ -14,8 +14,8 @@ from scipy import stats
 
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
+from edgeopt.studies import sentences as words
 from edgeopt.studies.comparison import UNRESOLVED
-from edgeopt.studies.pages import headlines, overall, summary
 from edgeopt.studies.pictures.overview import CAPTION, drawn
 from edgeopt.studies.wording import number, percent
 from tests.draws import some
@@ -34,8 +34,8 @@ PRAISE = re.compile(r"\bbest\b|\bbetter\b|\bhighest\b|\bleast\b|\bmost\b|\bworse
 
 def texts(case: Case) -> list[str]:
     """Return every text that names the first policies of an instance."""
-    said = summary.sentences(case)
-    said += [f"{one.what}, {one.figure}, {one.detail}" for one in summary.headlines(case)]
+    said = words.sentences(case)
+    said += [f"{one.what}, {one.figure}, {one.detail}" for one in words.headlines(case)]
     general = ("policies", "ratios", "value_over_time", "means", "weighted", "cost", "safety")
     return said + [one.title(case) for one in case.pictures if one.name in general]
 
@@ -124,9 +124,9 @@ def check(case: Case) -> None:
     won = beaten(values, case.objective.sense, first.policy) & rest
     allowed = bool(rest) and won == rest and (not hard or first.policy in kept)
     assert bool(crowned) == allowed, (crowned, rest - won)
-    lead = summary.lead(case)
+    lead = words.lead(case)
     # Where one is called better, or this is open, the text says what is compared.
-    for one in sentences(summary.sentences(case)):
+    for one in sentences(words.sentences(case)):
         if re.search(r"\bis best\b|\bbetter\b.* than\b", one):
             assert re.search(f"same {runs}.* all pairs tested together .method of Holm.", one), one
     if rest - won:
@@ -183,8 +183,8 @@ def test_headlines_over_instances_of_every_system(name: str) -> None:
     result = several(name)
     found, first = result.standings, result.standings.first
     assert first is not None
-    said = [*overall.sentences(result), headlines.title(found)]
-    said += [f"{one.what}, {one.figure}, {one.detail}" for one in overall.headlines(result)]
+    said = [*words.sentences(result), words.title(result)]
+    said += [f"{one.what}, {one.figure}, {one.detail}" for one in words.headlines(result)]
     titles = {one.title: one for one in found.rows}
     for one in sentences(said):
         for title in named(one, list(titles)):
@@ -199,7 +199,7 @@ def test_headlines_over_instances_of_every_system(name: str) -> None:
     won = beaten(values, result.system.objective.sense, first.policy) & rest
     crowned = [one for one in said if CROWNS.search(one)]
     assert not crowned or won == rest
-    lead = overall.lead(result)
+    lead = words.lead(result)
     assert ("not resolved in 5 instances" in lead or "the same in all 5" in lead) == (won != rest)
     assert first.violations in lead.split(". ")[0]
 
@@ -243,7 +243,7 @@ def test_a_difference_by_chance_crowns_nobody() -> None:
     case = made({"a": NOISE, "b": RNG.permutation(NOISE) * 0.999})
     check(case)
     assert not CROWNS.search(" ".join(texts(case)))
-    assert "The difference to B is not resolved in 40 scenarios." in summary.lead(case)
+    assert "The difference to B is not resolved in 40 scenarios." in words.lead(case)
 
 
 def test_a_clear_difference_crowns_the_better_one_in_both_directions() -> None:
@@ -251,7 +251,7 @@ def test_a_clear_difference_crowns_the_better_one_in_both_directions() -> None:
     for sense, title in (("max", "A"), ("min", "B")):
         case = made(values, sense=sense)
         check(case)
-        assert summary.lead(case).startswith(f"{title} is best: a reward of ")
+        assert words.lead(case).startswith(f"{title} is best: a reward of ")
 
 
 def test_what_is_resolved_between_two_is_not_among_many() -> None:
@@ -263,11 +263,11 @@ def test_what_is_resolved_between_two_is_not_among_many() -> None:
     others = {f"p{place}": base * factor[place] * np.exp(-0.025) for place in range(11)}
     two = made({"a": base, "p0": others["p0"]})
     check(two)
-    assert summary.lead(two).startswith("A is best")
+    assert words.lead(two).startswith("A is best")
     many = made({"a": base, **others})
     check(many)
-    assert summary.lead(many).startswith("A has the highest reward")
-    assert "not resolved in 30 scenarios" in summary.lead(many)
+    assert words.lead(many).startswith("A has the highest reward")
+    assert "not resolved in 30 scenarios" in words.lead(many)
 
 
 def test_mean_and_ratio_must_both_say_so() -> None:
@@ -312,24 +312,26 @@ def test_a_policy_without_a_bound_is_headed_by_its_value() -> None:
     entries = {name: replace(entry, bound="") for name, entry in case.entries.items()}
     free = replace(case, entries=entries)
     check(free)
-    bounded, tile = summary.headlines(case)[0], summary.headlines(free)[0]
+    bounded, tile = words.headlines(case)[0], words.headlines(free)[0]
     assert bounded.figure == f"{percent(NOISE.mean() / 20)} of E[max]"
     assert tile.figure == f"{number(NOISE.mean())} per run"
     low, high = stats.t.interval(0.95, 39, NOISE.mean(), stats.sem(NOISE))
     assert tile.detail.startswith("no bound")
     assert tile.detail.endswith(f"{percent(0.95, 0)} interval {number(low)} to {number(high)}")
-    assert f": {number(NOISE.mean())} per run, no bound; " in headlines.title(free.standings)
+    assert f": {number(NOISE.mean())} per run, no bound; " in words.title(free)
     exact = replace(free, exact={"a": 2.1})
-    assert summary.headlines(exact)[0].figure == "2.100 per run"
-    assert summary.headlines(exact)[0].detail == "no bound for this policy, exact"
+    assert words.headlines(exact)[0].figure == "2.100 per run"
+    assert words.headlines(exact)[0].detail == "no bound for this policy, exact"
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_figure_is_a_share_of_what_does_not_bound_the_policy(name: str) -> None:
-    found = small(name, -1).standings
+    case = small(name, -1)
+    found, tiles = case.standings, words.headlines(case)
     those = [one for one in (found.first, found.other) if one is not None]
-    for one, tile in zip(those, headlines.headlines(found), strict=True):
-        own = small(name, -1).bound_of(one.policy)
+    assert tiles[len(those)].what.startswith(f"{case.label}, the reference bound")
+    for one, tile in zip(those, tiles[: len(those)], strict=True):
+        own = case.bound_of(one.policy)
         label = "no bound for this" if not own else found.of(one.policy).label
         assert label in (tile.figure if own else tile.detail)
         if not own:
@@ -341,18 +343,18 @@ def test_no_figure_is_a_share_of_what_does_not_bound_the_policy(name: str) -> No
 def test_what_is_exact_has_no_interval() -> None:
     case = made({"a": NOISE, "b": NOISE * 0.5}, exact={"a": 2.1})
     check(case)
-    head = summary.lead(case).split(". ")[0]
+    head = words.lead(case).split(". ")[0]
     assert (
         f"2.100 per run, {percent(2.1 / 20)} of E[max] (exact), a gap of {percent(0.895)}" in head
     )
-    tile = summary.headlines(case)[0]
+    tile = words.headlines(case)[0]
     assert tile.detail == f"gap of {percent(0.895)}, exact"
 
 
 def test_equal_results_are_the_same_in_all_scenarios() -> None:
     case = made({"a": [2.0] * 6, "b": [2.0] * 6, "c": [1.0] * 6})
     check(case)
-    lead = summary.lead(case)
+    lead = words.lead(case)
     assert "(the same in all 6 scenarios on this instance)" in lead
     assert "B has the same in all 6 scenarios." in lead
     assert "interval" not in " ".join(texts(case))
@@ -363,21 +365,21 @@ def test_who_violates_is_named_with_how_many() -> None:
     values = {"a": NOISE[:6] + 2, "b": NOISE[:6], "c": NOISE[:6] * 0.5}
     case = made(values, violated={"a": lost})
     check(case)
-    lead = summary.lead(case)
+    lead = words.lead(case)
     assert lead.startswith("B is best of the policies that fail no floor: a reward of ")
     assert f"but it fails {number(5 / 6, 3)} of 4 floors per run." in lead
     worst = made(values, violated={"a": lost, "b": lost, "c": lost})
     check(worst)
-    assert summary.lead(worst).startswith("A has the highest reward: ")
-    assert summary.lead(worst).endswith("Every policy fails some.")
+    assert words.lead(worst).startswith("A has the highest reward: ")
+    assert words.lead(worst).endswith("Every policy fails some.")
     assert not CROWNS.search(" ".join(texts(worst)))
 
 
 def test_who_knows_the_future_is_drawn_apart_and_never_best() -> None:
     case = made({"oracle": NOISE * 2, "a": NOISE, "b": NOISE * 0.5}, hindsight=("oracle",))
     check(case)
-    assert summary.lead(case).startswith("A is best: ")
-    assert "Oracle" not in summary.lead(case)
+    assert words.lead(case).startswith("A is best: ")
+    assert "Oracle" not in words.lead(case)
     for narrow in (False, True):
         axes = drawn(case.standings, narrow=narrow).axes[0]
         [separator] = [line for line in axes.lines if list(line.get_ydata()) == [1.5, 1.5]]
@@ -386,4 +388,4 @@ def test_who_knows_the_future_is_drawn_apart_and_never_best() -> None:
         assert float(marks[-1].get_ydata()[0]) > float(separator.get_ydata()[0])
     alone = made({"oracle": NOISE}, hindsight=("oracle",))
     check(alone)
-    assert summary.lead(alone).startswith(headlines.ONLY_HINDSIGHT)
+    assert words.lead(alone).startswith(words.ONLY_HINDSIGHT)

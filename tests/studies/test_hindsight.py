@@ -12,10 +12,9 @@ from edgeopt.cli.main import run
 from edgeopt.online.idn import StaticGreedy
 from edgeopt.studies import Case, find_system, registry, study
 from edgeopt.studies.idn import SYSTEM as IDN
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import findings, headlines, lead, sentences
 from edgeopt.studies.pictures.canvas import MUTED, PAPER
+from edgeopt.studies.sentences import ONLY_HINDSIGHT, findings, headlines, lead, sentences
 from tests.draws import every
 from tests.studies.stopping import SYSTEM, Offers, _fixed
 

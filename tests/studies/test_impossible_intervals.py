@@ -14,7 +14,7 @@ from edgeopt_papers.figures.report import in_words
 
 from edgeopt.studies import find_system, study
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import headlines, sentences
+from edgeopt.studies.sentences import headlines, sentences
 from edgeopt.studies.wording import beside
 from tests.draws import LEAN, some
 from tests.studies.test_systems import GIVEN

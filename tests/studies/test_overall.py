@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from edgeopt.studies import Benchmark, BenchmarkEntry, Study, study
-from edgeopt.studies.pages import headlines, overall
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import lead
 from edgeopt.studies.pictures.overview import drawn
+from edgeopt.studies.sentences import headlines, lead
+from edgeopt.studies.sentences import title as title_of
 from tests.studies.stopping import SYSTEM, Offers
 from tests.studies.test_page import assert_self_contained
 
@@ -63,7 +63,7 @@ def test_the_first_sentence_names_the_best_its_share_and_what_it_violates(six: S
     best = max(clean, key=lambda name: np.log(values[name]).mean())
     logs = np.log(ratios[best])
     reach = stats.t.ppf(0.975, 5) * logs.std(ddof=1) / np.sqrt(6)
-    first = overall.lead(six)
+    first = lead(six)
     title = six.cases[0].entries[best].title
     assert first.startswith(f"{title} is best over 6 instances: a reward of ")
     shown = first.replace("\N{NO-BREAK SPACE}%", "")
@@ -77,7 +77,7 @@ def test_the_first_sentence_names_the_best_its_share_and_what_it_violates(six: S
         "; it fails no floor on any instance, and is better than the other by the differences in "
         "each of the same 6 instances, all pairs tested together (method of Holm)."
     )
-    assert headlines.title(six.standings).startswith(f"{title} is best: ")
+    assert title_of(six).startswith(f"{title} is best: ")
 
 
 @pytest.mark.long
@@ -94,7 +94,7 @@ def test_a_soft_constraint_does_not_decide_who_is_best() -> None:
         }
         lost = means(result, "violated_share")
         assert lost["first"].sum() > 0 == lost["choosy"].sum()
-        first, *rest = overall.lead(result).split(". ")
+        first, *rest = lead(result).split(". ")
         crown = "is best" if found.crowned else "has the least reward"
         assert first.startswith(f"{best.capitalize()} {crown}")
         assert ("of the policies that fail no floor" in first) == (best == "choosy")
@@ -115,12 +115,12 @@ def test_a_cost_is_told_by_its_ratio_to_the_bound_and_its_gap() -> None:
     assert best is not None
     assert best.value == min(one.value for one in result.standings.ranked if one.keeps)
     far = f"{best.ratio.centre:.2f} times E[min]"
-    assert far in overall.lead(result)
-    assert far in headlines.title(result.standings)
-    assert overall.headlines(result)[0].figure == far
+    assert far in lead(result)
+    assert far in title_of(result)
+    assert headlines(result)[0].figure == far
     gap = f"mean gap of {100 * (means(result, 'ratio')[best.policy].mean() - 1):.1f}"
-    assert gap in overall.lead(result)
-    assert gap in overall.headlines(result)[0].detail
+    assert gap in lead(result)
+    assert gap in headlines(result)[0].detail
 
 
 def test_with_few_instances_there_are_ranges_and_no_finding() -> None:
@@ -128,9 +128,9 @@ def test_with_few_instances_there_are_ranges_and_no_finding() -> None:
     best = few.standings.first
     assert best is not None
     assert best.ratio.kind == "range"
-    assert "(range " in overall.lead(few)
-    assert "is not resolved in 3 instances." in overall.lead(few)
-    assert "interval" not in overall.lead(few)
+    assert "(range " in lead(few)
+    assert "is not resolved in 3 instances." in lead(few)
+    assert "interval" not in lead(few)
 
 
 def test_the_page_shows_one_instance_in_detail_and_names_all(six: Study) -> None:
@@ -138,7 +138,7 @@ def test_the_page_shows_one_instance_in_detail_and_names_all(six: Study) -> None
     assert {"overall", "overall-policies", "case0-pictures"} <= set(reader.identifiers)
     assert not any(name.startswith("case1") for name in reader.identifiers)
     text = " ".join(" ".join(reader.text).split())
-    assert " ".join(overall.lead(six).split()) in text
+    assert " ".join(lead(six).split()) in text
     for case in six.cases:
         assert case.instance.fingerprint() in text
     assert "have all 6. of 6 is shown in detail below" in text
@@ -158,14 +158,14 @@ def test_instances_without_a_constraint_have_no_violated_share() -> None:
     result = over(replace(COST, constraint=counted), floor=0.6)
     lost = means(result, "violated_share")["first"]
     assert np.isnan(lost[0])
-    assert f"{100 * np.nanmean(lost):.2f}\N{NO-BREAK SPACE}% of all" in overall.lead(result)
+    assert f"{100 * np.nanmean(lost):.2f}\N{NO-BREAK SPACE}% of all" in lead(result)
     without = over(replace(SYSTEM, constraint=replace(counted, count=lambda _: 0)), count=2)
-    assert "it has no floor to fail" in overall.lead(without)
+    assert "it has no floor to fail" in lead(without)
     assert not drawn(without.standings).axes[0].texts
 
 
 def test_one_policy_alone_has_no_runner_up() -> None:
     instances = {str(slots): Offers(slots) for slots in (4, 9)}
-    said = overall.lead(study(instances, ["never"], system=SYSTEM, runs=2))
+    said = lead(study(instances, ["never"], system=SYSTEM, runs=2))
     assert said.startswith("Never has the highest reward over 2 instances: 0 per run, ")
     assert said.endswith("; it fails no floor on any instance.")

@@ -13,9 +13,8 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.studies import Benchmark, BenchmarkEntry, study
-from edgeopt.studies.pages.headlines import title
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import findings, lead
+from edgeopt.studies.sentences import findings, lead, title
 from edgeopt.studies.wording import percent, portion
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -104,7 +103,7 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
         "value_over_time-1.svg",
         "value_over_time-2.svg",
     ]
-    titles = {"overall": title(stopped.standings)}
+    titles = {"overall": title(stopped)}
     for number, case in enumerate(stopped.detailed):
         titles |= {f"{one.name}-{number + 1}": one.title(case) for one in case.pictures}
     for name in pictures:
@@ -285,7 +284,7 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     ]
     page = render(stopped)
     for case in stopped.cases:
-        assert page.index(lead(case)) < page.index(f"<h3>{title(case.standings)}")
+        assert page.index(lead(case)) < page.index(f"<h3>{title(case)}")
     assert "offline benchmark" not in page
 
 

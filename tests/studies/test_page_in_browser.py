@@ -15,7 +15,7 @@ import pytest
 
 from edgeopt.studies import check_all, study
 from edgeopt.studies.claims import page as claims_page
-from edgeopt.studies.pages.headlines import title
+from edgeopt.studies.sentences import title
 from tests.papers.figures.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -139,7 +139,7 @@ def test_pictures_enlarge_by_clicks_and_by_keys(
     assert large(page)[1] == titles[1]
     page.press("ArrowLeft")
     page.press("ArrowLeft")
-    assert large(page)[1] == title(stopped.standings)
+    assert large(page)[1] == title(stopped)
     page.click("#large [data-step='1']")
     assert large(page)[1] == titles[0]
     page.press("Escape")

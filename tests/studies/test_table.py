@@ -12,7 +12,7 @@ from scipy import stats
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.studies import Objective, Study, study
-from edgeopt.studies.pages.summary import headlines, sentences
+from edgeopt.studies.sentences import headlines, sentences
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
 
 COLUMNS = [

@@ -14,8 +14,8 @@ from edgeopt.models.tapfinger import verify
 from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger import Decision, Held
 from edgeopt.studies import Case, Study, study
-from edgeopt.studies.pages.summary import lead, sentences
 from edgeopt.studies.pictures.canvas import draw
+from edgeopt.studies.sentences import lead, sentences
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.gantt import SHOWN, pieces, scene
 from edgeopt.studies.tapfinger.log import (

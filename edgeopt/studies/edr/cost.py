@@ -8,9 +8,9 @@ import numpy as np
 
 from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, lead_and_best
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import listed, number, percent, plural, uncapitalised
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures.canvas import MUTED, PAPER, blank, policy_looks
 from edgeopt.studies.pictures.values import curves
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:

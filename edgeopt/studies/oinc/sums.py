@@ -11,9 +11,9 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import Parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:

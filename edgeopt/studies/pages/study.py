@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from edgeopt.studies.claims.verdict_table import with_claims
 from edgeopt.studies.files import csv_text
-from edgeopt.studies.pages import overall, rendering
-from edgeopt.studies.pages.headlines import title
-from edgeopt.studies.pages.summary import ends_heading, findings, headlines, lead
+from edgeopt.studies.pages import rendering
 from edgeopt.studies.pictures import overview as first
 from edgeopt.studies.pictures.canvas import draw, inline_svg, standalone_svg, svg
+from edgeopt.studies.sentences import ends_heading, findings, headlines, lead, title
 from edgeopt.studies.view import view_of
 from edgeopt.writing import Folder
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.studies.entries import Log
-    from edgeopt.studies.pages.standings import Standings
     from edgeopt.studies.results import Case, Study
 
 
@@ -65,6 +63,10 @@ def render(study: Study) -> str:
     return _render(study, _drawings(study))
 
 
+OVERALL: Final = "overall"
+"""File name of the picture over all instances, and prefix of what is in it."""
+
+
 class _Drawing(NamedTuple):
     """A picture, drawn once for the page and for its own file."""
 
@@ -84,8 +86,7 @@ def _drawings(study: Study) -> _Drawings:
         for picture in case.pictures
     }
     if len(study.cases) > 1:
-        found = study.standings
-        drawn[None, overall.NAME] = _Drawing(title(found), svg(first.drawn(found)))
+        drawn[None, OVERALL] = _Drawing(title(study), svg(first.drawn(study.standings)))
     return drawn
 
 
@@ -108,24 +109,27 @@ def _overall(study: Study, drawings: _Drawings) -> dict[str, Any]:
     """Gather what the template shows of several instances together."""
     best = study.standings.first
     return {
-        "key": overall.NAME,
-        "lead": overall.lead(study),
-        "headlines": overall.headlines(study),
-        "findings": overall.findings(study),
+        **_summary(study, OVERALL, drawings[None, OVERALL]),
         "best": None if best is None else best.policy,
-        "picture": _first(study.standings, overall.NAME, drawings[None, overall.NAME]),
     }
 
 
-def _first(found: Standings, key: str, wide: _Drawing) -> dict[str, str]:
-    """Show the first picture, for wide and for narrow windows."""
-    prefix, narrow = f"{key}-{first.FIRST.name}", svg(first.drawn(found, narrow=True))
+def _summary(compared: Case | Study, key: str, wide: _Drawing) -> dict[str, Any]:
+    """Gather the words, and the first picture for wide and for narrow windows."""
+    prefix = f"{key}-{first.FIRST.name}"
+    narrow = svg(first.drawn(compared.standings, narrow=True))
     return {
-        "id": prefix,
-        "title": wide.title,
-        "caption": first.CAPTION,
-        "svg": inline_svg(wide.svg, prefix=f"{prefix}-", label=wide.title),
-        "narrow": inline_svg(narrow, prefix=f"{prefix}-narrow-", label=wide.title),
+        "key": key,
+        "lead": lead(compared),
+        "headlines": headlines(compared),
+        "findings": findings(compared),
+        "picture": {
+            "id": prefix,
+            "title": wide.title,
+            "caption": first.CAPTION,
+            "svg": inline_svg(wide.svg, prefix=f"{prefix}-", label=wide.title),
+            "narrow": inline_svg(narrow, prefix=f"{prefix}-narrow-", label=wide.title),
+        },
     }
 
 
@@ -135,12 +139,8 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
     best = case.winner
     shown = view_of(case)
     return {
-        "key": key,
+        **_summary(case, key, drawings[number, first.FIRST.name]),
         "case": case,
-        "headlines": headlines(case),
-        "lead": lead(case),
-        "findings": findings(case),
-        "picture": _first(case.standings, key, drawings[number, first.FIRST.name]),
         "exact": bool(case.exact),
         "told": any(case.told.values()),
         "ends": ends_heading(case),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.studies import sentences
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages import headlines
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, NARROW, PAPER, WIDTH
 from edgeopt.studies.wording import number
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.pages.standings import Standing, Standings
+    from edgeopt.studies.standings import Standing, Standings
 
 CAPTION: Final = (
     "Bold, with a larger mark: the policy that the first sentence names. "
@@ -102,7 +102,7 @@ def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standin
 
 FIRST: Final = Picture(
     "policies",
-    lambda case: headlines.title(case.standings),
+    sentences.title,
     lambda case: drawn(case.standings),
     CAPTION,
 )

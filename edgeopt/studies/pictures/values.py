@@ -9,8 +9,6 @@ import numpy as np
 
 from edgeopt.bounds.intervals import expectation
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
-from edgeopt.studies.pages.summary import ends_heading
 from edgeopt.studies.pictures.canvas import (
     BAND,
     INK,
@@ -26,6 +24,7 @@ from edgeopt.studies.pictures.canvas import (
     policy_looks,
     reach,
 )
+from edgeopt.studies.sentences import ONLY_HINDSIGHT, ends_heading
 from edgeopt.studies.wording import number, percent, plural, uncapitalised
 
 if TYPE_CHECKING:

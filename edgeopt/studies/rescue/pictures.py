@@ -8,10 +8,10 @@ import numpy as np
 
 from edgeopt.instances.edf import ROUNDING
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, of_all
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.rescue.policies import PLAIN
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pages.headlines import ONLY_HINDSIGHT
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.tapfinger.log import (
     average,
     doublings,

@@ -67,6 +67,7 @@ def compute(
     comparison: str | None = None,
 ) -> dict[str, Any]:
     from edgeopt.studies import find_system, study
+    from edgeopt.studies.pages.study import pictures_of
     from edgeopt.studies.pictures.canvas import draw, inline_svg, svg
     from edgeopt.studies.sentences import sentences
 
@@ -82,11 +83,11 @@ def compute(
     )
     case = ran.cases[0]
     wanted = pictures.split()
-    unknown = set(wanted) - {one.name for one in case.pictures}
+    unknown = set(wanted) - {one.name for one in pictures_of(case)}
     if unknown:
         raise ValueError(f"{system} has no pictures {sorted(unknown)}")
     drawn = []
-    for place, one in enumerate(one for one in case.pictures if one.name in wanted):
+    for place, one in enumerate(one for one in pictures_of(case) if one.name in wanted):
         prefix = f"{system}{source or ''}{place}-"
         shown = inline_svg(svg(draw(one, case)), prefix=prefix, label=one.title(case))
         drawn.append({"svg": shown, "title": one.title(case), "caption": one.caption})

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from edgeopt.errors import CertificateError, EdgeOptError
 from edgeopt.studies import find_system, systems
 from edgeopt.studies.live import Slider, instance_of, lines, live_of, offered
-from edgeopt.studies.view import View, ViewSettings, view
+from edgeopt.studies.pages.instance import View
+from edgeopt.studies.view import ViewSettings, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

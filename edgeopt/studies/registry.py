@@ -9,7 +9,6 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import fields
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +22,6 @@ from edgeopt.studies.system import System
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from importlib.metadata import EntryPoint
-
-    from edgeopt.studies.results import Case
 
 
 def systems() -> list[str]:
@@ -205,22 +202,6 @@ def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
         bound=bound,
         kind="hindsight" if knows else "causal",
     )
-
-
-def taken_apart(case: Case) -> tuple[Any, ...]:
-    """Return what `pickle` keeps of a case: what it was made of, entries of its system by name."""
-    own = {entry.name: entry for entry in case.system.policies.entries}
-    values = {one.name: getattr(case, one.name) for one in fields(case)}
-    values["entries"] = {
-        name: None if own.get(name) == entry else entry for name, entry in case.entries.items()
-    }
-    return _put_together, (type(case), values)
-
-
-def _put_together(kind: type[Case], values: dict[str, Any]) -> Case:
-    own = {entry.name: entry for entry in values["system"].policies.entries}
-    entries = {name: entry or own[name] for name, entry in values["entries"].items()}
-    return kind(**{**values, "entries": entries})
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

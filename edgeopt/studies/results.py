@@ -1,25 +1,23 @@
-"""Settings of a study."""
+"""Results of a study: tables, trajectories, bounds and verdicts, of which every view is made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
-from edgeopt.studies import document
+from edgeopt.representation import brief, counted
 from edgeopt.studies.comparison import Pairs, general, place_of
 from edgeopt.studies.learners import origins
-from edgeopt.studies.registry import taken_apart
 from edgeopt.studies.standings import of_case, of_study
 from edgeopt.studies.table import tidy, with_exact
-from edgeopt.studies.wording import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds import Verdict
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, Comparison, Picture, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
     from edgeopt.studies.standings import Standings
     from edgeopt.studies.system import Constraint, Objective, System
 
@@ -113,10 +111,17 @@ class Case:
     verdicts: tuple[Verdict, ...]
     settings: Settings
 
-    __reduce__ = taken_apart
+    def __reduce__(self) -> tuple[Any, ...]:
+        # `pickle` keeps what the case was made of, entries of its system by name.
+        own = {entry.name: entry for entry in self.system.policies.entries}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values["entries"] = {
+            name: None if own.get(name) == entry else entry for name, entry in self.entries.items()
+        }
+        return _put_together, (type(self), values)
 
     def _brief(self) -> list[str]:
-        return [self.name, *sizes([self])]
+        return [self.name, *_sizes([self])]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -135,13 +140,6 @@ class Case:
     def standings(self) -> Standings:
         """The policies beside their bounds."""
         return of_case(self)
-
-    @property
-    def pictures(self) -> tuple[Picture, ...]:
-        """The pictures of the case, first that of the policies beside their bounds."""
-        from edgeopt.studies.pictures.overview import FIRST
-
-        return (FIRST, *self.system.reporting.pictures)
 
     @property
     def ranked(self) -> pd.DataFrame:
@@ -280,31 +278,6 @@ class Case:
         """Row of the best policy, without violations unless the service constraint is soft."""
         return self.best(kept=not self.constraint.soft)
 
-    def figure(self, name: str) -> Figure:
-        """Draw one picture of the system, with its title.
-
-        Raises
-        ------
-        OptionError
-            If the system has no picture of that name.
-        """
-        from edgeopt.studies.pictures.canvas import draw
-
-        pictures = {picture.name: picture for picture in self.pictures}
-        if name not in pictures:
-            raise OptionError(
-                f"picture {name!r} is unknown to {self.system.name}; "
-                f"choose from {', '.join(pictures)}"
-            )
-        return draw(pictures[name], self, titled=True)
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON document: system, instance, benchmark, intervals, policies, claims.
-
-        Where policies were trained, `trained` says from where their weights come.
-        """
-        return document.of_case(self)
-
     def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
         """Compute something of this case at the first call, and keep it for title and drawing.
 
@@ -322,7 +295,24 @@ class Case:
         return {}
 
 
-__all__ = ["Case", "Study"]
+def _put_together(kind: type[Case], values: dict[str, Any]) -> Case:
+    own = {entry.name: entry for entry in values["system"].policies.entries}
+    entries = {name: entry or own[name] for name, entry in values["entries"].items()}
+    return kind(**{**values, "entries": entries})
+
+
+def _sizes(cases: Sequence[Case]) -> Iterator[str]:
+    """Yield system and sizes of a study, and of a single instance its bound with the proven gap."""
+    first = cases[0]
+    yield first.system.name
+    if len(cases) > 1:
+        yield counted(len(cases), "instance")
+    yield counted(len(first.policies), "policy")
+    yield counted(first.settings.runs, "scenario")
+    if len(cases) == 1:
+        yield f"bound {first.benchmark.bound:.4g}"
+        if isfinite(first.benchmark.gap):
+            yield f"gap {first.benchmark.gap:.2g}"
 
 
 @brief
@@ -345,7 +335,7 @@ class Study:
     settings: Settings
 
     def _brief(self) -> list[str]:
-        return [*sizes(self.cases)]
+        return [*_sizes(self.cases)]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -441,13 +431,39 @@ class Study:
             An object with keys system, instance, benchmark, intervals, policies, claims; for a
             study of several instances a list of them.
         """
-        return document.dumps(self, indent)
+        from edgeopt.studies.pages import study
+
+        return study.to_json(self, indent)
 
     def _repr_html_(self) -> str:
         """Show the first instance as the page of the study does."""
-        from edgeopt.studies.view import view_of
+        from edgeopt.studies.pages import study
 
-        return view_of(self.cases[0])._repr_html_()
+        return study.notebook(self)
+
+    def plot(self, name: str = "policies", instance: str = "") -> Figure:
+        """Draw one picture of an instance, with its title.
+
+        Parameters
+        ----------
+        name
+            ``"policies"``, the policies beside their bounds, or a picture of the system.
+        instance
+            Name of the instance, by default the first one.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture.
+
+        Raises
+        ------
+        OptionError
+            If there is no such picture, or no such instance.
+        """
+        from edgeopt.studies.pages import study
+
+        return study.plot(self.case(instance) if instance else self.cases[0], name)
 
     def page(self, out_dir: str | Path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page, its pictures, the table and the JSON document.
@@ -473,6 +489,6 @@ class Study:
         OutputError
             If the directory was made by another command, or cannot be written to.
         """
-        from edgeopt.studies.pages.study import write
+        from edgeopt.studies.pages import study
 
-        return write(self, out_dir, force=force)
+        return study.write(self, out_dir, force=force)

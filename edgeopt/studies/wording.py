@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from edgeopt.representation import counted
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
-
-    from edgeopt.studies.results import Case
 
 __all__ = [
     "beside",
@@ -28,7 +24,6 @@ __all__ = [
     "plural",
     "portion",
     "power",
-    "sizes",
     "spreads_said",
     "uncapitalised",
 ]
@@ -195,20 +190,6 @@ def plural(count: float, noun: str) -> str:
     """Count things: ``1 server``, ``4 servers``, ``2.5 servers``."""
     shown = f"{count:g}" if isinstance(count, int) else number(count, 3)
     return f"{shown} {noun}" if count == 1 else f"{shown} {noun}s"
-
-
-def sizes(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield system and sizes of a study, and of a single instance its bound with the proven gap."""
-    first = cases[0]
-    yield first.system.name
-    if len(cases) > 1:
-        yield counted(len(cases), "instance")
-    yield counted(len(first.policies), "policy")
-    yield counted(first.settings.runs, "scenario")
-    if len(cases) == 1:
-        yield f"bound {first.benchmark.bound:.4g}"
-        if math.isfinite(first.benchmark.gap):
-            yield f"gap {first.benchmark.gap:.2g}"
 
 
 def listed(names: list[str]) -> str:

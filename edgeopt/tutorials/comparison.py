@@ -15,7 +15,7 @@ with app.setup:
     import edgeopt
     from edgeopt.instances.rescue import generate
     from edgeopt.models.rescue import solve_p1_lp
-    from edgeopt.studies.view import view_of
+    from edgeopt.studies.pages.instance import view_of
 
 
 @app.cell(hide_code=True)

@@ -20,7 +20,7 @@ with app.setup:
     from edgeopt.errors import InstanceError
     from edgeopt.instances.tapfinger import TapFingerInstance, generate
     from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
-    from edgeopt.studies.view import view_of
+    from edgeopt.studies.pages.instance import view_of
 
 
 @app.cell(hide_code=True)

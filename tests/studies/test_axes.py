@@ -9,6 +9,7 @@ import pytest
 
 from edgeopt.errors import QualityWarning
 from edgeopt.studies import Benchmark, BenchmarkEntry, Case, Study, study
+from edgeopt.studies.pages.study import pictures_of, plot
 from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, outside, reach
 from edgeopt.studies.pictures.values import curves
 from tests.studies.stopping import SYSTEM, Offers
@@ -35,7 +36,7 @@ def near(value: float) -> Case:
 
 def test_ratios_in_a_narrow_band_fill_the_axis() -> None:
     case = near(20.0)
-    axes = case.figure("ratios").axes[0]
+    axes = plot(case, "ratios").axes[0]
     low, high = axes.get_xlim()
     table = case.table
     assert low > 97
@@ -64,31 +65,31 @@ def apart(plan: float, bound: float, *policies: str) -> Case:
 
 def test_a_line_under_the_name_of_the_bound_is_drawn_at_the_bound() -> None:
     case = apart(plan=0.2, bound=1.25)
-    axes = case.figure("value_over_time").axes[0]
+    axes = plot(case, "value_over_time").axes[0]
     [name] = [text for text in axes.texts if text.get_text() == "upper bound"]
     [drawn] = [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
     assert list(drawn.get_ydata()) == [1.25, 1.25] == [case.table["bound_value"].iloc[0]] * 2
     assert name.xy[1] == 1.25
     assert axes.get_ylim()[1] > 1.25
-    ratios = case.figure("ratios").axes[0]
+    ratios = plot(case, "ratios").axes[0]
     drawn_at = {line.get_label(): float(line.get_xdata()[0]) for line in ratios.lines}
     assert drawn_at["upper bound"] == 100
 
 
 def test_a_bound_that_proves_nothing_is_no_line() -> None:
-    axes = apart(plan=0.2, bound=np.inf).figure("value_over_time").axes[0]
+    axes = plot(apart(plan=0.2, bound=np.inf), "value_over_time").axes[0]
     assert not [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
     assert not axes.texts
 
 
 def test_a_title_tells_the_bound_and_not_the_plan() -> None:
     case = apart(-2.0, 0.0, "never")
-    [ratios] = [one for one in case.pictures if one.name == "ratios"]
+    [ratios] = [one for one in pictures_of(case) if one.name == "ratios"]
     assert ratios.title(case) == "upper bound is 0: there is nothing to compare with"
 
 
 def test_ratios_far_apart_start_at_0(stopped: Study) -> None:
-    axes = stopped.case("short").figure("ratios").axes[0]
+    axes = plot(stopped.case("short"), "ratios").axes[0]
     assert axes.get_xlim()[0] == 0
     assert NOT_FROM_ZERO not in axes.get_xlabel()
     labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
@@ -104,7 +105,7 @@ def test_curves_of_means_show_where_policies_end() -> None:
     case.trajectories["first"].reward[:] = 59.0
     case.trajectories["first"].reward[:, 0] = 47.0
     with pytest.warns(QualityWarning, match="is beyond E"):  # such rewards cannot be
-        axes = case.figure("value_over_time").axes[0]
+        axes = plot(case, "value_over_time").axes[0]
     low, high = axes.get_ylim()
     last = case.trajectories["first"].reward.mean()
     assert last == 58

@@ -19,6 +19,7 @@ from edgeopt.studies.edr.growth import cut, exponent, horizons, losses, lost
 from edgeopt.studies.edr.log import cost_parts, done, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
 from edgeopt.studies.edr.training import shares, shown_tasks
+from edgeopt.studies.pages.study import document, plot
 from tests.draws import some
 from tests.oracles.edr import plain
 from tests.oracles.edr.log import late_price, unserved_price
@@ -122,7 +123,7 @@ def test_what_foresight_is_worth_is_said_of_instances_with_a_law(case: Case) -> 
     assert re.search(rf"differs from OPT\(LP\) by {share:.1f}".replace("-", "."), said), said
     # The other benchmarks and the table are as without the law.
     assert known.benchmark.bound > 0
-    assert INFORMED in known.record()["benchmark"]["others"]
+    assert INFORMED in document(known)["benchmark"]["others"]
 
 
 def test_parts_of_the_cost_add_up(case: Case) -> None:
@@ -376,7 +377,7 @@ def test_pictures_can_be_read(name: str) -> None:
     policies = ["saddle_point", SHEDDING, "greedy"]
     case = study({name: drawn()[name]}, policies, system=FEW_CLAIMS, runs=2).cases[0]
     assert_readable(case)
-    low, high = case.figure("value_over_time").axes[0].get_ylim()
+    low, high = plot(case, "value_over_time").axes[0].get_ylim()
     assert low <= case.benchmark.value <= high
 
 
@@ -400,7 +401,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     flows = case.replay("saddle_point").flows
     assert f"{100 * np.trace(flows) / flows.sum():.0f}" in titles["flows"]
     assert "frames" in titles["value_over_time"]
-    assert case.figure("value_over_time").axes[0].get_xlabel() == "frame"
+    assert plot(case, "value_over_time").axes[0].get_xlabel() == "frame"
 
 
 @pytest.mark.long

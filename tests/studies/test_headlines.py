@@ -16,6 +16,7 @@ from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
 from edgeopt.studies import sentences as words
 from edgeopt.studies.comparison import UNRESOLVED
+from edgeopt.studies.pages.study import pictures_of
 from edgeopt.studies.pictures.overview import CAPTION, drawn
 from edgeopt.studies.wording import number, percent
 from tests.draws import some
@@ -37,7 +38,7 @@ def texts(case: Case) -> list[str]:
     said = words.sentences(case)
     said += [f"{one.what}, {one.figure}, {one.detail}" for one in words.headlines(case)]
     general = ("policies", "ratios", "value_over_time", "means", "weighted", "cost", "safety")
-    return said + [one.title(case) for one in case.pictures if one.name in general]
+    return said + [one.title(case) for one in pictures_of(case) if one.name in general]
 
 
 def sentences(those: list[str]) -> Iterator[str]:

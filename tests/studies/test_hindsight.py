@@ -12,7 +12,7 @@ from edgeopt.cli.main import run
 from edgeopt.online.idn import StaticGreedy
 from edgeopt.studies import Case, find_system, registry, study
 from edgeopt.studies.idn import SYSTEM as IDN
-from edgeopt.studies.pages.study import render
+from edgeopt.studies.pages.study import document, pictures_of, plot, render
 from edgeopt.studies.pictures.canvas import MUTED, PAPER
 from edgeopt.studies.sentences import ONLY_HINDSIGHT, findings, headlines, lead, sentences
 from tests.draws import every
@@ -41,7 +41,7 @@ def test_what_knows_the_future_comes_last_and_is_marked(case: Case, known: Study
     assert case.causal == ["first", "half"]
     assert case.entries["oracle"].title == "Oracle (hindsight)"
     assert dataclasses.replace(KNOWING, variant="safe").title == "Oracle (safe, hindsight)"
-    assert case.record()["policies"][-1]["kind"] == "hindsight"
+    assert document(case)["policies"][-1]["kind"] == "hindsight"
     page = render(known)
     assert re.findall(r'<tr class="(\w+)">', page) == ["best", "apart", "best"]
     assert "know the future of a run" in page
@@ -56,7 +56,7 @@ def test_the_best_value_with_hindsight_is_a_reference_only(case: Case) -> None:
     assert knowing is not None
     assert knowing["policy"] == "oracle"
     said = [lead(case), *(f"{one.what} {one.detail}" for one in headlines(case))]
-    said += [picture.title(case) for picture in case.pictures]
+    said += [picture.title(case) for picture in pictures_of(case)]
     said += [finding.text for finding in findings(case) if "Other" in finding.about]
     assert not [text for text in said if "Oracle" in text]
     [about] = [finding.text for finding in findings(case) if finding.about == "Hindsight"]
@@ -71,9 +71,9 @@ def test_a_study_of_hindsight_alone_says_so() -> None:
     assert lead(case).startswith(ONLY_HINDSIGHT)
     assert [one.what for one in headlines(case)] == ["E[max], the reference bound"]
     assert "Hindsight" in [finding.about for finding in findings(case)]
-    for picture in case.pictures:
+    for picture in pictures_of(case):
         assert ONLY_HINDSIGHT.lower() in picture.title(case).lower()
-        case.figure(picture.name)
+        plot(case, picture.name)
     assert 'class="best"' not in render(alone)
 
 
@@ -87,14 +87,14 @@ def test_the_terminal_draws_a_line_above_it(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_it_is_drawn_apart_in_pictures(case: Case) -> None:
-    axes = case.figure("ratios").axes[0]
+    axes = plot(case, "ratios").axes[0]
     assert [tick.get_text() for tick in axes.get_yticklabels()][-1] == "Oracle (hindsight)"
     marks = {float(line.get_ydata()[0]): line for line in axes.lines if line.get_marker() == "o"}
     assert marks[2.0].get_color() == MUTED
     assert marks[2.0].get_markerfacecolor() == PAPER
     [separator] = [line for line in axes.lines if list(line.get_ydata()) == [1.5, 1.5]]
     assert list(separator.get_xdata()) == [0, 1]
-    over_time = case.figure("value_over_time")
+    over_time = plot(case, "value_over_time")
     dashed = [line for line in over_time.axes[0].lines if line.get_color() == MUTED]
     assert [line.get_linestyle() for line in dashed] == ["--"]
     assert dashed[0].get_ydata()[-1] == pytest.approx(case.values("oracle").mean())
@@ -150,9 +150,9 @@ def test_no_title_of_a_system_names_a_best_policy_with_hindsight(
     )
     assert "hindsight)" not in lead(case)
     assert sum("hindsight)" in sentence for sentence in sentences(case)) <= 2
-    for picture in case.pictures:
+    for picture in pictures_of(case):
         assert "hindsight)" not in picture.title(case), picture.name
-        case.figure(picture.name)
+        plot(case, picture.name)
     alone = dataclasses.replace(
         case,
         entries={best: entries[best]},
@@ -160,6 +160,6 @@ def test_no_title_of_a_system_names_a_best_policy_with_hindsight(
         references={best: best},
     )
     assert lead(alone).startswith((ONLY_HINDSIGHT, "No policy"))
-    for picture in alone.pictures:
+    for picture in pictures_of(alone):
         assert picture.title(alone)
-        alone.figure(picture.name)
+        plot(alone, picture.name)

@@ -15,6 +15,7 @@ from edgeopt.studies.idn import SYSTEM
 from edgeopt.studies.idn.metrics import running_mean
 from edgeopt.studies.idn.network import hosted_share, layer_name, layered, layers, popular_task
 from edgeopt.studies.idn.policies import export, solve
+from edgeopt.studies.pages.study import plot
 from edgeopt.studies.pictures.canvas import lead
 from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
@@ -226,7 +227,7 @@ def test_real_network_can_be_read() -> None:
     instance = SYSTEM.instances.sources["tables"].make(rng=0)
     short = instance.replace(requests=instance.requests[:4])
     case = study({"tables": short}, ["infida", "sg"], runs=2).cases[0]
-    figure = case.figure("network")
+    figure = plot(case, "network")
     assert overlapping(figure) == []
     shown = {text.get_text() for text in figure.axes[0].texts}
     assert shown == set(instance.names)

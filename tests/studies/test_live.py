@@ -21,7 +21,8 @@ from edgeopt.explore import moved as page
 from edgeopt.explore import server
 from edgeopt.studies import find_system
 from edgeopt.studies.live import live_of
-from edgeopt.studies.view import View, view
+from edgeopt.studies.pages.instance import View
+from edgeopt.studies.view import view
 from tests.draws import some
 
 if TYPE_CHECKING:

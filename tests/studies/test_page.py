@@ -13,7 +13,7 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.studies import Benchmark, BenchmarkEntry, study
-from edgeopt.studies.pages.study import render
+from edgeopt.studies.pages.study import pictures_of, plot, render
 from edgeopt.studies.sentences import findings, lead, title
 from edgeopt.studies.wording import percent, portion
 from tests.studies.stopping import SYSTEM, Offers
@@ -105,7 +105,7 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
     ]
     titles = {"overall": title(stopped)}
     for number, case in enumerate(stopped.detailed):
-        titles |= {f"{one.name}-{number + 1}": one.title(case) for one in case.pictures}
+        titles |= {f"{one.name}-{number + 1}": one.title(case) for one in pictures_of(case)}
     for name in pictures:
         assert_titled(tmp_path / "pictures" / name, titles[name.removesuffix(".svg")])
     read = pd.read_csv(tmp_path / "table.csv", keep_default_na=True)
@@ -209,12 +209,12 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     titles = {picture.name: picture.title(case) for picture in stopped.system.reporting.pictures}
     assert titles["ratios"].startswith(f"{best['group']} reaches {percent(best['ratio'])}")
     with pytest.raises(OptionError, match="choose from policies, ratios, value_over_time"):
-        case.figure("ratio")
+        plot(case, "ratio")
 
 
 def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
-    for picture in stopped.case("long").pictures:
-        assert overlapping(stopped.case("long").figure(picture.name)) == []
+    for picture in pictures_of(stopped.case("long")):
+        assert overlapping(plot(stopped.case("long"), picture.name)) == []
 
 
 def overlapping(figure: Figure) -> list[tuple[str, str]]:
@@ -248,8 +248,8 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
 def assert_readable(case: Case) -> None:
     """Check that pictures, logs and notes of a case can be drawn, and have no missing numbers."""
     reporting = case.system.reporting
-    for picture in case.pictures:
-        figure = case.figure(picture.name)
+    for picture in pictures_of(case):
+        figure = plot(case, picture.name)
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         drawn = [axes for axes in figure.axes if axes.axison and axes.get_visible()]

@@ -15,6 +15,7 @@ import pytest
 
 from edgeopt.studies import check_all, study
 from edgeopt.studies.claims import page as claims_page
+from edgeopt.studies.pages.study import pictures_of
 from edgeopt.studies.sentences import title
 from tests.papers.figures.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers
@@ -125,7 +126,7 @@ def large(page: Page) -> tuple[bool, str, int]:
 def test_pictures_enlarge_by_clicks_and_by_keys(
     page: Page, stopped: Study, screenshots: Path
 ) -> None:
-    titles = [picture.title(case) for case in stopped.cases for picture in case.pictures]
+    titles = [picture.title(case) for case in stopped.cases for picture in pictures_of(case)]
     inline = page.evaluate(
         "document.querySelector('#case0-policies svg').getBoundingClientRect().width"
     )

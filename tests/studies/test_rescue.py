@@ -13,6 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, generate, tight
 from edgeopt.online import simulate
 from edgeopt.studies import study
+from edgeopt.studies.pages.study import plot
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.gantt import failed_tasks, stretches
 from edgeopt.studies.rescue.pictures import utilisation
@@ -161,7 +162,7 @@ def test_pictures_can_be_read(servers: int) -> None:
     policies = ["rescue", "rescueplus", "random*"]
     drawn = study(instance(servers, horizon=30), policies, runs=5, claims=False).cases[0]
     for picture in SYSTEM.reporting.pictures:
-        figure = drawn.figure(picture.name)
+        figure = plot(drawn, picture.name)
         assert overlapping(figure) == [], picture.name
         labels = [axes.get_xlabel() for axes in figure.axes]
         assert any(labels), picture.name
@@ -210,7 +211,7 @@ def test_without_reserved_tasks_nothing_is_said_of_them() -> None:
     assert case.table["value_exact"].to_numpy() == pytest.approx([1.0, 1.0])
     assert not any("guarded policy" in note for note in SYSTEM.reporting.notes(case))
     for picture in SYSTEM.reporting.pictures:
-        assert overlapping(case.figure(picture.name)) == [], picture.name
+        assert overlapping(plot(case, picture.name)) == [], picture.name
 
 
 def test_sparse_and_dense_plans_are_written_alike(tmp_path: Path) -> None:
@@ -247,4 +248,4 @@ def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
     assert titles["value_over_time"] == "No policy earns any profit"
     assert "earns more" not in titles["utilisation_over_time"]
     for picture in SYSTEM.reporting.pictures:
-        assert overlapping(case.figure(picture.name)) == [], picture.name
+        assert overlapping(plot(case, picture.name)) == [], picture.name

@@ -1,24 +1,27 @@
-"""The study as one self-contained HTML page: no network, no other file."""
+"""Views of a study: a self-contained HTML page, its JSON document, a picture, a notebook's cell."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from edgeopt.errors import OptionError
 from edgeopt.studies.claims.verdict_table import with_claims
-from edgeopt.studies.files import csv_text
+from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages import rendering
+from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
 from edgeopt.studies.pictures.canvas import draw, inline_svg, standalone_svg, svg
 from edgeopt.studies.sentences import ends_heading, findings, headlines, lead, title
-from edgeopt.studies.view import view_of
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from edgeopt.studies.entries import Log
+    from edgeopt.studies.entries import Log, Picture
     from edgeopt.studies.results import Case, Study
 
 
@@ -40,7 +43,7 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     for comparison in study.comparisons:
         rows = study.comparison(comparison.name)
         folder.write(f"{comparison.name}.csv", csv_text(rows))
-    folder.write("study.json", study.to_json() + "\n")
+    folder.write("study.json", to_json(study) + "\n")
     return page
 
 
@@ -56,6 +59,53 @@ def whole(study: Study, log: Log) -> pd.DataFrame:
             rows.insert(0, "instance", case.name)
             parts.append(rows)
     return pd.concat(parts, ignore_index=True)
+
+
+def document(case: Case) -> dict[str, Any]:
+    """Return what is written of one instance."""
+    system, settings, name = case.system, case.settings, case.system.offline.reference
+    over = "runs on this instance"
+    others = {key: b.record() for key, b in case.benchmarks.items() if key != name}
+    return {
+        "system": system.name,
+        "instance": {
+            "name": case.name,
+            "fingerprint": str(case.instance.fingerprint()),
+            **system.instances.describe(case.instance),
+        },
+        "benchmark": {"name": name, **case.benchmark.record(), "others": others},
+        "intervals": {"over": over, "runs": settings.runs, "confidence": settings.confidence},
+        "policies": [{**row, "seed": settings.seed} for row in case.table.to_dict("records")],
+        "claims": [verdict.as_dict() for verdict in case.verdicts],
+        **({"trained": case.trained} if case.trained else {}),
+    }
+
+
+def to_json(study: Study, indent: int | None = 2) -> str:
+    """Write all instances of a study, one alone as an object."""
+    records = [plain(document(case)) for case in study.cases]
+    content = records[0] if len(records) == 1 else records
+    return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def notebook(study: Study) -> str:
+    """Return in HTML what a notebook shows: the first instance at a glance."""
+    return view_of(study.cases[0])._repr_html_()
+
+
+def pictures_of(case: Case) -> tuple[Picture, ...]:
+    """Return the pictures of an instance, first that of the policies beside their bounds."""
+    return (first.FIRST, *case.system.reporting.pictures)
+
+
+def plot(case: Case, name: str) -> Figure:
+    """Draw one picture of an instance, with its title."""
+    pictures = {picture.name: picture for picture in pictures_of(case)}
+    if name not in pictures:
+        raise OptionError(
+            f"picture {name!r} is unknown to {case.system.name}; choose from {', '.join(pictures)}"
+        )
+    return draw(pictures[name], case, titled=True)
 
 
 def render(study: Study) -> str:
@@ -83,7 +133,7 @@ def _drawings(study: Study) -> _Drawings:
     drawn: _Drawings = {
         (number, picture.name): _Drawing(picture.title(case), svg(draw(picture, case)))
         for number, case in enumerate(study.detailed)
-        for picture in case.pictures
+        for picture in pictures_of(case)
     }
     if len(study.cases) > 1:
         drawn[None, OVERALL] = _Drawing(title(study), svg(first.drawn(study.standings)))

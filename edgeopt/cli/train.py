@@ -48,7 +48,8 @@ def train(
 
     An interrupted training goes on where it was if it is started again with the same --out.
     """
-    from edgeopt.studies.learners import find_learner, trained
+    from edgeopt.studies.learners import find_learner
+    from edgeopt.studies.training import trained
 
     record = chosen_system(system)
     entry = find_learner(record, learner)

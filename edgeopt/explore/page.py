@@ -16,8 +16,9 @@ def imports():
 
     from edgeopt.explore import moved as page
     from edgeopt.studies import live
+    from edgeopt.studies.claims import counterexample as claim
 
-    return live, mo, page
+    return claim, live, mo, page
 
 
 @app.cell
@@ -105,13 +106,13 @@ def python(mo, moved, page, record, show):
 
 
 @app.cell
-def counterexample(hunt, live, mo, moved, page, record):
+def counterexample(claim, hunt, mo, moved, page, record):
     mo.stop(not hunt.value)
 
     # Beside the cells, so that a moved slider does not wait for it, but ends it.
     def _search():
         _thread = mo.current_thread()
-        _found = live.hunt(record, rng=moved.seed, ended=lambda: _thread.should_exit)
+        _found = claim.hunt(record, rng=moved.seed, ended=lambda: _thread.should_exit)
         if not _thread.should_exit:
             _text = page.View(_found.text)._repr_html_()
             mo.output.replace(mo.Html(f'<div id="hunted">{_text}</div>'))

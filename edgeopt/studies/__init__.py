@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.claims.check_all import check_all
+from edgeopt.studies.check import check_all
 from edgeopt.studies.claims.verdict_table import Checked, CheckedClaim
 from edgeopt.studies.entries import (
     Benchmark,

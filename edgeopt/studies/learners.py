@@ -1,4 +1,4 @@
-"""Learners of a system, their training from several seeds, and policies that run the results."""
+"""Learners of a system, and policies that run what was trained."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.options import check_choice, check_fields, check_kind, check_real, check_whole
+from edgeopt.options import check_fields, check_kind, check_whole
 from edgeopt.representation import brief
 from edgeopt.studies.entries import PolicyEntry
-from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from edgeopt.learning import Checkpoint, Learner, Training
-    from edgeopt.studies.pages.training import Trainings
+    from edgeopt.learning import Checkpoint, Learner
     from edgeopt.studies.system import System
 
 
@@ -198,57 +196,3 @@ def find_learner(system: System, name: str | None) -> LearnerEntry:
             return entry
     known = ", ".join(entry.name for entry in system.learners)
     raise OptionError(f"{system.name} has no learner {name!r}; choose from {known}")
-
-
-def trained(
-    system: System,
-    learner: str | None = None,
-    *,
-    seeds: Sequence[int] = (0, 1, 2),
-    updates: int | None = None,
-    minutes: float | None = None,
-    out: str | Path,
-    force: bool = False,
-    options: Mapping[str, str] | None = None,
-    report: Callable[[int, Mapping[str, float | None]], None] | None = None,
-) -> Trainings:
-    """Train a learner of a system from several seeds, one after the other, and write a page.
-
-    A training that was interrupted goes on where it was, if it is started again with the same
-    folder and settings.
-    """
-    from edgeopt.learning import train
-    from edgeopt.studies.pages.training import Trainings, write
-
-    entry = find_learner(system, learner)
-    chosen = dict(options or {})
-    for name, value in chosen.items():
-        if name not in entry.options:
-            known = ", ".join(entry.options) or "none"
-            raise OptionError(f"{system.name} {entry.name} takes no {name}; it takes: {known}")
-        check_choice(name, value, entry.options[name])
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise OptionError(f"--seeds {', '.join(map(str, seeds))}: name at least one, each once")
-    for seed in seeds:
-        check_whole("--seeds", seed, 0)
-    check_real("--minutes", minutes, "(0, inf)", none=True)
-    folder = Folder(out, "train", force=force)
-    planned = entry.updates if updates is None else updates
-    check_whole("--updates", planned, 1)
-    found: dict[int, Training] = {}
-    references: Mapping[str, float] = {}
-    for seed in seeds:
-        made = entry.make(seed=seed, updates=planned, **chosen)
-        folder.begin()
-        references = references or entry.references(made)
-        found[seed] = train(
-            made,
-            Path(out) / f"seed-{seed}",
-            updates=planned,
-            every=min(entry.every, planned),
-            minutes=minutes,
-            report=None if report is None else partial(report, seed),
-        )
-    result = Trainings(system, entry, found, references)
-    write(result, folder)
-    return result

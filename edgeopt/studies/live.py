@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import CertificateError, OptionError
 from edgeopt.options import check_fields
-from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -181,68 +179,3 @@ def lines(record: System, source: str, rng: int, moved: Mapping[str, float], set
         f"{numbers})\n"
         f"shown = view.view(instance, view.{settings!r})"
     )
-
-
-@brief
-class Hunted(NamedTuple):
-    """A counterexample to a published claim, and where it comes from."""
-
-    text: str
-    verdict: Any
-    found: bool
-
-
-SECONDS: Final = 10.0
-"""Longest search of the page."""
-
-
-class _TimeIsUpError(Exception):
-    pass
-
-
-def hunt(
-    record: System,
-    rng: int = 0,
-    seconds: float = SECONDS,
-    ended: Callable[[], bool] = lambda: False,
-) -> Hunted:
-    """Search for an instance on which a published claim fails, else take the known one.
-
-    The search is given up after so many seconds, or once `ended` is true, which is asked at every
-    instance; a sentence says whether it has found one.
-    """
-    from edgeopt.bounds import check, claims
-    from edgeopt.bounds.search import search
-    from edgeopt.studies.pages.rendering import in_text
-    from edgeopt.studies.wording import duration, number, plural
-
-    name = live_of(record).claim
-    [claim] = claims(name).values()
-    began = time.perf_counter()
-
-    def step(_: str) -> None:
-        if ended() or time.perf_counter() - began > seconds:
-            raise _TimeIsUpError
-
-    verdict = None
-    try:
-        result = search(claim, rng=rng, step=step)
-    except (_TimeIsUpError, OptionError):
-        spent = min(seconds, time.perf_counter() - began)
-        how = f"Nothing was found within {duration(spent)}; this is the known instance"
-    else:
-        checked = plural(result.evaluations, "instance")
-        if result.verdict.verdict == "violated":
-            verdict = result.verdict
-            how = f"Found just now, after {checked}"
-        else:
-            how = f"{checked} violate nothing; this is the known instance"
-    found = verdict is not None
-    if verdict is None:
-        [verdict] = check(name)
-    text = (
-        f"{claim.id} ({claim.source.number}): {in_text(claim.statement)} {how}: "
-        f"{verdict.instance}; measured {number(verdict.measured)}, published: "
-        f"{claim.relation.value} {number(verdict.guaranteed)}."
-    )
-    return Hunted(text, verdict, found)

@@ -11,10 +11,9 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief, counted
-from edgeopt.studies.comparison import Pairs, general, place_of
+from edgeopt.studies.comparison import Pairs, general, place_of, tidy, with_exact
 from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import of_case, of_study
-from edgeopt.studies.table import tidy, with_exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -125,7 +124,7 @@ class Case:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
+        """One row per policy, see :func:`edgeopt.studies.comparison.tidy`."""
         import pandas as pd
 
         return pd.DataFrame(self._rows)
@@ -339,7 +338,7 @@ class Study:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row per instance and policy, see :func:`edgeopt.studies.table.tidy`."""
+        """One row per instance and policy, see :func:`edgeopt.studies.comparison.tidy`."""
         import pandas as pd
 
         return pd.concat([case.table for case in self.cases], ignore_index=True)

@@ -15,9 +15,8 @@ import pytest
 from edgeopt.errors import QualityWarning
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Benchmark, BenchmarkEntry, Case, find_system, study
-from edgeopt.studies.comparison import by_gap, general, over_instances
+from edgeopt.studies.comparison import by_gap, general, over_instances, tidy
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.table import tidy
 from edgeopt.studies.wording import gap_said
 from tests.draws import some
 from tests.studies.stopping import SYSTEM, Offers

@@ -16,7 +16,7 @@ from edgeopt.cli.train import course
 from edgeopt.errors import OptionError
 from edgeopt.learning import Checkpoint
 from edgeopt.studies import LearnerEntry, find_system
-from edgeopt.studies.learners import trained
+from edgeopt.studies.training import trained
 from tests.studies.stopping import SYSTEM, LevelLearner
 
 

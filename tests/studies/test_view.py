@@ -12,7 +12,8 @@ import pytest
 
 from edgeopt.instances.rescue import generate
 from edgeopt.studies import find_system, study, systems
-from edgeopt.studies.live import hunt, instance_of, lines, live_of, offered
+from edgeopt.studies.claims.counterexample import hunt
+from edgeopt.studies.live import instance_of, lines, live_of, offered
 from edgeopt.studies.pages.instance import View, view_of, written
 from edgeopt.studies.pictures.vector import TEXT, WIDTH, Lanes, Span, _ticks, lanes
 from edgeopt.studies.registry import choose

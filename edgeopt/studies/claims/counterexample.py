@@ -1,23 +1,29 @@
-"""An instance written out: its size, its numbers, its description; and what refutes a claim."""
+"""Instances that refute a claim: found, or the smallest known one, with its numbers written out."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import re
+import time
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding
+from edgeopt.errors import OptionError
+from edgeopt.representation import brief
+from edgeopt.studies.live import live_of
 from edgeopt.studies.pages.rendering import in_text
-from edgeopt.studies.wording import number
+from edgeopt.studies.wording import duration, number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from edgeopt.bounds import Claim, Verdict
+    from edgeopt.studies.system import System
 
 FEW: Final = 40
 """Most numbers of an array that are written one by one."""
@@ -159,3 +165,65 @@ def refutation(
     instance = build()
     said = words(build) or words(type(instance)).partition("\n\n")[0]
     return Refutation(smallest, said, tuple(numbers(instance)), size(instance))
+
+
+@brief
+class Hunted(NamedTuple):
+    """A counterexample to a published claim, and where it comes from."""
+
+    text: str
+    verdict: Any
+    found: bool
+
+
+SECONDS: Final = 10.0
+"""Longest search of the page."""
+
+
+class _TimeIsUpError(Exception):
+    pass
+
+
+def hunt(
+    record: System,
+    rng: int = 0,
+    seconds: float = SECONDS,
+    ended: Callable[[], bool] = lambda: False,
+) -> Hunted:
+    """Search for an instance on which a published claim fails, else take the known one.
+
+    The search is given up after so many seconds, or once `ended` is true, which is asked at every
+    instance; a sentence says whether it has found one.
+    """
+    from edgeopt.bounds.search import search
+
+    name = live_of(record).claim
+    [claim] = claims(name).values()
+    began = time.perf_counter()
+
+    def step(_: str) -> None:
+        if ended() or time.perf_counter() - began > seconds:
+            raise _TimeIsUpError
+
+    verdict = None
+    try:
+        result = search(claim, rng=rng, step=step)
+    except (_TimeIsUpError, OptionError):
+        spent = min(seconds, time.perf_counter() - began)
+        how = f"Nothing was found within {duration(spent)}; this is the known instance"
+    else:
+        checked = plural(result.evaluations, "instance")
+        if result.verdict.verdict == "violated":
+            verdict = result.verdict
+            how = f"Found just now, after {checked}"
+        else:
+            how = f"{checked} violate nothing; this is the known instance"
+    found = verdict is not None
+    if verdict is None:
+        [verdict] = check(name)
+    text = (
+        f"{claim.id} ({claim.source.number}): {in_text(claim.statement)} {how}: "
+        f"{verdict.instance}; measured {number(verdict.measured)}, published: "
+        f"{claim.relation.value} {number(verdict.guaranteed)}."
+    )
+    return Hunted(text, verdict, found)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.verdict import Finding
-from edgeopt.errors import OptionError
 from edgeopt.studies.claims.counterexample import digits
 from edgeopt.studies.pages import rendering
-from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
 from edgeopt.writing import Folder
 
@@ -34,15 +32,14 @@ def render(checked: Checked) -> str:
         digits=digits,
         sentences=checked.sentences(),
         counts=checked.counts,
-        systems=[_system(name, claims) for name, claims in checked.by_system.items()],
+        systems=[
+            _system(name, checked.titles.get(name, name), claims)
+            for name, claims in checked.by_system.items()
+        ],
     )
 
 
-def _system(name: str, claims: list[CheckedClaim]) -> dict[str, Any]:
-    try:
-        title = find_system(name).title
-    except OptionError:
-        title = name
+def _system(name: str, title: str, claims: list[CheckedClaim]) -> dict[str, Any]:
     true = [one for one in claims if not one.known_false]
     held = sum(one.verdict.verdict is Finding.HOLDS for one in true)
     false = [one for one in claims if one.refuted]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,7 @@ from edgeopt.studies.wording import plural
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -166,6 +166,8 @@ class Checked:
         Processes.
     seconds
         Wall-clock time.
+    titles
+        Titles of the systems by name.
     """
 
     claims: tuple[CheckedClaim, ...]
@@ -173,6 +175,7 @@ class Checked:
     seed: int
     workers: int
     seconds: float
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def broken(self) -> tuple[CheckedClaim, ...]:

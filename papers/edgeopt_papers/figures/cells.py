@@ -263,7 +263,7 @@ def _simulated(
 
 
 def table_row(case: Case) -> dict[str, float]:
-    """Return the numbers of the only row in the table of a case, see `edgeopt.studies.table`."""
+    """Return the numbers of the only row of the table of a case, see `Case.table`."""
     [row] = case.table.to_dict("records")
     kept = {str(name): value for name, value in row.items() if name not in _LEFT_OUT}
     return {name: value for name, value in kept.items() if not name.startswith("relative")}

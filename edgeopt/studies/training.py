@@ -1,15 +1,20 @@
-"""The page of a training: the curve over the updates, beside other policies and bounds."""
+"""Training a learner from several seeds: the curve over the updates, beside policies and bounds."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.errors import OptionError
+from edgeopt.options import check_choice, check_real, check_whole
 from edgeopt.studies.comparison import mean_columns
 from edgeopt.studies.files import csv_text, plain
+from edgeopt.studies.learners import find_learner
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import (
     BAND,
@@ -21,9 +26,10 @@ from edgeopt.studies.pictures.canvas import (
     svg,
 )
 from edgeopt.studies.wording import beside, duration, listed, number, plural, uncapitalised
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
     from edgeopt.learning import Training
     from edgeopt.studies.learners import LearnerEntry
     from edgeopt.studies.system import System
-    from edgeopt.writing import Folder
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,59 @@ class Trainings:
         stopped = [seed for seed, one in self.by_seed.items() if one.checkpoint.stopped]
         early = f" Seeds {listed([str(one) for one in stopped])} stopped early." if stopped else ""
         return said + (f"; {listed(others)}" if others else "") + "." + early
+
+
+def trained(
+    system: System,
+    learner: str | None = None,
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    updates: int | None = None,
+    minutes: float | None = None,
+    out: str | Path,
+    force: bool = False,
+    options: Mapping[str, str] | None = None,
+    report: Callable[[int, Mapping[str, float | None]], None] | None = None,
+) -> Trainings:
+    """Train a learner of a system from several seeds, one after the other, and write a page.
+
+    A training that was interrupted goes on where it was, if it is started again with the same
+    folder and settings.
+    """
+    from edgeopt.learning import train
+
+    entry = find_learner(system, learner)
+    chosen = dict(options or {})
+    for name, value in chosen.items():
+        if name not in entry.options:
+            known = ", ".join(entry.options) or "none"
+            raise OptionError(f"{system.name} {entry.name} takes no {name}; it takes: {known}")
+        check_choice(name, value, entry.options[name])
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise OptionError(f"--seeds {', '.join(map(str, seeds))}: name at least one, each once")
+    for seed in seeds:
+        check_whole("--seeds", seed, 0)
+    check_real("--minutes", minutes, "(0, inf)", none=True)
+    folder = Folder(out, "train", force=force)
+    planned = entry.updates if updates is None else updates
+    check_whole("--updates", planned, 1)
+    found: dict[int, Training] = {}
+    references: Mapping[str, float] = {}
+    for seed in seeds:
+        made = entry.make(seed=seed, updates=planned, **chosen)
+        folder.begin()
+        references = references or entry.references(made)
+        found[seed] = train(
+            made,
+            Path(out) / f"seed-{seed}",
+            updates=planned,
+            every=min(entry.every, planned),
+            minutes=minutes,
+            report=None if report is None else partial(report, seed),
+        )
+    result = Trainings(system, entry, found, references)
+    write(result, folder)
+    return result
 
 
 def write(result: Trainings, folder: Folder) -> None:

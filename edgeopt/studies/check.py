@@ -99,7 +99,15 @@ def check_all(
         seed=rng,
         workers=workers,
         seconds=time.perf_counter() - begin,
+        titles={name: _title(name) for name in _systems_of(chosen)},
     )
+
+
+def _title(system: str) -> str:
+    try:
+        return find_system(system).title
+    except OptionError:
+        return system
 
 
 def _drawing(chosen: Sequence[Claim]) -> dict[str, list[Claim]]:

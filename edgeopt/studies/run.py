@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import edgeopt
@@ -232,95 +232,55 @@ def _compute(
     step: Step,
 ) -> dict[str, dict[str, Any]]:
     """Solve, simulate and check; every stage is a flat list of independent cells."""
+    environment, warm_up = record.policies.environment, record.policies.warm_up
     with processes.pool(workers) as pool:
-        cells = [(name, key) for name in named for key in record.offline.offered(named[name])]
-        solved = _stage(
-            pool,
-            step,
-            "solving benchmarks",
-            (
-                (
-                    solve_benchmark,
-                    (
-                        record.offline.bounds[key],
-                        record.policies.environment,
-                        named[name],
-                        seed,
-                        runs,
-                    ),
-                )
-                for name, key in cells
-            ),
-        )
-        benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
-        for (name, key), benchmark in zip(cells, solved, strict=True):
-            benchmarks[name][key] = benchmark
 
+        def stage(doing: str, call: Callable[..., Any], cells: Mapping[Any, Any]) -> dict[Any, Any]:
+            found = {}
+            calls = ((call, given) for given in cells.values())
+            for cell, result in zip(cells, pool(calls), strict=True):
+                step(doing)
+                found[cell] = result
+            return found
+
+        solved = stage("solving benchmarks", solve_benchmark, {
+            (name, key): (record.offline.bounds[key], environment, instance, seed, runs)
+            for name, instance in named.items()
+            for key in record.offline.offered(instance)
+        })  # fmt: skip
+        benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
+        for (name, key), benchmark in solved.items():
+            benchmarks[name][key] = benchmark
         policies = {
-            name: {entry.name: entry.make(named[name], benchmarks[name]) for entry in entries}
-            for name in named
-        }
-        cells = [(name, entry.name) for name in named for entry in entries]
-        exact = {entry.name: entry.exact for entry in entries}
-        short = {
-            name: None if record.policies.warm_up is None else record.policies.warm_up(instance)
+            name: {entry.name: entry.make(instance, benchmarks[name]) for entry in entries}
             for name, instance in named.items()
         }
-        ran = _stage(
-            pool,
-            step,
-            "simulating policies",
-            (
-                (
-                    _simulate,
-                    (
-                        record.policies.environment,
-                        named[i],
-                        short[i],
-                        policies[i][p],
-                        exact[p],
-                        seed,
-                        runs,
-                    ),
-                )
-                for i, p in cells
-            ),
-        )
-        results = dict(zip(cells, ran, strict=True))
-
-        verdicts: dict[str, Any] = dict.fromkeys(named, ())
-        if record.claims is not None and checked:
-            shown = list(named)[:checked]
-            options = {name: record.claims.given(benchmarks[name]) for name in shown}
-            found = _stage(
-                pool,
-                step,
-                "checking claims",
-                ((_check, (record.claims.pattern, named[i], options[i])) for i in shown),
+        short = {name: warm_up(instance) if warm_up else None for name, instance in named.items()}
+        ran = stage("simulating policies", _simulate, {
+            (name, one.name): (
+                environment, instance, short[name], policies[name][one.name], one.exact, seed, runs,
             )
-            verdicts |= dict(zip(shown, found, strict=True))
-
+            for name, instance in named.items()
+            for one in entries
+        })  # fmt: skip
+        verdicts: dict[str, Any] = {}
+        if record.claims is not None and checked:
+            verdicts = stage("checking claims", _check, {
+                name: (record.claims.pattern, named[name], record.claims.given(benchmarks[name]))
+                for name in list(named)[:checked]
+            })  # fmt: skip
     return {
         name: {
             "benchmarks": benchmarks[name],
             "policies": policies[name],
-            "trajectories": {e.name: results[name, e.name][0] for e in entries},
+            "trajectories": {one.name: ran[name, one.name][0] for one in entries},
             "exact": {
-                e.name: value for e in entries if (value := results[name, e.name][1]) is not None
+                one.name: value for one in entries if (value := ran[name, one.name][1]) is not None
             },
-            "verdicts": tuple(verdicts[name]),
+            "verdicts": tuple(verdicts.get(name, ())),
         }
         for name in named
     }
-
-
-def _stage(
-    pool: processes.Pool, step: Step, doing: str, calls: Iterable[processes.Call]
-) -> Iterator[Any]:
-    """Run independent calls on the pool and yield their results in order."""
-    for result in pool(calls):
-        step(doing)
-        yield result
 
 
 def solve_benchmark(

@@ -191,23 +191,19 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
     return {
         **_summary(case, key, drawings[number, first.FIRST.name]),
         "case": case,
-        "exact": bool(case.exact),
         "told": any(case.told.values()),
         "ends": ends_heading(case),
         "apart": len(case.causal) < len(case.entries),
-        "constrained": case.constraints > 0,
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
         "unbounded": bool(case.table["gap"].isna().any()),
         "claims": with_claims(case.verdicts),
-        "notes": case.system.reporting.notes(case),
         "rows": [{**row, "title": case.title(row)} for row in case.rows.values()],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [
             case.entries[name].title for name in dict.fromkeys(case.references.values())
         ],
         "best": None if best is None else best["policy"],
-        "logs": [_log(case, log) for log in case.system.reporting.logs],
         "pictures": [
             *(
                 {
@@ -225,19 +221,5 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
                 "caption": shown.text,
                 "svg": shown.svg,
             },
-        ],
-    }
-
-
-def _log(case: Case, log: Log) -> dict[str, Any]:
-    """Gather one log of every policy."""
-    return {
-        "name": log.name,
-        "title": log.title,
-        "caption": log.caption,
-        "bad": set(log.bad),
-        "policies": [
-            (case.entries[policy].title, log.rows(case, policy).to_dict("split"))
-            for policy in case.trajectories
         ],
     }

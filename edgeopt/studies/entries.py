@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt import registry
 from edgeopt.instances.tables import FOLDER
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from edgeopt.studies.results import Case, Study
 
 ItemT = TypeVar("ItemT")
+
+
+class Part:
+    """A part of a system; texts, flags, functions and collections are checked when it is made."""
+
+    def __post_init__(self) -> None:
+        check_fields(cast("Any", self))
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Named(Sequence[ItemT]):
 
 @brief
 @dataclass(frozen=True)
-class Source:
+class Source(Part):
     """A named origin of instances.
 
     Parameters
@@ -69,9 +76,6 @@ class Source:
     seeded: bool = False
     provenance: Callable[[], Sequence[str]] = tuple
     settings: Callable[..., Any] | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def licences(*sources: str) -> list[str]:
@@ -167,7 +171,7 @@ class Benchmark:
 
 @brief
 @dataclass(frozen=True)
-class BenchmarkEntry:
+class BenchmarkEntry(Part):
     """How to compute one benchmark of a system, and for whom it is a bound.
 
     Parameters
@@ -193,13 +197,10 @@ class BenchmarkEntry:
     of_scenarios: Callable[[Any, Benchmark, Any], Benchmark] | None = None
     holds: Callable[[Any], bool] | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @brief
 @dataclass(frozen=True)
-class PolicyEntry:
+class PolicyEntry(Part):
     """A policy under the name that tables and ``--policies`` use.
 
     Parameters
@@ -253,7 +254,7 @@ class PolicyEntry:
     follows: str = ""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_choice("PolicyEntry.kind", self.kind, ("causal", "hindsight"))
         check_choice("PolicyEntry.edition", self.edition, ("published", "improved", "own"))
 
@@ -289,7 +290,7 @@ def _on(module: str, name: str, instance: Any) -> Any:
 
 @brief
 @dataclass(frozen=True)
-class Metric:
+class Metric(Part):
     """A further quantity of a run, one number per run.
 
     Parameters
@@ -309,13 +310,10 @@ class Metric:
     compute: Callable[[Any, Any], np.ndarray]
     percent: bool = False
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @brief
 @dataclass(frozen=True)
-class Picture:
+class Picture(Part):
     """A drawing of one case of a study.
 
     Parameters
@@ -335,13 +333,10 @@ class Picture:
     draw: Callable[[Case], Figure]
     caption: str
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @brief
 @dataclass(frozen=True)
-class Log:
+class Log(Part):
     """A complete table of a run: one row per slot, task or whatever a policy decides about.
 
     Parameters
@@ -364,13 +359,10 @@ class Log:
     bad: Sequence[str] = ()
     caption: str = ""
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @brief
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Part):
     """A table of all policies over all instances of a study, such as one that a paper prints.
 
     Parameters
@@ -400,6 +392,3 @@ class Comparison:
     percent: Sequence[str] = ()
     caption: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_fields(self)

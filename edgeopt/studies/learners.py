@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.options import check_fields, check_kind, check_whole
+from edgeopt.options import check_kind, check_whole
 from edgeopt.representation import brief
-from edgeopt.studies.entries import PolicyEntry
+from edgeopt.studies.entries import Part, PolicyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @brief
 @dataclass(frozen=True)
-class LearnerEntry:
+class LearnerEntry(Part):
     """A learner of a system, and how it is trained by default.
 
     Parameters
@@ -60,7 +60,7 @@ class LearnerEntry:
     signed: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_whole("LearnerEntry.updates", self.updates, 1)
         check_whole("LearnerEntry.every", self.every, 1)
         for name, choices in self.options.items():
@@ -74,7 +74,7 @@ LEARNED: Final = "learned"
 
 @brief
 @dataclass(frozen=True)
-class Learned:
+class Learned(Part):
     """The learned policies of a system: ``learned``, ``learned:NAME`` and ``learned:PATH``.
 
     Parameters
@@ -100,7 +100,7 @@ class Learned:
     checkpoints: Callable[[Any], Sequence[Checkpoint]]
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_kind("Learned.folder", self.folder, Path)
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import CertificateError, OptionError
-from edgeopt.options import check_fields
+from edgeopt.studies.entries import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Slider:
+class Slider(Part):
     """A number that can be moved.
 
     Parameters
@@ -45,9 +45,6 @@ class Slider:
     start: float
     change: Callable[[Any, float], Any] | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 def certificate_of_plan(case: Case) -> Callable[[], Certificate]:
     """Return what makes the certificate of the plan with which the bound came."""
@@ -67,7 +64,7 @@ def uncertified(reason: str) -> Callable[[Case], Callable[[], Certificate]]:
 
 
 @dataclass(frozen=True)
-class Live:
+class Live(Part):
     """How instances of a system are explored.
 
     Parameters
@@ -111,9 +108,6 @@ class Live:
     runs: int = 100
     fixed: Mapping[str, Any] = field(default_factory=dict)
     certificate: Callable[[Case], Callable[[], Certificate]] = certificate_of_plan
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def live_of(record: System) -> Live:

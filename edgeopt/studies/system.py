@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.options import check_choice, check_fields, check_kind, check_whole
+from edgeopt.options import check_choice, check_kind, check_whole
 from edgeopt.representation import brief
-from edgeopt.studies.entries import BenchmarkEntry, Named, PolicyEntry
+from edgeopt.studies.entries import BenchmarkEntry, Named, Part, PolicyEntry
 from edgeopt.studies.wording import interval, number, percent
 from edgeopt.writing import checked_name
 
@@ -34,7 +34,7 @@ DIMENSIONLESS = "dimensionless"
 
 @brief
 @dataclass(frozen=True)
-class Objective:
+class Objective(Part):
     """The value that policies maximise or minimise.
 
     Parameters
@@ -65,7 +65,7 @@ class Objective:
     definition: str = ""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_choice("sense", self.sense, ("max", "min"))
         check_choice("adds", self.adds, ("sum", "mean"))
 
@@ -122,7 +122,7 @@ def _none(_instance: Any) -> int:
 
 @brief
 @dataclass(frozen=True)
-class Constraint:
+class Constraint(Part):
     """The service constraint, which a run can violate; ``Trajectory.violations`` counts how often.
 
     Parameters
@@ -143,9 +143,6 @@ class Constraint:
     verb: tuple[str, str] = ("violates", "violated")
     soft: bool = False
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 def _no_entries(_given: Any) -> Mapping[str, Any]:
     return {}
@@ -156,7 +153,7 @@ def _no_notes(_case: Case) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Paper:
+class Paper(Part):
     """Where a system was published.
 
     Parameters
@@ -170,16 +167,13 @@ class Paper:
     authors: str
     title: str
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def __str__(self) -> str:
         return f"{self.authors}: {self.title}."
 
 
 @brief
 @dataclass(frozen=True)
-class Instances:
+class Instances(Part):
     """Where instances come from.
 
     Parameters
@@ -218,7 +212,7 @@ class Instances:
     draws: int = 1
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_kind("Instances.kind", self.kind, type)
         check_whole("draws", self.draws, 1)
         if not self.sources:
@@ -227,7 +221,7 @@ class Instances:
 
 @brief
 @dataclass(frozen=True)
-class Offline:
+class Offline(Part):
     """Bounds on the best value that any policy can have.
 
     Parameters
@@ -254,7 +248,7 @@ class Offline:
     solved: str = ""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if not self.bounds:
             raise OptionError("Offline.bounds: must not be empty")
         _check_kinds("Offline.bounds", self.bounds.values(), BenchmarkEntry)
@@ -275,7 +269,7 @@ class Offline:
 
 @brief
 @dataclass(frozen=True)
-class Policies:
+class Policies(Part):
     """The policies to compare, and how they are simulated.
 
     Parameters
@@ -304,7 +298,7 @@ class Policies:
     bound_of: Callable[[Any], str] | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_whole("runs", self.runs, 2)
         if isinstance(self.entries, Named):
             return
@@ -319,7 +313,7 @@ class Policies:
 
 @brief
 @dataclass(frozen=True)
-class Claims:
+class Claims(Part):
     """The claims to check on an instance.
 
     Parameters
@@ -334,13 +328,10 @@ class Claims:
     pattern: str
     given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = _no_entries
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @brief
 @dataclass(frozen=True)
-class Reporting:
+class Reporting(Part):
     """What a page shows in addition to the values of the policies.
 
     Parameters
@@ -371,7 +362,7 @@ class Reporting:
     detailed: int | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_whole("detailed", self.detailed, 1, none=True)
         written: Iterable[Any] = (*self.pictures, *self.logs, *self.comparisons)
         for one in written:
@@ -380,7 +371,7 @@ class Reporting:
 
 @brief
 @dataclass(frozen=True)
-class System:
+class System(Part):
     """A system.
 
     Parameters
@@ -421,7 +412,7 @@ class System:
     live: Live | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         for name, kind in _PARTS.items():
             optional = name in ("claims", "paper")
             check_kind(f"System.{name}", getattr(self, name), kind, none=optional)

@@ -306,12 +306,6 @@ class Pairs:
         ahead = sign * (self.values[a].mean() - self.values[b].mean()) > 0
         return bool(ahead and not sign * (ratio - 1.0) <= 0)
 
-    def finding(self, a: str, b: str) -> str:
-        """Say of the first: ``"better"``, ``"worse"`` or ``"not resolved"``."""
-        if self.better(a, b):
-            return "better"
-        return "worse" if self.better(b, a) else UNRESOLVED
-
 
 _ERRORS: Final = 4.0
 """Standard errors by which a mean may be beyond a bound by chance."""

@@ -12,7 +12,7 @@ from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_kind, check_whole
 from edgeopt.representation import brief
 from edgeopt.studies.entries import BenchmarkEntry, Named, Part, PolicyEntry
-from edgeopt.studies.wording import interval, number, percent
+from edgeopt.studies.wording import number, percent
 from edgeopt.writing import checked_name
 
 if TYPE_CHECKING:
@@ -93,10 +93,6 @@ class Objective(Part):
     def ratio(self, value: float) -> str:
         """Write a value over a bound: a profit as a share, ``68.9 %``, a cost as a multiple."""
         return percent(value) if self.sense == "max" else number(value, 4)
-
-    def ratios(self, low: float, high: float) -> str:
-        """Write the interval of such a ratio."""
-        return interval(low, high, share=self.sense == "max")
 
     def against(self, value: float, label: str) -> str:
         """Write a ratio with its bound: ``68.9 % of OPT(LP)``, ``2.294 times OPT(LP)``."""

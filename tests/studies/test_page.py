@@ -212,6 +212,18 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
         plot(case, "ratio")
 
 
+def test_a_study_draws_a_picture_of_the_instance_that_is_named(stopped: Study) -> None:
+    [ratios] = [one for one in pictures_of(stopped.cases[0]) if one.name == "ratios"]
+    for drawn, expected in (
+        (stopped.plot("ratios", "short"), ratios.title(stopped.case("short"))),
+        (stopped.plot("ratios"), ratios.title(stopped.case("long"))),
+        (stopped.plot(), title(stopped.case("long"))),
+    ):
+        assert drawn.get_suptitle().split() == expected.split()
+    with pytest.raises(OptionError, match="instance 'none' is not in this study"):
+        stopped.plot("ratios", "none")
+
+
 def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
     for picture in pictures_of(stopped.case("long")):
         assert overlapping(plot(stopped.case("long"), picture.name)) == []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from docutils.nodes import SkipNode
-from math_core import LatexError, LatexToMathML
 from sphinx.util import logging
+
+from edgeopt.studies.pages import rendering
 
 if TYPE_CHECKING:
     from docutils.nodes import Element
@@ -14,21 +15,18 @@ if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator
 
 LOG = logging.getLogger(__name__)
-CONVERTER = LatexToMathML()
 
 
 def mathml(node: Element, *, block: bool) -> str:
     """Convert a formula; show it as written, with a warning, where that fails."""
-    # The converter knows no wide accents; MathML stretches them by itself.
-    source = node.astext().replace(r"\widetilde", r"\tilde")
+    source = node.astext()
     # Several lines without an environment of their own are aligned at their ampersands.
     if block and "\\\\" in source and "\\begin" not in source:
         source = f"\\begin{{aligned}}{source}\\end{{aligned}}"
-    try:
-        return CONVERTER.convert_with_local_state(source, displaystyle=block)
-    except LatexError as error:
-        LOG.warning("formula %r: %s", source, error, location=node)
-        return f"<code>{source}</code>"
+    found = rendering.mathml(source, block=block)
+    if not found.startswith("<math"):
+        LOG.warning("formula %r cannot be read", source, location=node)
+    return found
 
 
 def visit_inline(self: HTML5Translator, node: Element) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,25 +63,15 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:
     ValueError
         There are fewer than 3 sizes: a line through two of them has no spread.
     """
-    from edgeopt.bounds.intervals import t_quantile
+    from edgeopt.bounds import growth_exponent
 
-    count = len(sizes)
-    if count < 3:
-        raise ValueError(f"a growth needs at least 3 sizes, not {count}")
-    x, y = np.log(sizes), np.log(seconds)
-    centred = x - x.mean()
-    spread = float(centred @ centred)
-    exponent = float(centred @ y) / spread
-    off = y - y.mean() - exponent * centred
-    error = math.sqrt(float(off @ off) / (count - 2) / spread)
-    steps = np.diff(y) / np.diff(x)
-    reach = t_quantile(CONFIDENCE, count - 2) * error
+    found = growth_exponent(sizes, seconds, confidence=CONFIDENCE)
     return Fit(
-        factor=math.exp(float(y.mean()) - exponent * float(x.mean())),
-        exponent=exponent,
-        low=exponent - reach,
-        high=exponent + reach,
-        last=float(steps[-1]),
-        sizes=count,
-        steps=tuple(steps.tolist()),
+        factor=found.factor,
+        exponent=found.exponent,
+        low=found.low,
+        high=found.high,
+        last=float(found.local[-1]),
+        sizes=len(sizes),
+        steps=tuple(found.local.tolist()),
     )

@@ -127,10 +127,10 @@ def growth_exponent(
     length, rows = length[positive], rows[:, positive]
     if length.size < 3:
         raise OptionError(f"horizons: needs at least three with positive values, has {length.size}")
-    slopes, intercepts, errors = _lines(np.log(length), np.log(rows))
+    (slopes, intercepts), covariance = np.polyfit(np.log(length), np.log(rows).T, 1, cov=True)
     if table.ndim == 1:
         exponent = float(slopes[0])
-        reach = t_quantile(confidence, length.size - 2) * float(errors[0])
+        reach = t_quantile(confidence, length.size - 2) * float(np.sqrt(covariance[0, 0, 0]))
     else:
         exponent, _, reach = map(float, student(slopes, confidence))
     mean = rows.mean(axis=0)
@@ -143,16 +143,3 @@ def growth_exponent(
         horizons=length,
         values=mean,
     )
-
-
-def _lines(
-    at: NDArray[np.float64], rows: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return slope, intercept and standard error of the slope of the line through each row."""
-    centred = at - at.mean()
-    spread = float(centred @ centred)
-    slopes = rows @ centred / spread
-    intercepts = rows.mean(axis=1) - slopes * at.mean()
-    misses = rows - intercepts[:, None] - slopes[:, None] * at
-    variance = (misses**2).sum(axis=1) / (at.size - 2)
-    return slopes, intercepts, np.sqrt(variance / spread)

@@ -76,7 +76,7 @@ def test_slope_is_the_least_squares_line_in_logarithms() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_fewer_than_three_sizes_are_refused(count: int) -> None:
-    with pytest.raises(ValueError, match="at least 3 sizes"):
+    with pytest.raises(ValueError, match="at least three"):
         fit(SIZES[:count], [1.0] * count)
 
 

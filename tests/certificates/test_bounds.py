@@ -22,9 +22,9 @@ from edgeopt.models.tapfinger import (
 )
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.testing.strategies import idn_instances, rescue_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.certificates.cases import OPTIMUM, drawn_program, tiny
 from tests.draws import draws
+from tests.tapfinger.strategies import scheduling_problems
 
 if TYPE_CHECKING:
     from edgeopt.solvers import Certificate

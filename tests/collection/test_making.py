@@ -15,8 +15,8 @@ from edgeopt.errors import CollectionError
 from edgeopt.instances import oinc
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem, assignment_cost
-from edgeopt.testing.strategies.oinc import retraining_problems, slot_problems
 from tests.draws import draws
+from tests.oinc.strategies import retraining_problems, slot_problems
 
 ROW = {"name": "x", "system": "rescue", "size": "s", "goal": "max", "offline": None, "online": None}
 FOUND = {"value": 9.0, "bound": 9.0, "solver": "own", "certificate_none": "no reason"}

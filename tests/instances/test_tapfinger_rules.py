@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from edgeopt.errors import InstanceError
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import LEAN, draws
 from tests.instances.rules import Rules, check
+from tests.tapfinger.strategies import scheduling_problems
 
 
 def sound() -> dict:

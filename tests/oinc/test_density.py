@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from edgeopt import solve
 from edgeopt.models.oinc.retraining import certify, flow_bound, flow_matrix
 from edgeopt.online.oinc.retraining import run_density
-from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 from tests.oinc.cases import draw_jobs
+from tests.oinc.strategies import retraining_problems
 from tests.oracles.oinc import density, programs
 from tests.oracles.oinc.jobs import RULES, drawn, exact, follow, least_flow, wasting
 

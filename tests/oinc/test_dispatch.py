@@ -18,9 +18,9 @@ from edgeopt.online.oinc.events import Jobs
 from edgeopt.online.oinc.retraining import dispatch as trees
 from edgeopt.online.oinc.retraining.dispatch import NOBODY, none_waiting
 from edgeopt.online.oinc.retraining.residual_density import run_density
-from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 from tests.oinc.plain_dispatch import PlainDispatch
+from tests.oinc.strategies import retraining_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

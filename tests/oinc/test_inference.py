@@ -20,9 +20,9 @@ from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.testing.strategies import oinc_instances
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
 from tests.oinc.scenarios import two_sites
+from tests.oinc.strategies import slot_problems
 from tests.oracles.oinc import shares
 
 if TYPE_CHECKING:

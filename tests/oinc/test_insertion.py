@@ -18,8 +18,8 @@ from edgeopt.learning.oinc.placing import FEATURES
 from edgeopt.learning.oinc.slots import OTHERS, SCENARIO, TESTS, TRAINING, VALIDATION
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem, solve_slot
 from edgeopt.studies.oinc.learners import INSERTION
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
+from tests.oinc.strategies import slot_problems
 
 RECORDED = -0.3329
 """Mean reward of the checkpoint in the package on five slots of an instance it never saw."""

@@ -17,9 +17,9 @@ from edgeopt.models.oinc.slot.solve import assign, evaluate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.reservation import Forecast, Reservation, StaticShares, needed_speed
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
 from tests.oinc.scenarios import two_sites
+from tests.oinc.strategies import slot_problems
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance

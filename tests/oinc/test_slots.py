@@ -21,9 +21,9 @@ from edgeopt.models.oinc.slot import (
     solve_slot,
 )
 from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
 from tests.oinc.cases import draw_rational_site, draw_slot
+from tests.oinc.strategies import slot_problems
 from tests.oracles.oinc import cones, shares, slots
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -17,8 +17,8 @@ from edgeopt.models.tapfinger import (
     volume_bound,
 )
 from edgeopt.solvers import solve
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.oracles.tapfinger.placed import least_flow_time
+from tests.tapfinger.strategies import scheduling_problems
 
 CLOSE = 1e-6
 

@@ -25,9 +25,9 @@ from edgeopt.online.tapfinger.policies import rollout as rollout_module
 from edgeopt.online.tapfinger.policies.efficient_bundles import free_ahead
 from edgeopt.online.tapfinger.policies.rollout import PLANNED
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.tapfinger.scenarios import ran
+from tests.tapfinger.strategies import scheduling_problems
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance

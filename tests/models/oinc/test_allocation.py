@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
 from edgeopt.models.oinc.slot import allocate, fits
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws
+from tests.oinc.strategies import slot_problems
 
 SITES = slot_problems(requests=6, sites=1, objectives=None, weighted=None)
 

@@ -16,9 +16,9 @@ from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import oinc_instances
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws, every
 from tests.models.oinc.test_joint import brute_force, drawn
+from tests.oinc.strategies import slot_problems
 
 
 def cheapest(problem, refusal):

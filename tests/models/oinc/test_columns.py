@@ -24,9 +24,9 @@ from edgeopt.models.oinc.slot.columns import branch_and_bound as exact_module
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.master import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.certified import linprog
 from tests.draws import LEAN, draws, every
+from tests.oinc.strategies import slot_problems
 from tests.oracles.oinc.slots import brute, cost_of_set
 
 

@@ -13,8 +13,8 @@ from edgeopt.errors import InputError
 from edgeopt.models.oinc.programs import allocation_program, slot_misocp
 from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import draws, every
+from tests.oinc.strategies import slot_problems
 from tests.oracles.oinc.slots import brute
 
 

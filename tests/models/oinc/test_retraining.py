@@ -19,8 +19,8 @@ from edgeopt.models.oinc.retraining import (
     largest_theta,
 )
 from edgeopt.solvers import solve
-from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
+from tests.oinc.strategies import retraining_problems
 from tests.oracles.oinc.jobs import exact, follow, least_flow
 
 CLOSE = {"rel": 1e-6, "abs": 1e-6}

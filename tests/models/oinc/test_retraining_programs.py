@@ -18,9 +18,9 @@ from edgeopt.models.oinc.retraining import (
 from edgeopt.models.oinc.retraining.bounds import Pricing
 from edgeopt.models.oinc.retraining.matrix import coarse_prices, grid_points
 from edgeopt.solvers import solve
-from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
 from tests.models.matrix_forms import assert_same_program
+from tests.oinc.strategies import retraining_problems
 
 AXES = {
     "m": ("job", "site", "slot"),

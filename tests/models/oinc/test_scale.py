@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound
 from edgeopt.models.oinc.slot import SlotProblem, allocate, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
-from edgeopt.testing.strategies.oinc import retraining_problems, slot_problems
 from tests.draws import draws
+from tests.oinc.strategies import retraining_problems, slot_problems
 from tests.scales import ANY, POWERS
 
 

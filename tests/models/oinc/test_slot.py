@@ -23,8 +23,8 @@ from edgeopt.models.oinc.slot import (
 )
 from edgeopt.models.oinc.slot.local_search import measure
 from edgeopt.models.oinc.slot.polish import site_cost
-from edgeopt.testing.strategies.oinc import slot_problems
 from tests.draws import LEAN, draws
+from tests.oinc.strategies import slot_problems
 
 
 def fit_of(problem, mine, j, slo=None):

@@ -21,9 +21,9 @@ from edgeopt.models.tapfinger import (
 from edgeopt.models.tapfinger.branch_and_bound import schedule_of
 from edgeopt.models.tapfinger.time_index import interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.oracles.tapfinger.plans import best_plans, queue
+from tests.tapfinger.strategies import scheduling_problems
 
 SMALL = {"combinations": 30_000}
 

@@ -23,8 +23,8 @@ from edgeopt.models.tapfinger import (
     verify,
 )
 from edgeopt.solvers import solve
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
+from tests.tapfinger.strategies import scheduling_problems
 
 UNIT = {"capacity": [[1, 1]], "duration": [[[[0, 0], [0, 3]]]], "eligible": [[True]] * 2}
 

@@ -34,9 +34,9 @@ from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced
 from edgeopt.models.tapfinger.time_index import interchangeable, starts
 from edgeopt.solvers import Status, solve
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.oracles.tapfinger.plans import queue
+from tests.tapfinger.strategies import scheduling_problems
 
 
 @given(scheduling_problems(tasks=5, combinations=10**5), st.integers(1, 6))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import SchedulingProblem, list_schedule
 from edgeopt.models.tapfinger.shared_limits import rounded_sizes, shared_limits
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
+from tests.tapfinger.strategies import scheduling_problems
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 7, 12, 16])

@@ -23,8 +23,8 @@ from edgeopt.models.tapfinger import (
     volume_bound,
 )
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
+from tests.tapfinger.strategies import scheduling_problems
 
 GAP = 1e-4
 

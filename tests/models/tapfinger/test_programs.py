@@ -15,9 +15,9 @@ from edgeopt.models.tapfinger import (
     start_program,
 )
 from edgeopt.solvers import Status, solve
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.models.matrix_forms import assert_same_program
+from tests.tapfinger.strategies import scheduling_problems
 
 AXES = {
     "y": ("task", "cluster", "cpu", "gpu", "start"),

@@ -21,9 +21,9 @@ from edgeopt.models.tapfinger import (
 )
 from edgeopt.models.tapfinger.branch_and_bound import improved, value_step
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
 from tests.scales import ANY, POWERS
+from tests.tapfinger.strategies import scheduling_problems
 
 FEW = settings(max_examples=draws(15))
 

@@ -17,8 +17,8 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
-from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
+from tests.oinc.strategies import retraining_problems
 
 SPEEDS = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 2.0])
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.models.oinc import named as named_instances
-from edgeopt.testing.strategies.oinc import retraining_problems
 from tests.draws import draws
+from tests.oinc.strategies import retraining_problems
 
 
 def schedule(*runs, problem=None):

@@ -21,8 +21,8 @@ from edgeopt.instances.oinc import OincInstance, generate, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.testing.strategies import oinc_instances
-from edgeopt.testing.strategies.oinc import retraining_problems, slot_problems
 from tests.draws import LEAN, draws
+from tests.oinc.strategies import retraining_problems, slot_problems
 
 TRUE = {id: claim for id, claim in claims("oinc").items() if not claim.counterexample}
 

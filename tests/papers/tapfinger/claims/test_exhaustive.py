@@ -18,8 +18,8 @@ from edgeopt.models.tapfinger import Schedule, horizon, scheduling_problem
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import draws
+from tests.tapfinger.strategies import scheduling_problems
 
 
 def every_plan(problem):

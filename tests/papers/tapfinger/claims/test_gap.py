@@ -17,8 +17,8 @@ from edgeopt.models.tapfinger import flow_bound, scenario_bound
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, Min, TapFingerEnvironment
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import LEAN, draws
+from tests.tapfinger.strategies import scheduling_problems
 
 
 class Paused:

@@ -21,8 +21,8 @@ from edgeopt.bounds import check, claims
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import SchedulingProblem
 from edgeopt.testing.strategies import tapfinger_instances
-from edgeopt.testing.strategies.tapfinger import scheduling_problems
 from tests.draws import LEAN, draws
+from tests.tapfinger.strategies import scheduling_problems
 
 TRUE = {id: claim for id, claim in claims("tapfinger").items() if not claim.counterexample}
 

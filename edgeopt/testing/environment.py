@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -106,13 +106,8 @@ def check_environment(
     options = {"policy": policy} if isinstance(policy, str) else {}
     drawn = setups(record, seeds_of(seeds), instances, environment)
     checked = Checked(entry_of(record, policy), drawn)
-    return run_checks(
-        Recipe("environment", environment, (record.name,), options),
-        {name: partial(check, checked) for name, check in CHECKS.items()},
-        chosen=checks,
-        expected=expected,
-        raises=raises,
-    )
+    recipe = Recipe("environment", environment, (record.name,), options)
+    return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
 
 
 @dataclass(frozen=True, eq=False)

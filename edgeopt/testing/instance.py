@@ -82,13 +82,8 @@ def check_instance(
         if not isinstance(one, Instance):
             kind = type(one).__name__
             raise OptionError(f"instance: must be an edgeopt.instances.Instance, not a {kind}")
-    return run_checks(
-        Recipe("instance", instance),
-        {name: partial(check, checked) for name, check in CHECKS.items()},
-        chosen=checks,
-        expected=expected,
-        raises=raises,
-    )
+    recipe = Recipe("instance", instance)
+    return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import copy
 import inspect
 import pickle
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -103,13 +103,7 @@ def check_policy(
     record = record_of(system)
     recipe = Recipe("policy", policy, (record.name,))
     checked = Checked(entry_of(record, policy), record, tuple(seeds_of(seeds)), instances)
-    return run_checks(
-        recipe,
-        {name: partial(check, checked) for name, check in CHECKS.items()},
-        chosen=checks,
-        expected=expected,
-        raises=raises,
-    )
+    return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_flag, check_whole, listed
 from edgeopt.representation import brief, counted
-from edgeopt.testing.recipe import Recipe, label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from edgeopt.testing.recipe import Recipe
+
+PartT = TypeVar("PartT")
 Outcome: TypeAlias = Literal["passed", "failed", "skipped", "expected"]
 
 LONGEST: Final = 600
@@ -141,22 +144,25 @@ def _article(kind: str) -> str:
 
 def run_checks(
     recipe: Recipe,
-    checks: Mapping[str, Callable[[], str | None]],
+    known: Mapping[str, Callable[[PartT], str | None]],
+    part: PartT,
     *,
-    chosen: Any = None,
-    expected: Mapping[str, str] | None = None,
-    raises: bool = True,
+    checks: Any,
+    expected: Mapping[str, str] | None,
+    raises: bool,
 ) -> Report:
-    """Run checks one after the other, and raise one error for all that fail."""
+    """Run checks of a part one after the other, and raise one error for all that fail."""
     check_flag("raises", raises)
     expected = {} if expected is None else dict(expected)
-    names = list(checks) if chosen is None else listed("checks", chosen)
+    names = list(known) if checks is None else listed("checks", checks)
     for option, given in (("checks", names), ("expected", expected)):
         for name in given:
-            if name not in checks:
-                known = ", ".join(checks)
-                raise OptionError(f"{option}: there is no check {name!r}; there are {known}")
-    results = tuple(_run(recipe, name, checks[name], expected.get(name)) for name in names)
+            if name not in known:
+                there = ", ".join(known)
+                raise OptionError(f"{option}: there is no check {name!r}; there are {there}")
+    results = tuple(
+        _run(recipe, name, partial(known[name], part), expected.get(name)) for name in names
+    )
     report = Report(recipe.subject, recipe.kind, results)
     if raises and report.failed:
         raise CheckError(str(report), report)
@@ -209,18 +215,3 @@ def seeds_of(seeds: Any) -> Sequence[int]:
     for one in found:
         check_whole("seeds", one, 0)
     return found
-
-
-__all__ = [
-    "BrokenError",
-    "CheckError",
-    "Recipe",
-    "Report",
-    "Result",
-    "SkippedError",
-    "label",
-    "require",
-    "run_checks",
-    "seeds_of",
-    "told",
-]

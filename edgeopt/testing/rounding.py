@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -102,13 +102,8 @@ def check_rounding(
     check_flag("counts", counts)
     checked = Checked(rounding, promised, law, counts, tuple(seeds_of(seeds)))
     options = {"keeps": list(promised)} | ({"counts": True} if counts else {})
-    return run_checks(
-        Recipe("rounding", rounding, (), options),
-        {name: partial(check, checked) for name, check in CHECKS.items()},
-        chosen=checks,
-        expected=expected,
-        raises=raises,
-    )
+    recipe = Recipe("rounding", rounding, (), options)
+    return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
 
 
 @dataclass(frozen=True, eq=False)

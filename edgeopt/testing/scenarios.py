@@ -329,22 +329,3 @@ def other_scenario(scenario: Any, other: Any, last: int) -> Any | None:
     joined = scenario.copy()
     joined[last + 1 :] = other[last + 1 :]
     return None if np.array_equal(joined, scenario) else joined
-
-
-__all__ = [
-    "HaltedError",
-    "Setup",
-    "Step",
-    "Text",
-    "decisions",
-    "entry_of",
-    "horizon_of",
-    "other_future",
-    "other_scenario",
-    "record_of",
-    "run",
-    "setups",
-    "steps",
-    "stream",
-    "time_of",
-]

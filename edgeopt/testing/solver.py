@@ -76,13 +76,8 @@ def check_solver(
     """
     checked = Checked(solver, dict(options or {}))
     find_backend(solver)
-    return run_checks(
-        Recipe("solver", solver, (), {"options": dict(options)} if options else {}),
-        {name: partial(check, checked) for name, check in CHECKS.items()},
-        chosen=checks,
-        expected=expected,
-        raises=raises,
-    )
+    recipe = Recipe("solver", solver, (), {"options": dict(options)} if options else {})
+    return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,13 +88,8 @@ def check_system(
     Report(system oinc, 2 passed)
     """
     checked = Checked(record_of(system), tuple(seeds_of(seeds)))
-    return run_checks(
-        Recipe("system", system),
-        {name: partial(check, checked) for name, check in CHECKS.items()},
-        chosen=checks,
-        expected=expected,
-        raises=raises,
-    )
+    recipe = Recipe("system", system)
+    return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
 
 
 @dataclass(frozen=True, eq=False)

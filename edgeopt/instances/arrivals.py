@@ -10,10 +10,11 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.traces import read_rows
-from edgeopt.instances.traces.columns import find_column
+from edgeopt.instances.traces.columns import entry_error, find_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -45,13 +46,18 @@ def _time(text: str, path: str | os.PathLike[str], column: str, line: int) -> An
     except ValueError:
         time = None
     if time is None:
-        raise InstanceError(
-            f"{os.fspath(path)}:{column}",
-            "must be a date and time",
-            index=(line,),
-            value=repr(text),
-        )
+        raise entry_error(path, column, line, "must be a date and time", repr(text))
     return time
+
+
+SERVICES: Final = ("code", "conv")
+"""The two services on record: completion of program code, and conversation."""
+
+
+def count_service_requests(root: Path, seconds: int = 60) -> NDArray[np.int64]:
+    """Count the requests of each of `SERVICES` on record in slots of a length, shape [T, 2]."""
+    traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
+    return count_per_slot([read_timestamps(path) for path in traces], seconds)
 
 
 def count_per_slot(

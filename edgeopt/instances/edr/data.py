@@ -29,7 +29,13 @@ from edgeopt.instances.traces import (
     read_station_names,
     week_of,
 )
-from edgeopt.instances.traces.columns import great_circle_kilometres, plane_kilometres
+from edgeopt.instances.traces.columns import (
+    LOAD,
+    PASSENGERS,
+    great_circle_kilometres,
+    plane_kilometres,
+    read_matrix,
+)
 from edgeopt.instances.traces.series import FIRST_QUARTER, QUARTERS, WEEK_HOURS, quarter_name
 from edgeopt.instances.validate import check_sizes, check_span, frozen_array, path_of
 from edgeopt.options import check_real, check_room, check_whole, generator
@@ -128,21 +134,18 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     """Read the tables that `write_tables` has written."""
     root = path_of(directory, "directory")
     any_price: Rule = (lambda x: True, "must be a price in $/Wh")
-    load: Rule = (lambda x: x >= 0, "must be a load in MW, at least 0")
-    count: Rule = (lambda x: x >= 0, "must be a number of passengers, at least 0")
     week = root / "week.csv"
-    series = read_columns(week, {_PRICE: any_price, _LOAD: load})
+    series = read_columns(week, {_PRICE: any_price, _LOAD: LOAD})
     if series[_PRICE].size != WEEK_HOURS:
         raise InstanceError(str(week), f"must have the {WEEK_HOURS} hours of a week")
     days = read_fields(week, ("price_week", "load_week")).texts
-    flows = read_columns(root / "stations.csv", dict.fromkeys(_QUARTERS, count))
     return Measured(
         price_week=days["price_week"][0],
         load_week=days["load_week"][0],
         price=series[_PRICE],
         load=series[_LOAD],
         stations=tuple(read_fields(root / "stations.csv", ("station",)).texts["station"]),
-        passengers=np.column_stack([flows[name] for name in _QUARTERS]),
+        passengers=read_matrix(root / "stations.csv", _QUARTERS, PASSENGERS),
         sites=read_points(root / "sites.csv", "latitude", "longitude"),
     )
 

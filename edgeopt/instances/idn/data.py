@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.arrivals import count_per_slot, read_timestamps
+from edgeopt.instances.arrivals import SERVICES, count_service_requests
 from edgeopt.instances.idn.catalogue import Catalogue, largest_remainder, zipf_shares
 from edgeopt.instances.idn.generate import assemble, attach, requests_per_slot
 from edgeopt.instances.idn.topology import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_columns, read_fields
+from edgeopt.instances.traces.columns import COUNT, PERCENT, POSITIVE, read_matrix
 from edgeopt.instances.validate import check_sizes, path_of
 from edgeopt.options import check_real, check_room, check_whole, generator
 
@@ -93,9 +94,7 @@ def read_classifiers(folder: Path, count: int = 10) -> Classifiers:
     )
 
 
-_POSITIVE: Final[Rule] = (lambda x: x > 0, "must be positive")
 _PIXELS: Final[Rule] = (lambda x: x >= 1 and x == int(x), "must be a number of pixels")
-_PERCENT: Final[Rule] = (lambda x: 0 <= x <= 100, "must be a percentage in 0..100")
 
 
 def _named(path: Path, rules: Mapping[str, Rule]) -> list[tuple[str, list[float]]]:
@@ -108,7 +107,7 @@ def _named(path: Path, rules: Mapping[str, Rule]) -> list[tuple[str, list[float]
 def _accuracies(path: Path) -> dict[Key, float]:
     """Accuracy by architecture and input; of several trainings, the best."""
     table: dict[Key, float] = {}
-    for name, (pixels, top1) in _named(path, {"img_size": _PIXELS, "top1": _PERCENT}):
+    for name, (pixels, top1) in _named(path, {"img_size": _PIXELS, "top1": PERCENT}):
         # Behind the dot stands how the weights were trained, which does not change the speed.
         architecture = name.partition(".")[0]
         if not architecture.startswith("test_"):  # toys for tests of the library
@@ -121,8 +120,8 @@ def _speeds(path: Path) -> dict[Key, tuple[float, float]]:
     """Pictures per second and millions of parameters by architecture and input."""
     rules = {
         "infer_img_size": _PIXELS,
-        "infer_samples_per_sec": _POSITIVE,
-        "param_count": _POSITIVE,
+        "infer_samples_per_sec": POSITIVE,
+        "param_count": POSITIVE,
     }
     return {
         (name.partition(".")[0], int(pixels)): (speed, parameters)
@@ -130,12 +129,8 @@ def _speeds(path: Path) -> dict[Key, tuple[float, float]]:
     }
 
 
-SERVICES: Final = ("code", "conv")
-"""The two services on record: completion of program code, and conversation."""
-
 _LINKS: Final = ("start", "end", "kilometres")
 _CLASSIFIERS: Final = ("accuracy", "parameters", "fast", "slow")
-_COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")
 
 
 class Measured(NamedTuple):
@@ -149,11 +144,10 @@ class Measured(NamedTuple):
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
-    traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
     return Measured(
         links=read_links(root / "topologies" / "topohub_sndlib" / "geant.gml"),
         classifiers=read_classifiers(root / "model_zoo"),
-        arrivals=count_per_slot([read_timestamps(path) for path in traces]),
+        arrivals=count_service_requests(root),
     )
 
 
@@ -179,11 +173,10 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
     """Read the tables that `write_tables` has written."""
     root = path_of(directory, "directory")
-    arrivals = read_columns(root / "requests.csv", dict.fromkeys(SERVICES, _COUNT))
     return Measured(
         links=_read_links(root / "links.csv"),
         classifiers=_read_classifiers(root / "classifiers.csv"),
-        arrivals=np.column_stack([arrivals[name] for name in SERVICES]).astype(np.int64),
+        arrivals=read_matrix(root / "requests.csv", SERVICES, COUNT).astype(np.int64),
     )
 
 
@@ -194,8 +187,7 @@ def _read_links(path: Path) -> Links:
 
 
 def _read_classifiers(path: Path) -> Classifiers:
-    percent: Rule = (lambda x: 0 <= x <= 100, "must be a percentage in 0..100")
-    rules = {name: percent if name == "accuracy" else _POSITIVE for name in _CLASSIFIERS}
+    rules = {name: PERCENT if name == "accuracy" else POSITIVE for name in _CLASSIFIERS}
     columns = read_columns(path, rules)
     return Classifiers(
         tuple(read_fields(path, ("model",)).texts["model"]),

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.arrivals import count_per_slot, read_timestamps
+from edgeopt.instances.arrivals import SERVICES, count_service_requests
 from edgeopt.instances.oinc.activity import replay_activity
 from edgeopt.instances.oinc.channel import READINGS
 from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_scenario
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.tables import FOLDER, write_table
-from edgeopt.instances.traces import read_accuracy, read_columns, read_iteration_times
+from edgeopt.instances.traces import read_accuracy, read_columns
+from edgeopt.instances.traces.columns import (
+    COUNT,
+    FRACTION,
+    JOBS,
+    POSITIVE,
+    elapsed_times,
+    read_jobs,
+    read_matrix,
+)
 from edgeopt.instances.validate import check_sizes, path_of
 from edgeopt.options import check_flag, check_whole, generator
 
@@ -24,10 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc.channel import Channel
-    from edgeopt.instances.traces import IterationTimes, Rule
-
-SERVICES: Final = ("code", "conv")
-"""The two services on record: completion of program code, and conversation."""
+    from edgeopt.instances.traces import IterationTimes
 
 CLASSIFIER: Final = "Standard"
 """Classifier whose accuracy under drift is taken: the one trained without a thought of it."""
@@ -40,10 +46,6 @@ STEPS: Final = 13
 
 GROUPS: Final = 20
 """Groups of a job's stretches, from the fastest to the slowest, whose means the table holds."""
-
-_JOBS: Final = 4  # production jobs on record
-_COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")
-_FRACTION: Final[Rule] = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
 
 
 class Measured(NamedTuple):
@@ -63,12 +65,7 @@ def stretches(job: IterationTimes, source: str = "job") -> NDArray[np.float64]:
     A stretch is `STEPS` records of one worker in a row, so that slow phases stay together; its
     length counts in terms of the average record of the job, since the unit of time is arbitrary.
     """
-    found = []
-    for worker in np.unique(job.worker):
-        mine = job.worker == worker
-        steps = job.time[mine][np.argsort(job.iteration[mine], kind="stable")]
-        elapsed = np.concatenate(([0.0], np.cumsum(steps)))
-        found.append(elapsed[STEPS:] - elapsed[:-STEPS])
+    found = [elapsed[STEPS:] - elapsed[:-STEPS] for elapsed in elapsed_times(job)]
     lengths = np.sort(np.concatenate(found)) / (STEPS * job.time.mean())
     if lengths.size < GROUPS:
         rule = f"must have {GROUPS} stretches of {STEPS} steps of one worker"
@@ -80,16 +77,13 @@ def stretches(job: IterationTimes, source: str = "job") -> NDArray[np.float64]:
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
-    traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
-    jobs = [root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)]
     path = root / "cifar10c_robustness" / "unaggregated_results.csv"
     drift = read_accuracy(path)
     if CLASSIFIER not in drift.models:
         raise InstanceError(f"{path}:model", f"must name {CLASSIFIER!r}", value="no such line")
-    counts = count_per_slot([read_timestamps(trace) for trace in traces], seconds=1)
-    lengths = [stretches(read_iteration_times(job), str(job)) for job in jobs]
+    lengths = [stretches(job, source) for source, job in read_jobs(root).items()]
     return Measured(
-        arrivals=counts,
+        arrivals=count_service_requests(root, seconds=1),
         stretches=np.asarray(np.round(np.column_stack(lengths), 4), dtype=np.float64),
         levels=np.round(drift.accuracy[drift.models.index(CLASSIFIER)], 4),
     )
@@ -99,24 +93,16 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     """Write the measurements as CSV tables that `read_tables` reads back."""
     root = path_of(directory, "directory")
     write_table(root / "seconds.csv", SERVICES, measured.arrivals[:SECONDS].tolist())
-    write_table(root / "stretches.csv", _job_names(), measured.stretches.tolist())
-
-
-def _job_names() -> list[str]:
-    return [f"job_{n}" for n in range(1, _JOBS + 1)]
+    write_table(root / "stretches.csv", JOBS, measured.stretches.tolist())
 
 
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
     """Read seconds.csv, stretches.csv and drift.csv."""
     root = path_of(directory, "directory")
-    positive: Rule = (lambda x: x > 0, "must be positive")
-    arrivals = read_columns(root / "seconds.csv", dict.fromkeys(SERVICES, _COUNT))
-    lengths = read_columns(root / "stretches.csv", dict.fromkeys(_job_names(), positive))
-    levels = read_columns(root / "drift.csv", {CLASSIFIER: _FRACTION})
     return Measured(
-        arrivals=np.column_stack([arrivals[name] for name in SERVICES]).astype(np.int64),
-        stretches=np.column_stack([lengths[name] for name in _job_names()]),
-        levels=levels[CLASSIFIER],
+        arrivals=read_matrix(root / "seconds.csv", SERVICES, COUNT).astype(np.int64),
+        stretches=read_matrix(root / "stretches.csv", JOBS, POSITIVE),
+        levels=read_columns(root / "drift.csv", {CLASSIFIER: FRACTION})[CLASSIFIER],
     )
 
 

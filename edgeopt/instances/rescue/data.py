@@ -22,11 +22,18 @@ from edgeopt.instances.traces import (
     IterationTimes,
     read_accuracy,
     read_columns,
-    read_iteration_times,
     read_points,
     read_rows,
 )
-from edgeopt.instances.traces.columns import great_circle_kilometres
+from edgeopt.instances.traces.columns import (
+    COUNT,
+    FRACTION,
+    JOBS,
+    SEVERITY,
+    elapsed_times,
+    great_circle_kilometres,
+    read_jobs,
+)
 from edgeopt.instances.validate import check_sizes, path_of
 from edgeopt.options import check_room, check_text, check_whole
 from edgeopt.options import generator as source
@@ -47,9 +54,6 @@ RECORDS_PER_SLOT: Final = 5
 slot holds 50 iterations; as its unit of time is arbitrary, this number is assumed."""
 
 TIME_LIMIT: Final = 3  # a run is stopped after this many times its nominal length (assumed)
-
-
-_JOBS: Final = 4  # production jobs on record
 
 
 class Measured(NamedTuple):
@@ -79,13 +83,10 @@ def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
         )
     slot = job.time.mean() * RECORDS_PER_SLOT
     counts = np.zeros((LONGEST_WORK, TIME_LIMIT * LONGEST_WORK), dtype=np.int64)
-    for worker in np.unique(job.worker):
-        mine = job.worker == worker
-        steps = job.time[mine][np.argsort(job.iteration[mine], kind="stable")]
-        elapsed = np.concatenate(([0.0], np.cumsum(steps)))
+    for elapsed in elapsed_times(job):
         for work in range(1, LONGEST_WORK + 1):
             records = work * RECORDS_PER_SLOT
-            if records > steps.size:
+            if records >= elapsed.size:
                 break
             # A sum that misses a whole slot by rounding only must not spill into the next one.
             slots = np.ceil((elapsed[records:] - elapsed[:-records]) / slot - 1e-9)
@@ -97,10 +98,7 @@ def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
-    traces = [
-        root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)
-    ]
-    runs = [run_lengths(read_iteration_times(path), str(path)) for path in traces]
+    runs = [run_lengths(job, source) for source, job in read_jobs(root).items()]
     drift = read_accuracy(root / "cifar10c_robustness" / "unaggregated_results.csv")
     users = read_points(root / "eua" / "users-melbcbd-generated.csv", "Latitude", "Longitude")
     return Measured(
@@ -114,10 +112,9 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
 def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     """Write the measurements as CSV tables that `read_tables` reads back exactly."""
     root = path_of(directory, "directory")
-    jobs = measured.windows.shape[2]
     taken = np.argwhere(measured.windows.sum(axis=2) > 0)
     runs = [(w + 1, d + 1, *measured.windows[w, d].tolist()) for w, d in taken.tolist()]
-    write_table(root / "run_lengths.csv", ["work", "slots", *_job_names(jobs)], runs)
+    write_table(root / "run_lengths.csv", ["work", "slots", *JOBS], runs)
     for name, points in (("sites", measured.sites), ("users", measured.users)):
         write_table(root / f"{name}.csv", ["latitude", "longitude"], points.tolist())
     drift = measured.drift
@@ -131,23 +128,17 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     )
 
 
-def _job_names(jobs: int) -> list[str]:
-    return [f"job_{n}" for n in range(1, jobs + 1)]
-
-
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
     """Read the tables that `write_tables` has written."""
     root = path_of(directory, "directory")
     path = root / "run_lengths.csv"
-    names = _job_names(_JOBS)
     natural: Rule = (lambda x: x >= 1 and x == int(x), "must be a whole number, from 1")
-    count: Rule = (lambda x: x >= 0 and x == int(x), "must be a count")
-    runs = read_columns(path, {"work": natural, "slots": natural, **dict.fromkeys(names, count)})
+    runs = read_columns(path, {"work": natural, "slots": natural, **dict.fromkeys(JOBS, COUNT)})
     work, slots = (runs[name].astype(np.int64) for name in ("work", "slots"))
     if work.max() > LONGEST_WORK or slots.max() > TIME_LIMIT * LONGEST_WORK:
         raise InstanceError(str(path), f"must stop at {LONGEST_WORK} slots of work")
-    windows = np.zeros((LONGEST_WORK, TIME_LIMIT * LONGEST_WORK, len(names)), dtype=np.int64)
-    windows[work - 1, slots - 1] = np.column_stack([runs[name] for name in names])
+    windows = np.zeros((LONGEST_WORK, TIME_LIMIT * LONGEST_WORK, len(JOBS)), dtype=np.int64)
+    windows[work - 1, slots - 1] = np.column_stack([runs[name] for name in JOBS])
     sites, users = (
         read_points(root / f"{name}.csv", "latitude", "longitude") for name in ("sites", "users")
     )
@@ -160,9 +151,7 @@ def _read_drift(path: Path) -> Accuracy:
     models = tuple(header[2:])
     if rows and not models:
         raise InstanceError(str(path), "must have a column per model", value=", ".join(header))
-    grade: Rule = (lambda x: x in (1, 2, 3, 4, 5), "must be a severity, 1 to 5")
-    fraction: Rule = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
-    columns = read_columns(path, {"severity": grade, **dict.fromkeys(models, fraction)})
+    columns = read_columns(path, {"severity": SEVERITY, **dict.fromkeys(models, FRACTION)})
     return Accuracy(
         models,
         tuple(row[0] for _, row in rows[1:]),

@@ -12,7 +12,7 @@ from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import READINGS, Eligibility, draw_tasks
 from edgeopt.instances.traces import read_columns, read_fields
-from edgeopt.instances.traces.columns import read_number
+from edgeopt.instances.traces.columns import POSITIVE
 from edgeopt.instances.validate import path_of
 from edgeopt.options import check_choice, check_real, check_room, check_whole, generator
 
@@ -32,7 +32,6 @@ LARGEST: Final = (16, 8)
 
 CORES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)  # numbers of CPU cores that the tables hold
 _PLACES: Final = ("container", "testbed")
-_POSITIVE: Final[Rule] = (lambda x: x > 0, "must be positive")
 
 
 class Measured(NamedTuple):
@@ -52,21 +51,19 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
 def _read_seconds(path: Path) -> NDArray[np.float64]:
     fields = read_fields(path, ("task", "cpus", "gpus", "mean_seconds"))
     seconds = np.full((len(KINDS), *LARGEST), np.nan)
-    for row, line in enumerate(fields.line):
-        task = fields.texts["task"][row]
+    for row, task in enumerate(fields.texts["task"]):
         if task not in KINDS:
             rule = f"must be one of {', '.join(map(repr, KINDS))}"
-            raise InstanceError(f"{path}:task", rule, index=(line,), value=repr(task))
+            raise fields.error("task", row, rule, repr(task))
         cpus, gpus = (
-            int(read_number(path, name, line, fields.texts[name][row], _whole(most)))
+            int(fields.number(name, row, _whole(most)))
             for name, most in zip(("cpus", "gpus"), LARGEST, strict=True)
         )
         place = (KINDS.index(task), cpus - 1, gpus - 1)
         if not np.isnan(seconds[place]):
             rule = "must not repeat a task with the same bundle"
-            raise InstanceError(f"{path}:task", rule, index=(line,), value=(task, cpus, gpus))
-        text = fields.texts["mean_seconds"][row]
-        seconds[place] = read_number(path, "mean_seconds", line, text, _POSITIVE)
+            raise fields.error("task", row, rule, (task, cpus, gpus))
+        seconds[place] = fields.number("mean_seconds", row, POSITIVE)
     for k, cpu, gpu in np.argwhere(np.isnan(seconds)).tolist():
         missing = f"{KINDS[k]} with {cpu + 1} CPU cores and {gpu + 1} GPUs"
         raise InstanceError(str(path), f"must hold the seconds of {missing}", value="no such line")
@@ -105,7 +102,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
 
 def _read_table(path: Path) -> NDArray[np.float64]:
     names = _columns()
-    columns = read_columns(path, dict.fromkeys(names, _POSITIVE))
+    columns = read_columns(path, dict.fromkeys(names, POSITIVE))
     if columns["cpus"].tolist() != list(CORES):
         rule = f"must have a line for each of {', '.join(map(str, CORES))}, in this order"
         raise InstanceError(f"{path}:cpus", rule)

@@ -14,7 +14,8 @@ from edgeopt.instances.validate import path_of
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -28,14 +29,25 @@ class Fields(NamedTuple):
 
     Attributes
     ----------
+    path
+        The file.
     line
         Line of each row in the file, the header being line 1, N of them.
     texts
         Entries of each column, N each.
     """
 
+    path: str
     line: list[int]
     texts: dict[str, list[str]]
+
+    def number(self, column: str, row: int, rule: Rule) -> float:
+        """Return an entry as a number that keeps a rule."""
+        return read_number(self.path, column, self.line[row], self.texts[column][row], rule)
+
+    def error(self, column: str, row: int, rule: str, value: object) -> InstanceError:
+        """Return the error that names an entry."""
+        return entry_error(self.path, column, self.line[row], rule, value)
 
 
 def read_columns(
@@ -60,11 +72,18 @@ def read_columns(
         If the file cannot be read, has no data, lacks a column, or an entry breaks its rule.
     """
     fields = read_fields(path, tuple(rules))
-    columns: dict[str, list[float]] = {name: [] for name in rules}
-    for row, line in enumerate(fields.line):
-        for name, rule in rules.items():
-            columns[name].append(read_number(path, name, line, fields.texts[name][row], rule))
-    return {name: np.array(values) for name, values in columns.items()}
+    rows = [
+        [fields.number(name, row, rule) for name, rule in rules.items()]
+        for row in range(len(fields.line))
+    ]
+    return dict(zip(rules, np.array(rows).T.copy(), strict=True))
+
+
+def read_matrix(
+    path: str | os.PathLike[str], names: Sequence[str], rule: Rule
+) -> NDArray[np.float64]:
+    """Read some numeric columns that obey one rule as a table, shape [N, columns]."""
+    return np.column_stack(list(read_columns(path, dict.fromkeys(names, rule)).values()))
 
 
 def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
@@ -92,6 +111,7 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
     for line, row in rows[1:]:
         check_length(path, line, row, len(header))
     return Fields(
+        os.fspath(path),
         [line for line, _ in rows[1:]],
         {name: [row[place[name]] for _, row in rows[1:]] for name in names},
     )
@@ -143,15 +163,30 @@ def read_number(
     path: str | os.PathLike[str], column: str, line: int, text: str, rule: Rule
 ) -> float:
     """Read one entry as a finite number."""
-    field = f"{os.fspath(path)}:{column}"
     try:
         value = float("" if "_" in text else text)  # in Python, 1_0 is ten
     except ValueError:
-        raise InstanceError(field, "must be a number", index=(line,), value=repr(text)) from None
+        raise entry_error(path, column, line, "must be a number", repr(text)) from None
     test, words = rule
     if not math.isfinite(value) or not test(value):
-        raise InstanceError(field, words, index=(line,), value=text)
+        raise entry_error(path, column, line, words, text)
     return value
+
+
+def entry_error(
+    path: str | os.PathLike[str], column: str, line: int, rule: str, value: object
+) -> InstanceError:
+    """Return the error that names an entry by file, column and line."""
+    return InstanceError(f"{os.fspath(path)}:{column}", rule, index=(line,), value=value)
+
+
+POSITIVE: Final[Rule] = (lambda x: x > 0, "must be positive")
+COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")
+FRACTION: Final[Rule] = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
+PERCENT: Final[Rule] = (lambda x: 0 <= x <= 100, "must be a percentage in 0..100")
+SEVERITY: Final[Rule] = (lambda x: x in (1, 2, 3, 4, 5), "must be a severity, 1 to 5")
+LOAD: Final[Rule] = (lambda x: x >= 0, "must be a load in MW, at least 0")
+PASSENGERS: Final[Rule] = (lambda x: x >= 0, "must be a number of passengers, at least 0")
 
 
 def read_points(
@@ -226,6 +261,24 @@ def read_iteration_times(path: str | os.PathLike[str]) -> IterationTimes:
     return IterationTimes(columns["worker"], columns["time"], columns["batch_time_norm"])
 
 
+JOBS: Final = tuple(f"job_{n}" for n in range(1, 5))
+"""Names of the production jobs on record, in bundled tables."""
+
+
+def read_jobs(root: Path) -> dict[str, IterationTimes]:
+    """Read the iteration times of all jobs on record, by the path of their file."""
+    paths = [root / "alibaba_gpu_v2020" / f"minibatch_{name}_norm.csv" for name in JOBS]
+    return {str(path): read_iteration_times(path) for path in paths}
+
+
+def elapsed_times(job: IterationTimes) -> Iterator[NDArray[np.float64]]:
+    """Yield the time after each recorded step of a worker, from 0, for one worker after another."""
+    for worker in np.unique(job.worker):
+        mine = job.worker == worker
+        steps = job.time[mine][np.argsort(job.iteration[mine], kind="stable")]
+        yield np.concatenate(([0.0], np.cumsum(steps)))
+
+
 @brief
 class Accuracy(NamedTuple):
     """Accuracy of classifiers under drift.
@@ -271,21 +324,17 @@ def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
         raise InstanceError(
             os.fspath(path), f"lines {first} and {second} must have as many entries as each other"
         )
-    grade: Rule = (lambda x: x in (1, 2, 3, 4, 5), "must be a severity, 1 to 5")
     severity = [
-        read_number(path, kind, second, text, grade)
+        read_number(path, kind, second, text, SEVERITY)
         for kind, text in zip(kinds[1:], levels[1:], strict=True)
     ]
-    fraction: Rule = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
     table: dict[str, list[float]] = {}
     for line, row in rows[2:]:
         check_length(path, line, row, len(kinds))
         if row[0] in table:
-            raise InstanceError(
-                f"{os.fspath(path)}:model", "occurs twice", index=(line,), value=row[0]
-            )
+            raise entry_error(path, "model", line, "occurs twice", row[0])
         table[row[0]] = [
-            read_number(path, f"{kind} {level}", line, text, fraction)
+            read_number(path, f"{kind} {level}", line, text, FRACTION)
             for kind, level, text in zip(kinds[1:], levels[1:], row[1:], strict=True)
         ]
     return Accuracy(

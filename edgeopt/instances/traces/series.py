@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.traces.columns import read_fields, read_number
+from edgeopt.instances.traces.columns import LOAD, PASSENGERS, read_fields
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.traces.columns import Rule
+    from edgeopt.instances.traces.columns import Fields, Rule
 
 WEEK_HOURS: Final = 168  # hours of a week in which no clock changes
 KILO: Final = 1e3  # Wh in a kWh
@@ -65,15 +65,12 @@ def read_hourly_price(path: str | os.PathLike[str], column: str = "HOEP") -> Hou
     whole: Rule = (lambda x: x in range(1, 25), "must be an hour, 1 to 24")
 
     def begin(row: int) -> datetime:
-        line, day = fields.line[row], fields.texts["date"][row]
-        hour = read_number(path, "hour", line, fields.texts["hour"][row], whole)
-        return _time(path, "date", line, day, "%d/%m/%Y") + (int(hour) - 1) * _HOUR
+        hour = fields.number("hour", row, whole)
+        return _time(fields, "date", row, "%d/%m/%Y") + (int(hour) - 1) * _HOUR
 
-    start = _consecutive(path, "hour", fields.line, begin)
+    start = _consecutive(fields, "hour", begin)
     any_price: Rule = (lambda x: True, "must be a price in $/kWh")
-    return HourlySeries(
-        start, _numbers(path, column, fields.line, fields.texts[column], any_price) / KILO
-    )
+    return HourlySeries(start, _numbers(fields, column, any_price) / KILO)
 
 
 def read_hourly_load(
@@ -101,12 +98,10 @@ def read_hourly_load(
     fields = read_fields(path, ("date_time", column))
 
     def begin(row: int) -> datetime:
-        text = fields.texts["date_time"][row]
-        return _time(path, "date_time", fields.line[row], text, "%Y-%m-%d %H:%M:%S")
+        return _time(fields, "date_time", row, "%Y-%m-%d %H:%M:%S")
 
-    start = _consecutive(path, "date_time", fields.line, begin)
-    positive: Rule = (lambda x: x >= 0, "must be a load in MW, at least 0")
-    return HourlySeries(start, _numbers(path, column, fields.line, fields.texts[column], positive))
+    start = _consecutive(fields, "date_time", begin)
+    return HourlySeries(start, _numbers(fields, column, LOAD))
 
 
 def week_of(series: HourlySeries, monday: str, zone: str | None = None) -> NDArray[np.float64]:
@@ -161,61 +156,35 @@ def _universal(local: datetime, zone: str) -> datetime:
     return local - (shift or timedelta())
 
 
-def _consecutive(
-    path: str | os.PathLike[str],
-    column: str,
-    lines: Sequence[int],
-    begin: Callable[[int], datetime],
-) -> datetime:
+def _consecutive(fields: Fields, column: str, begin: Callable[[int], datetime]) -> datetime:
     """Return the first time after checking that each of the others is an hour after the last."""
-    first = begin(0)
+    first = last = begin(0)
     if first.minute or first.second:
-        raise _bad_time(path, column, lines[0], "must be a full hour", first)
-    last = first
-    for row in range(1, len(lines)):
+        raise fields.error(column, 0, "must be a full hour", str(first))
+    for row in range(1, len(fields.line)):
         time = begin(row)
+        rule = f"must be the hour after {last}: the series has a gap"
         if time == last:
-            raise _bad_time(path, column, lines[row], "occurs twice", time)
-        if time < last:
-            raise _bad_time(path, column, lines[row], "comes before the line above it", time)
+            rule = "occurs twice"
+        elif time < last:
+            rule = "comes before the line above it"
         if time != last + _HOUR:
-            rule = f"must be the hour after {last}: the series has a gap"
-            raise _bad_time(path, column, lines[row], rule, time)
+            raise fields.error(column, row, rule, str(time))
         last = time
     return first
 
 
-def _bad_time(
-    path: str | os.PathLike[str], column: str, line: int, rule: str, time: datetime
-) -> InstanceError:
-    return InstanceError(f"{os.fspath(path)}:{column}", rule, index=(line,), value=str(time))
-
-
-def _time(path: str | os.PathLike[str], column: str, line: int, text: str, form: str) -> datetime:
+def _time(fields: Fields, column: str, row: int, form: str) -> datetime:
+    text = fields.texts[column][row]
     try:
         return datetime.strptime(text.strip(), form)
     except ValueError:
-        raise InstanceError(
-            f"{os.fspath(path)}:{column}",
-            f"must be a time written as {datetime(2016, 12, 31).strftime(form)}",
-            index=(line,),
-            value=repr(text),
-        ) from None
+        rule = f"must be a time written as {datetime(2016, 12, 31).strftime(form)}"
+        raise fields.error(column, row, rule, repr(text)) from None
 
 
-def _numbers(
-    path: str | os.PathLike[str],
-    column: str,
-    lines: Sequence[int],
-    texts: Sequence[str],
-    rule: Rule,
-) -> NDArray[np.float64]:
-    return np.array(
-        [
-            read_number(path, column, line, text, rule)
-            for line, text in zip(lines, texts, strict=True)
-        ]
-    )
+def _numbers(fields: Fields, column: str, rule: Rule) -> NDArray[np.float64]:
+    return np.array([fields.number(column, row, rule) for row in range(len(fields.line))])
 
 
 QUARTERS: Final = 84  # quarters of an hour in an operating day of 21 hours
@@ -258,25 +227,16 @@ def read_passengers(path: str | os.PathLike[str]) -> Passengers:
     """
     quarters = [quarter_name(q) for q in range(QUARTERS)]
     fields = read_fields(path, ("station NLC", "AEI", *quarters))
-    count: Rule = (lambda x: x >= 0, "must be a number of passengers, at least 0")
     entering: dict[int, list[float]] = {}
     seen = set()
-    for row, line in enumerate(fields.line):
-        kind = fields.texts["AEI"][row]
+    for row, kind in enumerate(fields.texts["AEI"]):
         if kind not in ("A", "E", "I"):
-            raise InstanceError(
-                f"{os.fspath(path)}:AEI", "must be A, E or I", index=(line,), value=repr(kind)
-            )
-        code = int(read_number(path, "station NLC", line, fields.texts["station NLC"][row], _CODE))
+            raise fields.error("AEI", row, "must be A, E or I", repr(kind))
+        code = int(fields.number("station NLC", row, _CODE))
         if (code, kind) in seen:
-            raise InstanceError(
-                f"{os.fspath(path)}:station NLC",
-                f"occurs twice with {kind}",
-                index=(line,),
-                value=code,
-            )
+            raise fields.error("station NLC", row, f"occurs twice with {kind}", code)
         seen.add((code, kind))
-        numbers = [read_number(path, q, line, fields.texts[q][row], count) for q in quarters]
+        numbers = [fields.number(q, row, PASSENGERS) for q in quarters]
         if kind == "A":
             entering[code] = numbers
     if not entering:
@@ -303,16 +263,12 @@ def read_station_names(path: str | os.PathLike[str]) -> dict[int, str]:
     """
     fields = read_fields(path, ("tfl_nlc_id", "name"))
     names: dict[int, str] = {}
-    for line, number, name in zip(fields.line, *fields.texts.values(), strict=True):
-        code = int(read_number(path, "tfl_nlc_id", line, number, _CODE))
+    for row, name in enumerate(fields.texts["name"]):
+        code = int(fields.number("tfl_nlc_id", row, _CODE))
         if code in names:
-            raise InstanceError(
-                f"{os.fspath(path)}:tfl_nlc_id", "occurs twice", index=(line,), value=code
-            )
+            raise fields.error("tfl_nlc_id", row, "occurs twice", code)
         if not name.strip().isprintable() or not name.strip():
-            raise InstanceError(
-                f"{os.fspath(path)}:name", "must be a text", index=(line,), value=repr(name)
-            )
+            raise fields.error("name", row, "must be a text", repr(name))
         names[code] = name.strip()
     return names
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache, partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
@@ -89,57 +90,57 @@ def kept(build: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], 
     return cache(partial(build, *args, **options))
 
 
-@dataclass(frozen=True)
-class Paper:
-    """System and title of a paper, and the fields of `Claim` that most of its claims share."""
+def _read(file: Path) -> dict[str, Any]:
+    """Read texts, each in one line, however it is broken in the file."""
 
-    system: str
-    title: str
-    defaults: Mapping[str, Any]
+    def joined(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: joined(text) for name, text in part.items()}
+        return " ".join(part.split()) if isinstance(part, str) else tuple(part)
+
+    texts: dict[str, Any] = joined(tomllib.loads(file.read_text(encoding="utf-8")))
+    return texts
+
+
+class Paper:
+    """A paper: its words, and the fields of `Claim` that most of its claims share.
+
+    What it claims and what it prints wrong is written down in two files of its package, by
+    identifier: `statements.toml` and `errata.toml`.
+    """
+
+    def __init__(self, system: str, **defaults: Any) -> None:
+        self.system = system
+        self._defaults = defaults
+        folder = Path(__file__).parents[1] / system / "claims"
+        self.statements, self.errata = (
+            _read(folder / f"{name}.toml") for name in ("statements", "errata")
+        )
+
+    def _words(self, texts: Mapping[str, Any], id: str) -> dict[str, Any]:
+        """Return the fields that have the same meaning in both files, and the other texts."""
+        words = dict(texts[id])
+        source = Source(self.statements["paper"], words.pop("number"))
+        relation = Relation(words.pop("relation", Relation.EQUAL))
+        return {"id": f"{self.system}.{id}", "source": source, "relation": relation, **words}
 
     def claim(
         self,
         id: str,
-        statement: str,
-        number: str,
         measure: Callable[[Any], Measured],
-        relation: Relation,
         test_instances: Mapping[str, Callable[[], Any]],
         **rest: Any,
     ) -> Claim:
-        """Build a claim."""
-        fields: dict[str, Any] = {**self.defaults, **rest}
-        return Claim(
-            id=f"{self.system}.{id}",
-            statement=statement,
-            source=Source(self.title, number),
-            measure=measure,
-            relation=relation,
-            test_instances=test_instances,
-            **fields,
-        )
+        """Build a claim from its words, and from what is measured on which instances."""
+        fields: dict[str, Any] = {
+            **self._words(self.statements, id),
+            "measure": measure,
+            "test_instances": test_instances,
+        }
+        return Claim(**{**fields, **self._defaults, **rest})
 
-    def erratum(
-        self,
-        id: str,
-        number: str,
-        published: str,
-        corrected: str,
-        why: str,
-        example: str,
-        values: tuple[float, float, float],
-        relation: Relation = Relation.EQUAL,
-    ) -> Erratum:
-        """Build an erratum from its printed, corrected and true value."""
-        return Erratum(
-            id=f"{self.system}.{id}",
-            source=Source(self.title, number),
-            published=published,
-            corrected=corrected,
-            why=why,
-            example=example,
-            published_value=values[0],
-            corrected_value=values[1],
-            true_value=values[2],
-            relation=relation,
-        )
+    def erratum(self, id: str, values: tuple[float, float, float], **rest: Any) -> Erratum:
+        """Build an erratum from its words, and from its printed, corrected and true value."""
+        names = "published_value", "corrected_value", "true_value"
+        numbers = dict(zip(names, values, strict=True))
+        return Erratum(**{**self._words(self.errata, id), **numbers, **rest})

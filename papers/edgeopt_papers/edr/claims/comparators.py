@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt_papers.claims.paper import SOLVED, one
 from edgeopt_papers.edr.claims import instances as named
@@ -125,90 +124,49 @@ def _largest_excess(view: Evaluation, index: str) -> Measurement:
 
 
 CLAIMS = (
-    claim(
-        "lemma4",
-        r"$\sum_t c^t \cdot (x^t - x^{t*}) \le A_T = \frac{\mu U^2 (T + 1)}{2} + \frac{\alpha F^2 "
-        r"T}{2} + \bar\lambda \sum_t V(g^t) + \frac{D}{\alpha} \sum_t \|x^{t*} - x^{t-1*}\| + "
-        r"\frac{D^2}{2 \alpha}$, whichever cap a step keeps.",
-        "Lemma 4, equation (33)",
-        _regret,
-        Relation.AT_MOST,
-        {**STEADY, **MOVING},
-        assumptions=(INTERIOR, NONNEGATIVE),
-    ),
+    claim("lemma4", _regret, {**STEADY, **MOVING}, assumptions=(INTERIOR, NONNEGATIVE)),
     claim(
         "equation38",
-        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ for the "
-        "objective $J^t$ of step (7), if the step keeps the cap of frame t, as printed.",
-        "Lemma 4, proof, equation (38)",
         lambda view: _step_38(view, "stale"),
-        Relation.AT_LEAST,
         {**STEADY, **MOVING, **one(named.sudden_cap)},
         assumptions=(ALWAYS,),
     ),
     claim(
         "equation38.current",
-        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ if the step "
-        "keeps the cap of frame t + 1, whatever the comparator of frame t needs.",
-        "Lemma 4, proof, equation (38), with the current constraint",
         lambda view: _step_38(view, "current"),
-        Relation.AT_LEAST,
         one(named.sudden_cap),
         assumptions=(ALWAYS,),
-        corrected_by=("edr.equation38.affordable", "edr.equation38"),
     ),
     claim(
         "equation38.affordable",
-        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ if the step "
-        "keeps the cap of frame t + 1 and the comparator of frame t keeps it too, as it does under "
-        "Assumption 2.",
-        "Lemma 4, proof, equation (38), with the current constraint",
         _step_38_where_affordable,
-        Relation.AT_LEAST,
         {**STEADY, **MOVING},
         assumptions=(ALWAYS,),
     ),
     claim(
         "comparator",
-        "Where no round earns money, the best decision of a frame that does not fall behind is the "
-        "even rate itself: the cost of training less would be less, but is not allowed.",
-        "Section 3.5, the per-frame optimum",
         _distance_of_comparators,
-        Relation.EQUAL,
         {**STEADY, **MOVING, **DRAWN},
         assumptions=(TASKS, NONNEGATIVE, AFFORDABLE),
         tolerance=SOLVED,
     ),
     claim(
         "even_rate",
-        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no "
-        "fit and keeps every cap: the largest of the three is 0, each as a share of its scale.",
-        "Section 3.5, Assumption 2",
         _regret_of_even_rates,
-        Relation.AT_MOST,
         {**STEADY, **MOVING},
         assumptions=(INTERIOR, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "cap",
-        r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame that it is "
-        "for, which is announced before the frame begins.",
-        "Algorithm 1, equation (7), with the current constraint",
         lambda view: _largest_excess(view, "current"),
-        Relation.AT_MOST,
         {**STEADY, **MOVING, **DRAWN, **one(named.sudden_cap)},
         assumptions=(TASKS,),
     ),
     claim(
         "cap.published",
-        r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame before, "
-        r"$h^t(x^{t+1}) \ge 0$, as printed.",
-        "Algorithm 1, equation (7)",
         lambda view: _largest_excess(view, "stale"),
-        Relation.AT_MOST,
         one(named.sudden_cap),
         assumptions=(TASKS,),
-        corrected_by=("edr.cap",),
     ),
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import named as named_instances
 from edgeopt.instances.edr import rounds_needed
 from edgeopt.instances.edr.named import tiled
@@ -98,25 +97,9 @@ def errata() -> tuple[Erratum, ...]:
     load = float((overloaded.points @ overloaded.instance.round_work).max())
     able = float((overloaded.instance.capacity * overloaded.instance.slots).max())
     return (
-        erratum(
-            "rounds.published",
-            "Section 2.1, the number of global iterations",
-            r"The variance of gradients is $\sum_j \sigma_j^2 / j^2$.",
-            r"It is $\sum_j \sigma_j^2 / J^2$, that of the mean.",
-            "With the number j of a site more equal sites need more rounds; how many more 50 need "
-            "than 20 is given.",
-            "20 and 50 equal sites, accuracy 1e-4",
-            (_more_rounds("published"), _more_rounds("corrected"), 0.0),
-            Relation.AT_MOST,
-        ),
+        erratum("rounds.published", (_more_rounds("published"), _more_rounds("corrected"), 0.0)),
         erratum(
             "rate.published",
-            "Section 3.3, the constraints g",
-            r"The wanted rate of a task is $Q / (t^{out} - t^{in})$.",
-            r"It is $Q / (t^{out} - t^{in} + 1)$.",
-            "A window has one frame more than the difference of its ends. The rounds that rates "
-            "sum up to are given.",
-            "late_start()",
             (
                 (late.rounds / window * late.window)[0],
                 Relaxed.of(late).rate.sum(),
@@ -125,51 +108,26 @@ def errata() -> tuple[Erratum, ...]:
         ),
         erratum(
             "algorithm2.range.published",
-            "Algorithm 2, lines 7 and 8",
-            r"$\gamma_1 = \min(\lfloor v_1 \rfloor - v_1, v_2 / q)$ and $\gamma_2 = "
-            r"\min((\lfloor v_2 \rfloor - v_2) / q, v_1)$.",
-            r"$\gamma_1 = \min(1 - v_1, v_2 / q)$ and $\gamma_2 = \min((1 - v_2) / q, v_1)$.",
-            "The floor of a fraction is 0, and an entry leaves [0, 1].",
-            "three_alike()",
             (
                 _largest_entry(alike, ceiling=False),
                 _largest_entry(alike, ceiling=True),
                 1.0,
             ),
-            Relation.AT_MOST,
         ),
         erratum(
             "algorithm2.update.published",
-            "Algorithm 2, lines 15 and 18",
-            "An entry that a pair step has not made whole gets its old value back, $v'_i = v_i$.",
-            "It keeps its new value.",
-            "The step of its partner is forgotten, and more energy may be spent than is planned.",
-            "three_alike()",
             (float(_most_energy(alike, alike.rounds)), floored, float(alike.spent)),
-            Relation.AT_MOST,
         ),
         erratum(
             "assumption3.published",
-            "Section 3.5, Assumptions 2 and 3",
-            r"$\epsilon > \max_t \|[g^{t+1} - g^t]^+\|$ is assumed where tasks arrive and leave.",
-            "It can be assumed where all tasks may train in every frame.",
-            r"Outside the window of a task its constraint is 0, so that $\epsilon = 0$. The slack "
-            "less the drift is given.",
-            "arriving(), and the same task from the first frame on",
             (
                 _margin(Relaxed.of(arriving())),
                 _margin(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
                 0.0,
             ),
-            Relation.AT_LEAST,
         ),
         erratum(
             "constants",
-            "Section 3.5, Assumption 1",
-            "F, U and D are constants.",
-            r"With m copies of all tasks they are $\sqrt m$ times as large.",
-            "They are norms over tasks. The growth of F is given.",
-            "four copies of all tasks of lemma5()",
             (
                 1.0,
                 math.sqrt(COPIES),
@@ -178,47 +136,19 @@ def errata() -> tuple[Erratum, ...]:
         ),
         erratum(
             "equation17.still",
-            "Corollary 1, equation (17)",
-            r"$\alpha = \mu = \sqrt{\max(V_x, V_g) / T}$.",
-            r"$\alpha$ and $\mu$ are proportional to $T^{-1/3}$.",
-            "If nothing varies the printed steps are 0, and the method stands still. A step is "
-            "given as a share of the corrected one.",
-            "theorem3()",
             (math.sqrt(max(still.path, still.drift.sum()) / still.frames) / scaled, 1.0, 1.0),
         ),
         erratum(
             "lemma5.doubled",
-            "Lemma 5, equation (48)",
-            r"$\mathcal{L}$ is a constant.",
-            r"$\mathcal{L}$ doubles when all frames are repeated.",
-            r"$\mathrm{Reg} \le A_T + \Theta(T)$ says nothing about sublinearity. The growth is "
-            "given.",
-            "lemma5(), twice",
             (1.0, 2.0, published_constant(tiled(lemma5, 2)) / published_constant(lemma5)),
         ),
         erratum(
             "equation51.published",
-            "Lemma 5, proof, equation (51)",
-            r"$\sum_{ti} r e x^* \ge I J T \min(r E Q)$.",
-            r"$\sum_{ti} r e x^* \ge \sum_i \min_t (r e_i) Q_i$.",
-            "The rounds of a task are counted in every frame.",
-            "lemma5()",
             (
                 lemma5.tasks * lemma5.sites * lemma5.frames * least.round_energy,
                 least.task_energy,
                 trained,
             ),
-            Relation.AT_MOST,
         ),
-        erratum(
-            "compute.published",
-            "Problem P1",
-            "A plan that keeps the constraints of P1 leaves to P2 a problem that can be solved.",
-            r"It does with $z_k^t \le D C_k$.",
-            "P1 has no limit of computation. The training of a site in a frame is given, and "
-            "what it can do.",
-            "no_room()",
-            (load, min(load, able), able),
-            Relation.AT_MOST,
-        ),
+        erratum("compute.published", (load, min(load, able), able)),
     )

@@ -294,19 +294,8 @@ CAPPED = Assumption(
 )
 
 
-PAPER = (
-    "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand Response "
-    "for Sustainable Edge AI"
-)
-
 _paper = Paper(
-    "edr",
-    PAPER,
-    {
-        "instance_type": (EdrInstance, Planned, Relaxed),
-        "view": Evaluation,
-        "tolerance": EXACT,
-    },
+    "edr", instance_type=(EdrInstance, Planned, Relaxed), view=Evaluation, tolerance=EXACT
 )
 
 claim, erratum = _paper.claim, _paper.erratum

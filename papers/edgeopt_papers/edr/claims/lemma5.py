@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr import named as named_instances
 from edgeopt.instances.edr.named import tiled
@@ -188,138 +187,71 @@ def _fits_by_variation(view: Evaluation) -> Iterator[Measurement]:
 CLAIMS = (
     claim(
         "lemma5",
-        r"$\sum_t f^t(x^{t*}) + \sum_{t\tau} f^t_\tau(y) - \sum_t f_o^t(W^{t*}) \le \sum_{t\tau "
-        r"jn} w (\max_k - \min_k)(r d_{kn} + \delta_{jkn})$ over the routes that a request may "
-        "take, whatever price they are chosen at, if all are served.",
-        "Lemma 5, corrected",
         lambda view: _apart(view, route_spread(view.instance)),
-        Relation.AT_MOST,
         SEPARATE_INSTANCES,
         assumptions=(NONNEGATIVE, AFFORDABLE),
         tolerance=SOLVED,
     ),
     claim(
         "lemma5.constant",
-        r"The left side of (47) is at most the printed constant $\mathcal{L}$ with the rounds of a "
-        "task counted once, not in every frame, and the energy of requests at its price.",
-        "Lemma 5, equation (48), corrected",
         lambda view: _apart(view, corrected_constant(view.instance)),
-        Relation.AT_MOST,
         CAPPED_INSTANCES,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
         "lemma5.published",
-        r"$\sum_t f^t(x^{t*}) + \sum_{t\tau} f^t_\tau(y) - \sum_t f_o^t(W^{t*}) \le \mathcal{L}$ "
-        r"with the printed constant, in which $-IJT \min(r E Q)$ counts all rounds of a task in "
-        "every frame.",
-        "Lemma 5, equation (48)",
         lambda view: _apart(view, published_constant(view.instance)),
-        Relation.AT_MOST,
         one(named_instances.lemma5),
         assumptions=BOUNDED,
         tolerance=SOLVED,
-        corrected_by=("edr.lemma5", "edr.lemma5.constant"),
     ),
     claim(
         "theorem3",
-        r"$\widetilde{\mathrm{Reg}} \le A_T + \sum_{t\tau jn} w (\max_k - \min_k)(r d + \delta)$, "
-        "if all are served.",
-        "Theorem 3, corrected",
         lambda view: _regret(view, route_spread),
-        Relation.AT_MOST,
         {**one(named_instances.theorem3), **STEADY},
         assumptions=(INTERIOR, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "theorem3.published",
-        r"$\widetilde{\mathrm{Reg}} \le A_T + \mathcal{L}$ with the printed constant.",
-        "Theorem 3",
         lambda view: _regret(view, published_constant),
-        Relation.AT_MOST,
         one(named_instances.theorem3),
         assumptions=(INTERIOR, NONNEGATIVE, CAPPED),
         tolerance=SOLVED,
-        corrected_by=("edr.theorem3",),
     ),
     claim(
         "sublinear.published",
-        r"$\widetilde{\mathrm{Reg}}$ grows no faster than $T^{2/3}$ when frames repeat, and so do "
-        "the comparators; the lower limit of its fitted exponent is measured. Routes are chosen at "
-        "the price of the frame before, which may be wrong in every frame.",
-        "Corollary 1 and Section 1",
         _growth,
-        Relation.AT_MOST,
         one(named.alternating_price, 16),
         assumptions=(NONNEGATIVE, AFFORDABLE),
-        corrected_by=("edr.theorem3", "edr.lemma4"),
     ),
     claim(
         "corollary1.fit",
-        r"With $\alpha, \mu \propto T^{-1/3}$ the bound $\bar\lambda / \mu$ of the fit grows by an "
-        "exponent of at most 2/3 between any two horizons, if F, U, D and the slack stay.",
-        "Corollary 1",
         lambda view: Measurement(_exponent(NEAR, lambda T: _at(view, T).fit), 2 / 3),
-        Relation.AT_MOST,
         {**STEADY, **MOVING},
         assumptions=(INTERIOR,),
     ),
-    claim(
-        "corollary1.regret",
-        r"With $\alpha, \mu \propto T^{-1/3}$ the bound $A_T$ of the regret of training grows by "
-        "an exponent of at most 2/3 between any two horizons, if F, U, D and the slack stay and "
-        "the comparators come to rest.",
-        "Corollary 1",
-        _regret_exponent,
-        Relation.AT_MOST,
-        {**STEADY, **MOVING},
-        assumptions=(INTERIOR,),
-    ),
+    claim("corollary1.regret", _regret_exponent, {**STEADY, **MOVING}, assumptions=(INTERIOR,)),
     claim(
         "corollary1.path",
-        "If the path of the comparators has length $T^p$, the exponent of $A_T$ tends to "
-        r"$\max(2/3, p + 1/3)$: sublinear if and only if $p < 2/3$.",
-        "Corollary 1",
         _path_exponents,
-        Relation.EQUAL,
         {**STEADY, **MOVING},
         assumptions=(INTERIOR,),
         tolerance=CLOSE,
     ),
-    claim(
-        "corollary1.published",
-        "The bound of the fit grows by an exponent of at most 2/3 on horizons over which tasks "
-        "need as many rounds per frame. Without a cap what a frame may do is all rounds of a task, "
-        "so that D grows like T.",
-        "Corollary 1",
-        _growing_diameter,
-        Relation.AT_MOST,
-        one(named.uncapped),
-        assumptions=(INTERIOR,),
-        corrected_by=("edr.corollary1.fit",),
-    ),
+    claim("corollary1.published", _growing_diameter, one(named.uncapped), assumptions=(INTERIOR,)),
     claim(
         "equation17",
-        "With steps (17) and a path of length $T^p$, $p > 0$, the exponent of the bound of the "
-        "fit tends to $1 - p$, that of $T / V$.",
-        "Corollary 1, equation (17)",
         _fits_by_variation,
-        Relation.EQUAL,
         {**STEADY, **MOVING},
         assumptions=(INTERIOR,),
         tolerance=CLOSE,
     ),
     claim(
         "equation17.published",
-        "With steps (17) fit and regret are sublinear, the fit by an exponent of at most 2/3. If "
-        "the path stays bounded, the bound of the fit grows like T.",
-        "Corollary 1, equation (17)",
         lambda view: Measurement(_fit_by_variation(view, 0.0), 2 / 3),
-        Relation.AT_MOST,
         one(named_instances.theorem3),
         assumptions=(INTERIOR,),
-        corrected_by=("edr.equation17", "edr.corollary1.fit"),
     ),
 )

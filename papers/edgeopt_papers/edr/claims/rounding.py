@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import Evaluation, claim, whole
@@ -115,124 +114,23 @@ ALONE = Assumption(
 )
 
 CLAIMS = (
+    about_frames("lemma1.mean", lambda frames: _means(frames, "bernoulli"), _INSTANCES),
+    about_frames("lemma1.energy", lambda frames: _most_energy(frames, "floor", 0), _INSTANCES),
+    about_frames("lemma1.published", lambda frames: _means(frames, "floor"), one(named.half)),
     about_frames(
-        "lemma1.mean",
-        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn.",
-        "Lemma 1, requirement (3)",
-        lambda frames: _means(frames, "bernoulli"),
-        Relation.EQUAL,
-        _INSTANCES,
+        "lemma1.drawn", lambda frames: _most_energy(frames, "bernoulli", 0), one(named.half)
     ),
+    about_frames("lemma1.near", lambda frames: _most_energy(frames, "bernoulli", 1), _INSTANCES),
+    about_frames("lemma1.kept", _least_energy, _INSTANCES),
+    about_frames("lemma1.lost", _lost, _INSTANCES),
+    about_frames("lemma1.either", _either, one(named.half), assumptions=(SINGLE,)),
     about_frames(
-        "lemma1.energy",
-        r"$e \cdot \bar x \le e \cdot x$ surely if the last fraction is rounded down.",
-        "Lemma 1, requirement (2)",
-        lambda frames: _most_energy(frames, "floor", 0),
-        Relation.AT_MOST,
-        _INSTANCES,
+        "margin.mean", lambda frames: _means(frames, "bernoulli", margin=True), _INSTANCES
     ),
+    about_frames("margin.energy", _most_energy_with_margin, _INSTANCES),
+    claim("carry", _carried, {**STEADY, **one(always_dropped, 100)}, assumptions=(ALONE,)),
+    about_frames("lemma2", lambda frames: _expected_cost(frames, "bernoulli"), _INSTANCES),
     about_frames(
-        "lemma1.published",
-        r"$\mathbb{E} \bar x_i = x_i$ with Algorithm 2 as printed, which rounds the last fraction "
-        "down.",
-        "Lemma 1, requirement (3)",
-        lambda frames: _means(frames, "floor"),
-        Relation.EQUAL,
-        one(named.half),
-        corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
-    ),
-    about_frames(
-        "lemma1.drawn",
-        r"$e \cdot \bar x \le e \cdot x$ surely although the last fraction is drawn, as "
-        "requirement (3) needs.",
-        "Lemma 1, requirement (2)",
-        lambda frames: _most_energy(frames, "bernoulli", 0),
-        Relation.AT_MOST,
-        one(named.half),
-        corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
-    ),
-    about_frames(
-        "lemma1.near",
-        r"$e \cdot \bar x \le e \cdot x + \max_i e_i$ over the tasks with fractions, surely, if "
-        "the last fraction is drawn.",
-        "Lemma 1, requirement (2), corrected",
-        lambda frames: _most_energy(frames, "bernoulli", 1),
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    about_frames(
-        "lemma1.kept",
-        r"$e \cdot \bar x \ge e \cdot x - \max_i e_i$ over the tasks with fractions, surely, if "
-        "the last fraction is rounded down.",
-        "Lemma 1, corrected",
-        _least_energy,
-        Relation.AT_LEAST,
-        _INSTANCES,
-    ),
-    about_frames(
-        "lemma1.lost",
-        r"$\sum_i (x_i - \mathbb{E} \bar x_i) \le 1$ in a frame if the last fraction is rounded "
-        "down.",
-        "Lemma 1, requirement (3), corrected",
-        _lost,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    about_frames(
-        "lemma1.either",
-        r"A single fraction v that keeps its mean exceeds its energy by $e v (1 - v) > 0$ in "
-        "expectation: no rounding fulfils both requirements.",
-        "Lemma 1",
-        _either,
-        Relation.EQUAL,
-        one(named.half),
-        assumptions=(SINGLE,),
-    ),
-    about_frames(
-        "margin.mean",
-        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of $\max_i "
-        "e_i$ allows it.",
-        "Lemma 1, with a margin",
-        lambda frames: _means(frames, "bernoulli", margin=True),
-        Relation.EQUAL,
-        _INSTANCES,
-    ),
-    about_frames(
-        "margin.energy",
-        r"$e \cdot \bar x \le e \cdot x + m$ surely with a margin m, so that a point planned under "
-        r"$R - m$ keeps R; measured for $m = \max_i e_i$ and half of it.",
-        "Lemma 1, with a margin",
-        _most_energy_with_margin,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    claim(
-        "carry",
-        "If each frame adds what the one before has lost by rounding down, a task alone misses "
-        "less than one round over the horizon.",
-        "Algorithm 2, with a carry",
-        _carried,
-        Relation.AT_MOST,
-        {**STEADY, **one(always_dropped, 100)},
-        assumptions=(ALONE,),
-    ),
-    about_frames(
-        "lemma2",
-        r"$\mathbb{E} f(\bar x) = f(x)$, and with it $\mathbb{E} g(\bar x) = g(x)$, if the last "
-        "fraction is drawn.",
-        "Lemma 2",
-        lambda frames: _expected_cost(frames, "bernoulli"),
-        Relation.EQUAL,
-        _INSTANCES,
-    ),
-    about_frames(
-        "lemma2.published",
-        r"$\mathbb{E} f(\bar x) = f(x)$ with Algorithm 2 as printed, which rounds the last "
-        "fraction down.",
-        "Lemma 2",
-        lambda frames: _expected_cost(frames, "floor"),
-        Relation.EQUAL,
-        one(named.half),
-        corrected_by=("edr.lemma2",),
+        "lemma2.published", lambda frames: _expected_cost(frames, "floor"), one(named.half)
     ),
 )

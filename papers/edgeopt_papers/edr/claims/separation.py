@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr import named as named_instances
 from edgeopt.models.edr.routing import conditions, find_routes
@@ -193,46 +192,30 @@ def _equation57(view: Evaluation, published: bool) -> Measurement:
 CLAIMS = (
     claim(
         "equation55",
-        r"$\sum r d y \le T D J \max_t r^t \max_{kn} (d_{kn} C_k) / \min_n S_n$, energy at its "
-        "price.",
-        "Lemma 5, proof, equation (55), corrected",
         lambda view: _equation55(view, published=False),
-        Relation.AT_MOST,
         CAPPED_INSTANCES,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
         "equation55.published",
-        r"$\sum r d y \le T D J \max_{kn} (d_{kn} C_k) / \min_n S_n$; the proof omits the price "
-        "of energy.",
-        "Lemma 5, proof, equations (49) and (55)",
         lambda view: _equation55(view, published=True),
-        Relation.AT_MOST,
         one(named.dear_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
-        corrected_by=("edr.equation55",),
     ),
     claim(
         "equation57",
-        r"$\sum r d y^* \ge T D N J \min (r d w)$, energy at its price.",
-        "Lemma 5, proof, equation (57), corrected",
         lambda view: _equation57(view, published=False),
-        Relation.AT_LEAST,
         CAPPED_INSTANCES,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
         "equation57.published",
-        r"$\sum r d y^* \ge T D N J \min (d w)$; the proof omits the price.",
-        "Lemma 5, proof, equations (49) and (57)",
         lambda view: _equation57(view, published=True),
-        Relation.AT_LEAST,
         one(named.cheap_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
-        corrected_by=("edr.equation57",),
     ),
 )

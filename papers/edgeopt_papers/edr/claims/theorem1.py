@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import SOLVED, one
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import NONNEGATIVE, TASKS, Evaluation, claim
@@ -122,70 +121,41 @@ def _fit_down_plus_horizon(view: Evaluation) -> Measurement:
 CLAIMS = (
     claim(
         "theorem1",
-        r"$\mathbb{E}[c \cdot \bar x + V(\bar x)] \ge c \cdot x + V(x)$ in every frame if the "
-        "last fraction is drawn: the cost V of serving is convex in what is trained (Jensen), "
-        "so that rounding raises it if anything. Penalties are included, and no site may train "
-        "more than it can do.",
-        "Theorem 1, corrected",
         _expected_cost,
-        Relation.AT_LEAST,
         {**one(named.jensen_half), **STEADY, **DRAWN},
         assumptions=(TASKS,),
         tolerance=SOLVED,
     ),
     claim(
         "theorem1.apart",
-        r"$\mathrm{Reg} \le \widetilde{\mathrm{Reg}}$ if the last fraction is drawn and training "
-        "leaves to the requests all that they can use, in every frame.",
-        "Theorem 1, corrected",
         _regrets_apart,
-        Relation.AT_MOST,
         {**STEADY, **one(named.uncapped)},
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "theorem1.published",
-        r"$\mathrm{Reg} \le \widetilde{\mathrm{Reg}}$ if the last fraction is drawn, since $f$ is "
-        "linear. But the cost of serving is not linear in what is trained.",
-        "Theorem 1",
         _regrets,
-        Relation.AT_MOST,
         one(named.jensen_half),
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
-        corrected_by=("edr.theorem1", "edr.theorem1.apart"),
     ),
     claim(
         "fit",
-        r"$\mathrm{Fit} = \widetilde{\mathrm{Fit}}$ if the last fraction is drawn; the constants "
-        r"M, K and $\varkappa$ of the paper are not needed.",
-        "Theorem 1, equation (21)",
         lambda view: Measurement(*_fits(view, "bernoulli")),
-        Relation.EQUAL,
         {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
     ),
     claim(
         "fit.down",
-        r"$\mathrm{Fit} \le \widetilde{\mathrm{Fit}} + T$ if the last fraction is rounded down: at "
-        "most one round is lost in a frame.",
-        "Theorem 1, corrected for Algorithm 2 as printed",
         _fit_down_plus_horizon,
-        Relation.AT_MOST,
         {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
     ),
     claim(
         "fit.published",
-        r"$\mathrm{Fit} \le \widetilde{\mathrm{Fit}}$ with Algorithm 2 as printed, which rounds "
-        "the last fraction down: a task whose fraction is the same in every frame is never "
-        "trained.",
-        "Theorem 1, equation (21)",
         lambda view: Measurement(*_fits(view, "floor")),
-        Relation.AT_MOST,
         one(named.always_dropped, 100),
         assumptions=(TASKS,),
-        corrected_by=("edr.fit", "edr.fit.down", "edr.carry"),
     ),
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr import named as named_instances
 from edgeopt.models.edr.routing import (
@@ -227,70 +226,11 @@ def _one_side(view: Evaluation) -> Iterator[Measurement]:
 about_prices = partial(about_serving, tolerance=10 * SOLVED)
 
 CLAIMS = (
-    about_serving(
-        "value.convex",
-        "The cost of serving a slot is convex in the training load and the budget together, "
-        "penalties included.",
-        "Algorithm 3",
-        _convex,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    about_serving(
-        "value.monotone",
-        "The cost of serving a slot does not grow with the budget, nor fall with the training "
-        "load.",
-        "Algorithm 3",
-        _monotone,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    about_serving(
-        "elimination",
-        r"$z_k = \sum_\tau z_{k\tau}$ and $z_{k\tau} + \mathrm{load}_{k\tau} \le C_k$ hold for "
-        r"some $z_{k\tau} \ge 0$ if and only if every $\mathrm{load}_{k\tau} \le C_k$ and $z_k + "
-        r"\sum_\tau \mathrm{load}_{k\tau} \le D C_k$: both programs have the same optimum.",
-        "Constraints (1f) to (1h)",
-        _eliminated,
-        Relation.EQUAL,
-        _INSTANCES,
-    ),
-    about_serving(
-        "even_split",
-        "Serving costs at least as much if training takes the same part of every slot as if it "
-        "takes what requests leave of the frame, under one budget of energy for the frame.",
-        "Equation (10)",
-        _even_split,
-        Relation.AT_LEAST,
-        {**_INSTANCES, **one(named.spread_training)},
-    ),
-    about_serving(
-        "even_split.published",
-        "No request is left out that could be served if training took what requests leave of the "
-        "frame.",
-        "Equation (10)",
-        _left_out,
-        Relation.AT_MOST,
-        one(named.spread_training),
-        corrected_by=("edr.even_split", "edr.elimination"),
-    ),
-    about_prices(
-        "price.mix",
-        "With one price of energy for all slots of a frame, the mix of the plans just below and "
-        "just above it that meets the budget is optimal for the frame.",
-        "Section 3.7, with a common price",
-        _mixed,
-        Relation.EQUAL,
-        {**one(named_instances.mixed_price), **DRAWN, **STEADY},
-    ),
-    about_prices(
-        "price.one_side",
-        "With one price of energy for all slots of a frame, the plan at the least price that keeps "
-        "the budget is optimal for the frame.",
-        "Section 3.7, with a common price",
-        _one_side,
-        Relation.EQUAL,
-        one(named_instances.mixed_price),
-        corrected_by=("edr.price.mix",),
-    ),
+    about_serving("value.convex", _convex, _INSTANCES),
+    about_serving("value.monotone", _monotone, _INSTANCES),
+    about_serving("elimination", _eliminated, _INSTANCES),
+    about_serving("even_split", _even_split, {**_INSTANCES, **one(named.spread_training)}),
+    about_serving("even_split.published", _left_out, one(named.spread_training)),
+    about_prices("price.mix", _mixed, {**one(named_instances.mixed_price), **DRAWN, **STEADY}),
+    about_prices("price.one_side", _one_side, one(named_instances.mixed_price)),
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.regret import PSI
-from edgeopt.bounds.verdict import Relation
 from edgeopt.online.idn import Infida
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 from edgeopt_papers.idn.claims.evaluation import Evaluation, erratum, free
@@ -105,40 +104,18 @@ def errata() -> tuple[Erratum, ...]:
     return (
         erratum(
             "budget.published",
-            "Section IV-A, before equation (17)",
-            r"Where $\|s_v\|_1 < b_v$ a fractional allocation uses the whole budget.",
-            r"It does where $\|s_v\|_1 \ge b_v$; elsewhere everything is hosted.",
-            "The inequality is the wrong way round: even everything together does not fill the "
-            "budget.",
-            "roomy_node()",
             (roomy.budget[v], min(roomy.budget[v], roomy.size[v].sum()), started[v]),
         ),
         erratum(
             "permanent.published",
-            "Section IV-A, equation (17)",
-            r"A repository model starts with the share $b / \|s\|_1$ of all others.",
-            "Pinned nodes carry no variables, and repository models stay whole.",
-            "Constraint (3) is missing in (17).",
-            "tight_repository()",
             (min(1.0, host), float(tight.repository[w, m]), Infida().start(tight).fractional[w, m]),
         ),
         erratum(
             "worst_needed.published",
-            "Section IV-B and Lemma E.1",
-            r"$K^* = \min\{k \in [K - 1]: \sum_{k' \le k} y l \ge r\}$.",
-            r"$K^* = \min\{k \in [K]: \sum_{k' \le k} y l \ge r\}$.",
-            "Often only the last rank, the repository, closes the demand. The entry of the "
-            "supergradient is given; without a $K^*$ it is 0.",
-            "one_model()",
             (by_rank[0] if rank == len(kind.cost) - 1 else by_rank[1], by_rank[1], steep),
         ),
         erratum(
             "theorem_d1.published",
-            "Theorem D.1, Algorithm 2",
-            "Algorithm 2 accepts some k, whatever the budget.",
-            r"For $b = \|s\|_1$ everything is at its cap.",
-            "It accepts no k there and returns nothing. The size of the result is given.",
-            "whole_catalogue()",
             (
                 _filled(whole_catalogue(), both=True),
                 _filled(whole_catalogue(), both=False),
@@ -147,44 +124,12 @@ def errata() -> tuple[Erratum, ...]:
         ),
         erratum(
             "theorem_d1.ties",
-            "Theorem D.1, Algorithm 2, line 4",
-            r"$y'_k \mu_k < 1 \le y'_{k+1} \mu_k$ identifies k.",
-            r"The largest k with $y'_k \mu_k < 1$ does.",
-            "With ties at the cap no k may pass both in floating point. The size of the result is "
-            "given.",
-            "tied()",
             (_filled(tied(), both=True), _filled(tied(), both=False), _projected(tied())),
         ),
         erratum(
             "rounding_gap.uncapped",
-            "Lemmas F.7 and F.8",
-            r"$\mathbb{E} \min\{c, \sum x q\} \ge (1 - 1/e) \min\{c, \sum y q\}$ for independent "
-            "x with means y.",
-            r"$\mathbb{E} \min\{c, \sum x q\} \ge (1 - 1/e) \min\{c, \sum y \min\{q, c\}\}$.",
-            r"Without $q \le c$ one element may fill the cap in the mean and hardly ever be drawn.",
-            "one element of weight 10 under a cap of 1, drawn with probability 0.1",
             (PSI * min(1.0, 0.1 * 10.0), PSI * min(1.0, 0.1 * 1.0), _expected([0.1], [10.0], 1.0)),
-            Relation.AT_MOST,
         ),
-        erratum(
-            "coins.by_item",
-            "Section IV-C, with common random numbers",
-            "Marginals are kept when every item has one uniform, which decides all steps in which "
-            "it comes first.",
-            "They are when the k-th step of a node always reads the k-th uniform.",
-            "A uniform that decides twice is no news the second time. The chance of item 0 is "
-            "given.",
-            "thirds()",
-            (float(shares[0][0]), float(shares[1][0]), float(drawn[0])),
-        ),
-        erratum(
-            "equation163.published",
-            "Theorem V.1, proof, equation (163)",
-            r"Allocations of whole models are fractional ones, $\mathcal X \subseteq \mathcal Y$, "
-            "which use the whole budget.",
-            "They use at most the budget, and can be filled up by fractions that cost no gain.",
-            "Whole models do not always add up to the budget.",
-            "one_model_whole()",
-            (whole.instance.budget[u], used, used),
-        ),
+        erratum("coins.by_item", (float(shares[0][0]), float(shares[1][0]), float(drawn[0]))),
+        erratum("equation163.published", (whole.instance.budget[u], used, used)),
     )

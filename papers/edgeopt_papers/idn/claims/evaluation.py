@@ -285,13 +285,7 @@ def alike(
     return Measurement(one, other, {"allocation": row, "scale": scale})
 
 
-PAPER = "Si Salem et al.: Toward Inference Delivery Networks"
-
-_paper = Paper(
-    "idn",
-    PAPER,
-    {"instance_type": (IdnInstance, Adversary), "view": Evaluation, "tolerance": EXACT},
-)
+_paper = Paper("idn", instance_type=(IdnInstance, Adversary), view=Evaluation, tolerance=EXACT)
 
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim about a network, with or without an adversary, measured on its `Evaluation`."""

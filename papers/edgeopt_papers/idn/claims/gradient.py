@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import COVERED, NOISE, WHOLE, Evaluation, alike, claim
@@ -141,94 +140,18 @@ def _dual_norm(view: Evaluation) -> Iterator[Measurement]:
 
 
 CLAIMS = (
-    claim(
-        "lemma_f1",
-        "The gain (16) is concave in the fractional allocation; half way between two allocations "
-        "it is compared with the mean of both.",
-        "Lemma F.1",
-        _concave,
-        Relation.AT_LEAST,
-        DRAWN,
-    ),
-    claim(
-        "lemma_e1",
-        r"$G(y') \le G(y) + g \cdot (y' - y)$ for the vector g of (18) with $K^*$ the first of all "
-        "K ranks that closes the demand.",
-        "Lemma E.1, equation (18)",
-        _supergradient,
-        Relation.AT_MOST,
-        DRAWN,
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "message_passing",
-        "One message up and one down every path compute (18), each node adding only the positive "
-        r"parts $l \max\{0, \gamma^{K^*} - C\}$ of the types that pass it.",
-        "Section IV-B",
-        _messages,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(COVERED,),
-    ),
+    claim("lemma_f1", _concave, DRAWN),
+    claim("lemma_e1", _supergradient, DRAWN, assumptions=(COVERED,)),
+    claim("message_passing", _messages, DRAWN, assumptions=(COVERED,)),
     claim(
         "message_passing.published",
-        r"Nodes compute (18) by adding (19), $l (\gamma^{K^*} - C)$, which has no indicator: a "
-        "model dearer than the worst needed one is debited.",
-        "Section IV-B, equation (19)",
         _without_indicator,
-        Relation.EQUAL,
         one(named.unneeded_model),
         assumptions=(COVERED,),
-        corrected_by=("idn.message_passing",),
     ),
-    claim(
-        "lemma_f3",
-        r"$\max |g^v_m| / s^v_m \le \sigma = R L_\max \Delta_C / s_\min$, with $\Delta_C$ measured "
-        "from the cheapest repository model of the task and no capacity above what is requested.",
-        "Lemma F.3",
-        _largest,
-        Relation.AT_MOST,
-        DRAWN,
-        assumptions=(WHOLE,),
-    ),
-    claim(
-        "lemma_f3.per_node",
-        r"$\max_m g^v_m / s^v_m \le \sigma_v = \max_m \frac{1}{s^v_m} \sum_{\rho \ni v} "
-        r"\min\{L, r\} (\gamma_{repo} - C)_+$ at every node.",
-        "Lemma F.3, sharpened",
-        _largest_per_node,
-        Relation.AT_MOST,
-        DRAWN,
-        assumptions=(WHOLE,),
-    ),
-    claim(
-        "equation103",
-        r"$\gamma^{K^*} - \gamma^1 \le \Delta_C$: the worst needed model is no dearer than the "
-        "repository.",
-        "Lemma F.3, equation (103), repaired",
-        _spread_to_repository,
-        Relation.AT_MOST,
-        DRAWN,
-        assumptions=(WHOLE,),
-    ),
-    claim(
-        "equation103.published",
-        r"$\gamma^K - \gamma^1 \le \Delta_C$; but models dearer than the repository have a rank "
-        "too.",
-        "Lemma F.3, equation (103)",
-        _spread,
-        Relation.AT_MOST,
-        one(named.dear_model),
-        assumptions=(WHOLE,),
-        corrected_by=("idn.equation103", "idn.lemma_f3"),
-    ),
-    claim(
-        "lemma_f4",
-        r"$\max |g| / s$ is the dual norm of $\sum s |y|$: the largest $g \cdot y$ over the "
-        "corners of its unit ball.",
-        "Lemma F.4",
-        _dual_norm,
-        Relation.EQUAL,
-        DRAWN,
-    ),
+    claim("lemma_f3", _largest, DRAWN, assumptions=(WHOLE,)),
+    claim("lemma_f3.per_node", _largest_per_node, DRAWN, assumptions=(WHOLE,)),
+    claim("equation103", _spread_to_repository, DRAWN, assumptions=(WHOLE,)),
+    claim("equation103.published", _spread, one(named.dear_model), assumptions=(WHOLE,)),
+    claim("lemma_f4", _dual_norm, DRAWN),
 )

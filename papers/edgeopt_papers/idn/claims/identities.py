@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named import shared_model
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
@@ -182,119 +181,27 @@ def _at_run_time(view: Evaluation) -> Measurement:
 
 
 CLAIMS = (
+    claim("lemma_c2", _cost, DRAWN, assumptions=(COVERED,)),
+    claim("lemma_c2.published", _cost, one(named.starved_repository), assumptions=(IN_SET,)),
+    claim("lemma3_1", _gain, {**DRAWN, **one(named.two_half_repositories)}, assumptions=(COVERED,)),
+    claim("lemma3_1.published", _gain, one(named.starved_repository), assumptions=(IN_SET,)),
+    claim("lemma_f6", _uncovered, DRAWN, assumptions=(WHOLE,)),
     claim(
-        "lemma_c2",
-        r"$C = \sum_\rho \sum_{k < K} (\gamma^k - \gamma^{k+1}) Z^k + \gamma^K r$ when "
-        "repositories can serve everything.",
-        "Lemma C.2, equation (50)",
-        _cost,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "lemma_c2.published",
-        r"$C = \sum_\rho \sum_{k < K} (\gamma^k - \gamma^{k+1}) Z^k + \gamma^K r$ for all requests "
-        "and capacities of the set (10), which lets the adversary cut repository models too.",
-        "Lemma C.2, equation (50)",
-        _cost,
-        Relation.EQUAL,
-        one(named.starved_repository),
-        assumptions=(IN_SET,),
-        corrected_by=("idn.lemma_c2",),
-    ),
-    claim(
-        "lemma3_1",
-        r"$G = \sum_\rho \sum_{k < K} (\gamma^{k+1} - \gamma^k)(Z^k(x) - Z^k(\omega))$, integral "
-        "or fractional, when repositories can serve everything.",
-        "Lemma III.1, equation (16)",
-        _gain,
-        Relation.EQUAL,
-        {**DRAWN, **one(named.two_half_repositories)},
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "lemma3_1.published",
-        r"$G = \sum_\rho \sum_{k < K} (\gamma^{k+1} - \gamma^k)(Z^k(x) - Z^k(\omega))$ for all "
-        "requests and capacities of the set (10).",
-        "Lemma III.1, equation (16)",
-        _gain,
-        Relation.EQUAL,
-        one(named.starved_repository),
-        assumptions=(IN_SET,),
-        corrected_by=("idn.lemma3_1",),
-    ),
-    claim(
-        "lemma_f6",
-        r"$G = \sum_{\rho: r > 0} \sum_{k < K} (\gamma^{k+1} - \gamma^k) Z^k(x) "
-        r"\mathbb{1}\{Z^k(\omega) = 0\}$ when every repository model can serve everything.",
-        "Lemma F.6, equation (118)",
-        _uncovered,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(WHOLE,),
-    ),
-    claim(
-        "lemma_f6.published",
-        r"$G = \sum_{\rho: r > 0} \sum_{k < K} (\gamma^{k+1} - \gamma^k) Z^k(x) "
-        r"\mathbb{1}\{Z^k(\omega) = 0\}$ when the repository models together serve everything, "
-        r"as (9) requires; but two of them can leave $0 < Z^k(\omega) < r$.",
-        "Lemma F.6, equation (118)",
-        _uncovered,
-        Relation.EQUAL,
-        one(named.two_half_repositories),
-        assumptions=(COVERED,),
-        corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
+        "lemma_f6.published", _uncovered, one(named.two_half_repositories), assumptions=(COVERED,)
     ),
     claim(
         "lemma_f6.one_serves_all",
-        "Equation (118) holds as soon as one repository model can serve everything; a cheaper one "
-        "that serves half still hides gains behind it.",
-        "Lemma F.6, equation (118)",
         _uncovered,
-        Relation.EQUAL,
         one(named.cheap_half_repository),
         assumptions=(COVERED,),
-        corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
-    claim(
-        "run_time_cost",
-        "Whatever the order of arrivals, serving each request by the cheapest unsaturated model "
-        "costs (12) at the potential capacities (7) that result.",
-        "Section III-D, equations (7) and (12)",
-        _simulated,
-        Relation.EQUAL,
-        DRAWN,
-    ),
+    claim("run_time_cost", _simulated, DRAWN),
     claim(
         "lemma_a1",
-        r"For fixed capacities $f_t(S) = G(r_t, l_t, x(S))$ is 0 without extra models, monotone "
-        "and submodular; the largest violation over all subsets of up to eight models is measured.",
-        "Lemma A.1",
         _each_slot,
-        Relation.AT_MOST,
         {**DRAWN, **one(named.two_half_repositories)},
         assumptions=(COVERED,),
     ),
-    claim(
-        "lemma_a2",
-        r"For fixed capacities the average $F_T(S)$ is 0 without extra models, monotone and "
-        "submodular.",
-        "Lemma A.2",
-        _average,
-        Relation.AT_MOST,
-        DRAWN,
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "lemma_a1.run_time",
-        "The gain is submodular too when potential capacities are those that serving leaves over, "
-        "equation (7), as in the experiments. A model that relieves a shared one makes it worth "
-        "more.",
-        "Lemma A.1 with equation (7)",
-        _at_run_time,
-        Relation.AT_MOST,
-        one(shared_model),
-        corrected_by=("idn.lemma_a1",),
-    ),
+    claim("lemma_a2", _average, DRAWN, assumptions=(COVERED,)),
+    claim("lemma_a1.run_time", _at_run_time, one(shared_model)),
 )

@@ -8,7 +8,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
@@ -159,141 +158,53 @@ def _margin_fits(view: Evaluation) -> Measured:
 
 
 CLAIMS = (
-    claim(
-        "rounding",
-        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ when the last fractional entry is drawn.",
-        "Theorem V.1, proof, equation (164)",
-        _all_of_theory,
-        Relation.AT_LEAST,
-        WITH_LEFTOVER,
-        assumptions=(WHOLE,),
-    ),
+    claim("rounding", _all_of_theory, WITH_LEFTOVER, assumptions=(WHOLE,)),
     claim(
         "rounding.capped",
-        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ when repositories together can serve everything and "
-        r"every capacity on the right is capped at what its rank still needs, $r - Z^k(\omega)$.",
-        "Theorem V.1, proof, equation (164), repaired",
         _capped_theory,
-        Relation.AT_LEAST,
         {**WITH_LEFTOVER, **one(named.nearly_whole_repository)},
         assumptions=(COVERED,),
     ),
     claim(
         "rounding.published",
-        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ as soon as repositories together can serve "
-        "everything, as (9) requires.",
-        "Theorem V.1, proof, equation (164)",
         _all_of_theory,
-        Relation.AT_LEAST,
         one(named.nearly_whole_repository),
         assumptions=(COVERED,),
-        corrected_by=("idn.rounding", "idn.rounding.capped"),
     ),
     claim(
         "half",
-        r"$\mathbb{E} G(x) \ge \frac12 (1 - 1/e) G(y)$ when, if the last fractional entry would be "
-        "drawn, a fair coin keeps either it alone or all the rest.",
-        "Section IV-C, repaired",
         lambda view: share_of_gain(view, "half", PSI / 2),
-        Relation.AT_LEAST,
         WITH_LEFTOVER,
         assumptions=(CHOICE, FITS, WHOLE),
     ),
-    claim(
-        "half.gain",
-        "The fair coin keeps half of the expected gain that drawing the last entry has.",
-        "Section IV-C, repaired",
-        _half_of_bernoulli,
-        Relation.AT_LEAST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS, COVERED),
-    ),
-    claim(
-        "half.marginals",
-        "The fair coin keeps half of every marginal.",
-        "Section IV-C, repaired",
-        _half_of_marginals,
-        Relation.AT_LEAST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS),
-    ),
-    claim(
-        "half.budget",
-        "With the fair coin no budget is ever exceeded.",
-        "Section IV-C, repaired",
-        _half_fits,
-        Relation.AT_MOST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS),
-    ),
-    claim(
-        "half.oversized",
-        "With the fair coin no budget is ever exceeded even where a model is larger than a budget.",
-        "Section IV-C, repaired",
-        _half_fits,
-        Relation.AT_MOST,
-        one(named.oversized_model),
-        assumptions=(CHOICE,),
-        corrected_by=("idn.half.budget",),
-    ),
+    claim("half.gain", _half_of_bernoulli, WITH_LEFTOVER, assumptions=(CHOICE, FITS, COVERED)),
+    claim("half.marginals", _half_of_marginals, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
+    claim("half.budget", _half_fits, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
+    claim("half.oversized", _half_fits, one(named.oversized_model), assumptions=(CHOICE,)),
     claim(
         "drop.budget",
-        "Without the last fractional entry no budget is ever exceeded.",
-        "Section IV-C",
         lambda view: _largest_use(view, view.fractional, "drop"),
-        Relation.AT_MOST,
         WITH_LEFTOVER,
         assumptions=(CHOICE,),
     ),
     claim(
         "drop.psi",
-        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ even without the last fractional entry.",
-        "Section IV-C",
         lambda view: share_of_gain(view, "drop", PSI),
-        Relation.AT_LEAST,
         one(named.two_large_models),
         assumptions=(CHOICE, FITS, COVERED),
-        corrected_by=("idn.half", "idn.rounding"),
     ),
     claim(
         "drop.constant",
-        r"Without the last fractional entry a constant share of the gain is kept; $\frac12 (1 - "
-        "1/e)$ is tried, and by the size of the smaller model any share is refuted.",
-        "Section IV-C",
         lambda view: share_of_gain(view, "drop", PSI / 2),
-        Relation.AT_LEAST,
         one(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
-        corrected_by=("idn.half",),
     ),
     claim(
         "residual.published",
-        "Where the budget is strict, filling the space of the last fractional entry with the best "
-        r"models that fit costs a negligible share; even $\frac12 (1 - 1/e)$ can be lost.",
-        "Section IV-C",
         _fill,
-        Relation.AT_LEAST,
         one(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
-        corrected_by=("idn.half", "idn.margin.gain"),
     ),
-    claim(
-        "margin.gain",
-        r"Rounding for budgets $b_v - \max_m s^v_m$ keeps the share $\min_v (1 - \max_m s^v_m / "
-        "b_v)$ of the fractional gain.",
-        "Section IV-C, repaired",
-        _margin_gain,
-        Relation.AT_LEAST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS, COVERED),
-    ),
-    claim(
-        "margin.budget",
-        r"Rounding for budgets $b_v - \max_m s^v_m$ never exceeds $b_v$.",
-        "Section IV-C, repaired",
-        _margin_fits,
-        Relation.AT_MOST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS),
-    ),
+    claim("margin.gain", _margin_gain, WITH_LEFTOVER, assumptions=(CHOICE, FITS, COVERED)),
+    claim("margin.budget", _margin_fits, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
 )

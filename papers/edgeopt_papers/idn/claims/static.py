@@ -8,7 +8,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.models.idn import Demand
 from edgeopt.online.idn import Infida
@@ -232,130 +231,31 @@ def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
 
 
 CLAIMS = (
-    claim(
-        "cooperative",
-        "No static allocation within the budgets, served at run time in a sequential or fluid "
-        "order, gains more than the program in which all types share the capacity of a model as "
-        r"suits the whole best, $\sum_\rho q \le L x$.",
-        "Section III-F with equation (7), bound",
-        _static,
-        Relation.AT_MOST,
-        DRAWN,
-        tolerance=1e-6,
-    ),
-    claim(
-        "cooperative.dynamic",
-        "The program in which all types share the capacity of a model bounds policies that "
-        "change the allocation from slot to slot.",
-        "Section III-F with equation (7), bound",
-        _dynamic,
-        Relation.AT_MOST,
-        one(adversarial, horizon=2),
-        tolerance=1e-6,
-        corrected_by=("idn.cooperative", "idn.cooperative.moving"),
-    ),
-    claim(
-        "cooperative.moving",
-        "No sequence of allocations, each within the budgets and served at run time in a "
-        "sequential or fluid order, gains more than the mean over slots of the program in which "
-        "all types share the capacity of a model, solved for each slot by itself.",
-        "Section III-F with equation (7), bound",
-        _moving,
-        Relation.AT_MOST,
-        {**DRAWN, **one(adversarial, horizon=2)},
-        tolerance=1e-6,
-    ),
-    claim(
-        "cooperative.expected",
-        "A static fractional allocation that is rounded with its last entry drawn gains no more "
-        "in expectation than the program in which all types share the capacity of a model, "
-        "which is concave in the allocation.",
-        "Section III-F with equation (7), bound",
-        _expected,
-        Relation.AT_MOST,
-        DRAWN,
-        tolerance=1e-6,
-    ),
-    claim(
-        "cooperative.overshoot",
-        "The program in which all types share the capacity of a model bounds every single "
-        "allocation that is rounded with its last entry drawn, even if it exceeds the budget.",
-        "Section III-F with equation (7), bound",
-        _overshooting,
-        Relation.AT_MOST,
-        one(named.one_model),
-        tolerance=1e-6,
-        corrected_by=("idn.cooperative", "idn.cooperative.expected"),
-    ),
+    claim("cooperative", _static, DRAWN, tolerance=1e-6),
+    claim("cooperative.dynamic", _dynamic, one(adversarial, horizon=2), tolerance=1e-6),
+    claim("cooperative.moving", _moving, {**DRAWN, **one(adversarial, horizon=2)}, tolerance=1e-6),
+    claim("cooperative.expected", _expected, DRAWN, tolerance=1e-6),
+    claim("cooperative.overshoot", _overshooting, one(named.one_model), tolerance=1e-6),
     claim(
         "greedy",
-        r"On one node, the better of the greedy placement by gain per size and the best single "
-        r"model gains at least $\frac12 (1 - 1/e)$ of the optimum.",
-        "Section VI-A, repaired",
         _greedy_or_single,
-        Relation.AT_LEAST,
         {**one(crowded_out, 0.01), **ONE_NODE},
         assumptions=(ONE_CHOICE,),
     ),
-    claim(
-        "greedy.constant",
-        r"The greedy placement by gain per size gains a constant share of the optimum; $\frac12 (1 "
-        "- 1/e)$ is tried, and by the size of the smaller model any share is refuted.",
-        "Section VI-A",
-        _greedy,
-        Relation.AT_LEAST,
-        one(crowded_out, 0.01),
-        assumptions=(ONE_CHOICE,),
-        corrected_by=("idn.greedy",),
-    ),
-    claim(
-        "budget",
-        r"Where $\|s_v\|_1 \ge b_v$ a fractional allocation can use the whole budget; the starting "
-        r"point $b_v / \|s_v\|_1$ does.",
-        "Section IV-A, equation (17)",
-        _use_at_start,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(CHOICE,),
-    ),
-    claim(
-        "permanent",
-        "Fractional allocations keep every repository model wholly when pinned nodes carry no "
-        "variables.",
-        "Section IV-A, equations (3) and (17)",
-        _permanent_kept,
-        Relation.AT_LEAST,
-        DRAWN,
-    ),
-    claim(
-        "equation163",
-        "Every allocation of whole models can be filled up to a fractional one that uses all "
-        "budgets and gains no less.",
-        "Theorem V.1, proof, equation (163), repaired",
-        _gain_when_filled,
-        Relation.AT_LEAST,
-        DRAWN,
-        assumptions=(CHOICE, COVERED),
-    ),
+    claim("greedy.constant", _greedy, one(crowded_out, 0.01), assumptions=(ONE_CHOICE,)),
+    claim("budget", _use_at_start, DRAWN, assumptions=(CHOICE,)),
+    claim("permanent", _permanent_kept, DRAWN),
+    claim("equation163", _gain_when_filled, DRAWN, assumptions=(CHOICE, COVERED)),
     claim(
         "credit.shared",
-        "Credited in proportion to their requests, the types that can use a model are never "
-        "credited with more than it can serve.",
-        "Section III-D, repaired",
         lambda view: _credit(view, "shared"),
-        Relation.AT_MOST,
         {**one(shared_model), **DRAWN},
         assumptions=(SHARED,),
     ),
     claim(
         "credit.published",
-        r"Crediting a model that is not deployed with $\min\{L, r_\rho\}$ for every type promises "
-        "no more than it can serve.",
-        "Section III-D, after equation (7)",
         lambda view: _credit(view, "own"),
-        Relation.AT_MOST,
         one(shared_model),
         assumptions=(SHARED,),
-        corrected_by=("idn.credit.shared",),
     ),
 )

@@ -10,7 +10,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI, psi_regret
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.idn.claims.evaluation import (
     CHOICE,
     WHOLE,
@@ -240,106 +239,26 @@ def static_optimum(view: Evaluation) -> Optimum:
 
 
 CLAIMS = (
+    claim("theorem5_1", _published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("theorem5_1.sharper", _sharper, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("theorem5_1.constants", _smaller_constant, {**EXPERTS, **DRAWN}, assumptions=(CHOICE,)),
+    claim("theorem5_1.experts", _expert_constant, EXPERTS, assumptions=(EXPERT_ADVICE,)),
+    claim("equation161", _linear_published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
     claim(
-        "theorem5_1",
-        r"$\psi \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le A \sqrt T$ for an oblivious "
-        r"adversary, with $\psi = 1 - 1/e$, the printed rate and "
-        r"$A = \psi \sigma \sqrt{2 D_\max / \theta}$.",
-        "Theorem V.1",
-        _published,
-        Relation.AT_MOST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
+        "equation161.sharper", _linear_per_node, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)
     ),
-    claim(
-        "theorem5_1.sharper",
-        r"$\psi \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le A \sqrt T$ with rates $\eta_v = "
-        r"\sqrt{8 D_v / (b_v T)} / \sigma_v$ and $A = \psi \sum_v \sigma_v b_v "
-        r"\sqrt{\log(\|s_v\|_1 / b_v) / 2}$.",
-        "Theorem V.1, sharpened",
-        _sharper,
-        Relation.AT_MOST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim(
-        "theorem5_1.constants",
-        r"$\psi \sum_v \sigma_v b_v \sqrt{\log(\|s_v\|_1 / b_v) / 2} \le \psi \sigma "
-        r"\sqrt{2 D_\max / \theta}$: the sharper constant is never larger than the printed one.",
-        "Theorem V.1, sharpened",
-        _smaller_constant,
-        Relation.AT_MOST,
-        {**EXPERTS, **DRAWN},
-        assumptions=(CHOICE,),
-    ),
-    claim(
-        "theorem5_1.experts",
-        r"With expert advice the sharper constant is $\psi \sqrt{\log(n) / 2}$, for $\psi = 1$ the "
-        "best of any algorithm as n and T grow.",
-        "Theorem V.1, sharpened",
-        _expert_constant,
-        Relation.EQUAL,
-        EXPERTS,
-        assumptions=(EXPERT_ADVICE,),
-    ),
-    claim(
-        "equation161",
-        r"$\max_y \sum_t g_t \cdot (y - y_t) \le D_\max / \eta + \frac{\eta}{2 \theta} \sum_t "
-        r"\|g_t\|^2$ with the printed rate, whatever the adversary does.",
-        "Theorem V.1, proof, equation (161)",
-        _linear_published,
-        Relation.AT_MOST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim(
-        "equation161.sharper",
-        r"$\max_y \sum_t g_t \cdot (y - y_t) \le \sum_v [D_v / \eta_v + \frac{\eta_v b_v}{8} "
-        r"\sum_t \mathrm{range}(g^v_t / s^v)^2]$ with a rate for every node.",
-        "Theorem V.1, proof, sharpened",
-        _linear_per_node,
-        Relation.AT_MOST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim(
-        "proposition5_1_1",
-        r"$\mathbb{E} G_T(\bar x) \ge \psi G_T(x_*) - A / \sqrt{\tilde T}$ for $\bar x$ drawn from "
-        r"$\bar y = \frac{1}{\tilde T} \sum_t y_t$, with the printed rate and constant.",
-        "Proposition V.1.1",
-        _offline_published,
-        Relation.AT_LEAST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
+    claim("proposition5_1_1", _offline_published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
     claim(
         "proposition5_1_1.sharper",
-        r"$\mathbb{E} G_T(\bar x) \ge \psi G_T(x_*) - A / \sqrt{\tilde T}$ with rates per node and "
-        "the sharper constant.",
-        "Proposition V.1.1, sharpened",
         _offline_sharper,
-        Relation.AT_LEAST,
         {**EXPERTS, **LONG},
         assumptions=(CHOICE, WHOLE),
     ),
-    claim(
-        "average",
-        r"$\bar y = \frac{1}{\tilde T} \sum_{t \le \tilde T} y_t$ fills every budget.",
-        "Proposition V.1.1",
-        _mean_by_iterations,
-        Relation.EQUAL,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
+    claim("average", _mean_by_iterations, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
     claim(
         "average.published",
-        r"$\bar y = \frac{1}{T} \sum_{t \le \tilde T} y_t$ fills every budget; it is divided by "
-        "the horizon, not by the iterations.",
-        "Proposition V.1.1",
         _mean_by_horizon,
-        Relation.EQUAL,
         {name: EXPERTS[name] for name in ["adversarial(horizon=400, tasks=2)"]},
         assumptions=(CHOICE, WHOLE),
-        corrected_by=("idn.average",),
     ),
 )

@@ -9,7 +9,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
-from edgeopt.bounds.verdict import Relation
 from edgeopt.models.idn import useful_models
 from edgeopt.online.idn import Infida, Outcome, node_constants, serve
 from edgeopt.online.idn import Slot as At
@@ -170,98 +169,19 @@ ADDED = 4
 """Most outcomes of a rounding that are served with and without what is added."""
 
 CLAIMS = (
-    claim(
-        "useful.gain",
-        "The gain of every allocation is that of its useful models: those that serve some type "
-        "below the cost of its cheapest repository.",
-        "Section IV, sharpened",
-        _gain,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(WHOLE,),
-    ),
-    claim(
-        "useful.constant",
-        r"The constant $\psi \sum_v \sigma_v b_v \sqrt{\log(S_v / b_v) / 2}$, with the sizes "
-        r"$S_v$ of useful models only, is at most that with $\|s_v\|_1$.",
-        "Theorem V.1, sharpened",
-        _smaller_constant,
-        Relation.AT_MOST,
-        {**EXPERTS, **DRAWN},
-        assumptions=(CHOICE,),
-    ),
+    claim("useful.gain", _gain, DRAWN, assumptions=(WHOLE,)),
+    claim("useful.constant", _smaller_constant, {**EXPERTS, **DRAWN}, assumptions=(CHOICE,)),
     claim(
         "useful.constant.strict",
-        r"The part $\sigma_v b_v \sqrt{\log(S_v / b_v) / 2}$ of a node is smaller than with "
-        r"$\|s_v\|_1$ if and only if the node has a choice, $\sigma_v > 0$ and a useless model; "
-        "the number of such nodes is measured.",
-        "Theorem V.1, sharpened",
         _strictly_smaller,
-        Relation.EQUAL,
         {**EXPERTS, **DRAWN},
         assumptions=(CHOICE,),
         tolerance=0.0,
     ),
-    claim(
-        "useful.regret",
-        r"$\psi \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le A \sqrt T$ for INFIDA on useful "
-        r"models, with $A = \psi \sum_v \sigma_v b_v \sqrt{\log(S_v / b_v) / 2}$.",
-        "Theorem V.1, sharpened",
-        _useful_regret,
-        Relation.AT_MOST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim(
-        "reserve.regret",
-        r"$c \psi \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le \psi \sum_v \sigma_v \beta_v "
-        r"\sqrt{\log(S_v / \beta_v) / 2} \sqrt T$ for INFIDA with budgets $\beta_v = b_v - \max_m "
-        r"s^v_m$ of its fractions and $c = \min_v \beta_v / b_v$; no budget is ever exceeded.",
-        "Section IV-C, repaired",
-        _reserve_regret,
-        Relation.AT_MOST,
-        LONG,
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim(
-        "half.regret",
-        r"$\frac{\psi}{2} \sum_t G(x_*) - \mathbb{E} \sum_t G(x_t) \le \frac{A}{2} \sqrt T$ for "
-        "INFIDA with the fair coin, on models that are useful and fit alone; no budget is ever "
-        "exceeded.",
-        "Section IV-C, repaired",
-        _half_regret,
-        Relation.AT_MOST,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim(
-        "half.filled",
-        r"$\mathbb{E} G(x) \ge \frac12 (1 - 1/e) G(y)$ for the fair coin also when budgets are "
-        "filled up afterwards, by models that are there already and then by credit per MB.",
-        "Section IV-C, repaired",
-        _filled_gain,
-        Relation.AT_LEAST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS, WHOLE),
-    ),
-    claim(
-        "half.filled.budget",
-        "Budgets that are filled up after the fair coin are not exceeded.",
-        "Section IV-C, repaired",
-        _filled_use,
-        Relation.AT_MOST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS),
-    ),
-    claim(
-        "filled.run_time",
-        "What fills up a budget never raises the cost of a slot at run time either, where every "
-        "type finds the capacities that those before it have left over, equation (7), in the same "
-        "order of types.",
-        "Section III-D",
-        _filled_cost,
-        Relation.AT_MOST,
-        WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS),
-    ),
+    claim("useful.regret", _useful_regret, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("reserve.regret", _reserve_regret, LONG, assumptions=(CHOICE, WHOLE)),
+    claim("half.regret", _half_regret, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("half.filled", _filled_gain, WITH_LEFTOVER, assumptions=(CHOICE, FITS, WHOLE)),
+    claim("half.filled.budget", _filled_use, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
+    claim("filled.run_time", _filled_cost, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
 )

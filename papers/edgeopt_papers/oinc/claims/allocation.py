@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
@@ -183,138 +182,42 @@ _COLUMNS_INSTANCES = {
 }
 
 CLAIMS = (
-    about_slots(
-        "allocation",
-        r"Without objectives $v_i \propto \sqrt{w_i A_i}$ and $z_i \propto \sqrt{w_i E_i}$ cost "
-        r"$(\sum_i \sqrt{w_i A_i})^2 + (\sum_i \sqrt{w_i E_i})^2 / \varphi$ at a site.",
-        "Problem (3), for a fixed assignment",
-        _closed_form,
-        Relation.EQUAL,
-        _ALLOCATION_INSTANCES,
-    ),
+    about_slots("allocation", _closed_form, _ALLOCATION_INSTANCES),
     about_slots(
         "allocation.least",
-        "No shares cost less than those of the closed form, as the prices of band and CPU prove.",
-        "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=False),
-        Relation.EQUAL,
         _ALLOCATION_INSTANCES,
     ),
     about_slots(
         "allocation.objectives",
-        "Where objectives can be met, no shares that meet them cost less than those found, as "
-        "the prices prove.",
-        "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=True),
-        Relation.EQUAL,
         _ALLOCATION_INSTANCES,
         tolerance=SOLVED,
     ),
-    about_slots(
-        "allocation.met",
-        "The shares that are found meet all objectives within the band and the CPU.",
-        "Problem (3), constraints (1a), (1c) and (3a)",
-        _met,
-        Relation.AT_MOST,
-        _ALLOCATION_INSTANCES,
-    ),
-    about_slots(
-        "allocation.unaware",
-        "The shares of the closed form meet the objectives wherever these can be met.",
-        "Problem (3), constraint (1a)",
-        _without_objectives,
-        Relation.AT_MOST,
-        one(named_instances.uneven_objectives),
-        corrected_by=("oinc.allocation.objectives", "oinc.allocation.met"),
-    ),
+    about_slots("allocation.met", _met, _ALLOCATION_INSTANCES),
+    about_slots("allocation.unaware", _without_objectives, one(named_instances.uneven_objectives)),
     about_slots(
         "feasibility",
-        r"Objectives can be met if there are shares that meet them, and cannot if $\sum_i (p "
-        r"\sqrt{A_i} + q \sqrt{E_i})^2 / S_i > p^2 + q^2 \varphi$ for some p and q; one of both is "
-        "found.",
-        "Constraint (1a), for a fixed assignment",
         _verdict,
-        Relation.AT_MOST,
         {**_ALLOCATION_INSTANCES, **one(named_instances.two_requests, 0.39)},
     ),
-    about_slots(
-        "equation1b",
-        r"$\sum_j y_{ij}^t = 1$ in a plan that answers every request once.",
-        "Constraint (1b), corrected",
-        _answered,
-        Relation.EQUAL,
-        _ALLOCATION_INSTANCES,
-    ),
-    about_slots(
-        "equation1b.published",
-        r"$\sum_i y_{ij}^t = 1$ in a plan that answers every request once: each site has one "
-        "request.",
-        "Constraint (1b)",
-        _requests_of_a_site,
-        Relation.EQUAL,
-        _ROOMY,
-        corrected_by=("oinc.equation1b",),
-    ),
-    about_slots(
-        "equation1a",
-        r"$\sum_j y_{ij}^t \tau_{ij}^t \le S_i^t$ for every request that is answered in time.",
-        "Constraint (1a), corrected",
-        _own_latency,
-        Relation.AT_MOST,
-        _ALLOCATION_INSTANCES,
-    ),
-    about_slots(
-        "equation1a.published",
-        r"$\sum_i y_{ij}^t \tau_{ij}^t \le S_i^t$: the latencies of all requests at the site in "
-        "sum.",
-        "Constraint (1a)",
-        _sum_of_latencies,
-        Relation.AT_MOST,
-        _ROOMY,
-        corrected_by=("oinc.equation1a",),
-    ),
+    about_slots("equation1b", _answered, _ALLOCATION_INSTANCES),
+    about_slots("equation1b.published", _requests_of_a_site, _ROOMY),
+    about_slots("equation1a", _own_latency, _ALLOCATION_INSTANCES),
+    about_slots("equation1a.published", _sum_of_latencies, _ROOMY),
+    about_columns("columns", lambda view: _below(view, objectives=False), _COLUMNS_INSTANCES),
     about_columns(
-        "columns",
-        "The bound by columns of a site and a set of requests is no more than the latencies of any "
-        "assignment.",
-        "Problem (3), its bound by columns",
-        lambda view: _below(view, objectives=False),
-        Relation.AT_MOST,
-        _COLUMNS_INSTANCES,
-    ),
-    about_columns(
-        "columns.objectives",
-        "With objectives, and without the sets that cannot meet theirs, the bound by columns is "
-        "no more than the latencies of any assignment that meets all objectives.",
-        "Problem (3), its bound by columns",
-        lambda view: _below(view, objectives=True),
-        Relation.AT_MOST,
-        _COLUMNS_INSTANCES,
+        "columns.objectives", lambda view: _below(view, objectives=True), _COLUMNS_INSTANCES
     ),
     about_columns(
         "columns.prices",
-        r"The prices of the bound by columns prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - "
-        r"\sum_{i \in N} \pi_i)$ is no less than the bound.",
-        "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=False),
-        Relation.AT_MOST,
         _COLUMNS_INSTANCES,
     ),
     about_columns(
         "columns.objectives.prices",
-        "With objectives too, the prices of the bound by columns prove that it is no more than "
-        "any assignment.",
-        "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=True),
-        Relation.AT_MOST,
         _COLUMNS_INSTANCES,
     ),
-    about_columns(
-        "columns.search",
-        "The search finds no plan below the bound, objectives apart.",
-        "Problem (3), near-optimal",
-        _search,
-        Relation.AT_LEAST,
-        _COLUMNS_INSTANCES,
-    ),
+    about_columns("columns.search", _search, _COLUMNS_INSTANCES),
 )

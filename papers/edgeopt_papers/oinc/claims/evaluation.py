@@ -273,19 +273,11 @@ def _cut(problem: RetrainingProblem, runs: Any) -> Any:
     return end
 
 
-PAPER = (
-    "Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in "
-    "Edge Computing"
-)
-
 _paper = Paper(
     "oinc",
-    PAPER,
-    {
-        "instance_type": (RetrainingProblem, Schedule, OincInstance),
-        "view": Evaluation,
-        "tolerance": EXACT,
-    },
+    instance_type=(RetrainingProblem, Schedule, OincInstance),
+    view=Evaluation,
+    tolerance=EXACT,
 )
 
 claim, erratum = _paper.claim, _paper.erratum

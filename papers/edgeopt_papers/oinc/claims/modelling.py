@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.slot import assignment_cost, slot_problem
 from edgeopt.online.oinc.reservation import Reservation
@@ -98,44 +97,21 @@ _INSTANCE = {"instance_type": OincInstance, "view": lambda instance: instance}
 CLAIMS = (
     claim(
         "equation2",
-        "The share that is kept for jobs lies between the smallest and the largest one that are "
-        "allowed, between 0 and 1.",
-        "Equation (2), corrected",
         _above,
-        Relation.AT_MOST,
         {**one(named.idle_sites), **one(named.overloaded_sites), **one(named.busy_site)},
         **_SPLIT,
     ),
-    claim(
-        "equation2.left",
-        r"With $\sum_j f_j (1 - p_j)$ requests are left with at least what they need, if it is "
-        "there and no clip decides.",
-        "Equation (2), corrected",
-        _left,
-        Relation.AT_LEAST,
-        {**one(named.idle_sites), **one(named.busy_site)},
-        **_SPLIT,
-    ),
+    claim("equation2.left", _left, {**one(named.idle_sites), **one(named.busy_site)}, **_SPLIT),
     claim(
         "state",
-        "The best assignment of a slot is the best one in every slot in which requests take the "
-        "same time to send and to compute.",
-        "Section IV-C, the state, corrected",
         lambda instance: _transferred(instance, _seconds),
-        Relation.EQUAL,
         one(named.slower_radio),
         **_INSTANCE,
     ),
     claim(
         "state.published",
-        "The best assignment of a slot is the best one in every slot of the same state, which "
-        "holds data, work and what jobs leave of the CPUs, but neither the channel nor the "
-        "objectives.",
-        "Section IV-C, the state",
         lambda instance: _transferred(instance, _shown),
-        Relation.EQUAL,
         one(named.moved_devices),
-        corrected_by=("oinc.state",),
         **_INSTANCE,
     ),
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem
 from edgeopt.online.oinc.retraining import run_density
@@ -228,79 +227,22 @@ about_periods = partial(
 )
 
 CLAIMS = (
+    about_deadlines("order", _all_swaps, _INSTANCES),
+    about_deadlines("urgent", lambda due: _ratio(due, frozen=True), _INSTANCES),
     about_deadlines(
-        "order",
-        "Jobs that wait at a site keep the order of their densities until they are complete, if "
-        "their weights stay as they were at their arrival.",
-        "Section IV-D, job processing queue, corrected",
-        _all_swaps,
-        Relation.AT_MOST,
-        _INSTANCES,
+        "urgent.published", lambda due: _ratio(due, frozen=False), one(named.hopeless, 8)
     ),
-    about_deadlines(
-        "urgent",
-        r"Theorem 1 holds for weights $\beta_k / (D_k - a_k)$ that stay as they are at the "
-        "arrival; what it bounds is the flow time weighted with them.",
-        "Theorem 1 and Section IV-D, corrected",
-        lambda due: _ratio(due, frozen=True),
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    about_deadlines(
-        "urgent.published",
-        r"Theorem 1 holds for weights $\beta_k / (D_k - t)$ that grow, no further than within a "
-        "slot of the deadline. A long job that has missed its deadline stops all others: no factor "
-        "holds.",
-        "Theorem 1 and Section IV-D",
-        lambda due: _ratio(due, frozen=False),
-        Relation.AT_MOST,
-        one(named.hopeless, 8),
-        corrected_by=("oinc.urgent", "oinc.theorem1"),
-    ),
-    about_deadlines(
-        "urgent.certificate",
-        "The dual point of a run with weights that stay breaks no constraint.",
-        "Theorem 1 and Section IV-D, corrected",
-        _violation,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    about_deadlines(
-        "deadline",
-        r"No job is complete before $a_k + \min_j h_{kj}$, whatever its deadline: deadlines are "
-        "no constraints; those that are met are counted.",
-        "Problem (1), constraint (1i), corrected",
-        _earliest,
-        Relation.AT_LEAST,
-        {**_INSTANCES, **one(named.no_time)},
-    ),
-    about_deadlines(
-        "deadline.published",
-        r"Every job is complete by its deadline, $b_k \le D_k$, which the text requires and "
-        "problem (1) omits.",
-        "Problem (1), constraint (1i)",
-        _lateness,
-        Relation.AT_MOST,
-        one(named.no_time),
-        corrected_by=("oinc.deadline",),
-    ),
+    about_deadlines("urgent.certificate", _violation, _INSTANCES),
+    about_deadlines("deadline", _earliest, {**_INSTANCES, **one(named.no_time)}),
+    about_deadlines("deadline.published", _lateness, one(named.no_time)),
     about_periods(
         "shares",
-        "P1 with durations at the shares that are kept while each job is there bounds the run. It "
-        "holds for schedules at these shares, as Theorem 1 does.",
-        "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share),
-        Relation.AT_MOST,
         {**one(named.two_shares), **one(Periods, (1, 3, 2), (0.2, 0.9, 0.4))},
     ),
     about_periods(
         "shares.published",
-        "P1 with one duration for a job and a site bounds the run of Algorithm 1, which keeps "
-        "another share in every busy period; here durations are those of the first.",
-        "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share[:1] * len(periods.share)),
-        Relation.AT_MOST,
         one(named.two_shares),
-        corrected_by=("oinc.shares",),
     ),
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.named import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
 from edgeopt.solvers import LinearProgram, solve
@@ -152,151 +151,24 @@ _INSTANCES = {**ALL_JOBS, **one(named.ends_later)}
 by_program = partial(claim, tolerance=SOLVED)
 
 CLAIMS = (
-    claim(
-        "lemma1",
-        r"$\phi_k(m) \le l_k (b_k - a_k)$ for every job and every schedule in real time that "
-        "serves each job at one site. The paper says completion time; flow time is less.",
-        "Lemma 1, corrected",
-        lambda view: _job_by_job(view.fluid),
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    claim(
-        "lemma1.completion",
-        r"$\sum_k l_k b_k \ge \sum_k \phi_k(m) + \sum_k l_k a_k$ for every schedule that serves "
-        "each job at one site.",
-        "Lemma 1, corrected",
-        _completions,
-        Relation.AT_LEAST,
-        _INSTANCES,
-    ),
-    claim(
-        "lemma1.published",
-        r"$\phi_k(m) \le l_k b_k$ for every feasible schedule; constraint (1d) lets a job change "
-        "its site from slot to slot. All jobs of the counterexample arrive in slot 0.",
-        "Lemma 1",
-        _of_any,
-        Relation.AT_MOST,
-        one(named.moved),
-        corrected_by=("oinc.lemma1",),
-    ),
-    claim(
-        "lemma1.middle",
-        r"$\phi_k(m) + l_k / 2 \le l_k (b_k - a_k)$, the time of a slot counted from its middle, "
-        "for schedules that end every job with a slot, and for all if durations are whole.",
-        "Lemma 1, sharpened",
-        _from_the_middle,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
+    claim("lemma1", lambda view: _job_by_job(view.fluid), _INSTANCES),
+    claim("lemma1.completion", _completions, _INSTANCES),
+    claim("lemma1.published", _of_any, one(named.moved)),
+    claim("lemma1.middle", _from_the_middle, _INSTANCES),
     claim(
         "lemma1.middle.fluid",
-        r"$\phi_k(m) + l_k / 2 \le l_k (b_k - a_k)$ for schedules that end jobs within slots, "
-        "whatever durations are.",
-        "Lemma 1, sharpened too far",
         lambda view: _job_by_job(view.fluid, midpoint=True),
-        Relation.AT_MOST,
         one(short_jobs, 1),
-        corrected_by=("oinc.lemma1", "oinc.lemma1.middle"),
     ),
-    by_program(
-        "p1",
-        "The optimum of P1 is no more than the weighted flow time of any schedule that serves "
-        "each job at one site.",
-        "Problem P1",
-        lambda view: _by_program(view, strong=False),
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    by_program(
-        "p1.moving",
-        "The optimum of P1 is no more than the weighted flow time of a schedule that moves a job.",
-        "Problem P1",
-        _moving,
-        Relation.AT_MOST,
-        one(named.moved_away),
-        corrected_by=("oinc.p1", "oinc.p1.one_site"),
-    ),
-    by_program(
-        "p1.one_site",
-        r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ is no more than the weighted flow time of "
-        "any schedule that serves each job at one site.",
-        "Problem P1, strengthened",
-        lambda view: _by_program(view, strong=True),
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    by_program(
-        "p1.slots",
-        r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ and the time of a slot counted from its "
-        "middle is no more than the weighted flow time of any schedule that serves each job at "
-        "one site and ends it with a slot.",
-        "Problem P1, strengthened",
-        _by_slots,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    by_program(
-        "p1.stronger",
-        r"The row $\sum_j m_{kj}^t \le 1$ never lowers the optimum of P1.",
-        "Problem P1, strengthened",
-        _stronger,
-        Relation.AT_LEAST,
-        _INSTANCES,
-    ),
-    by_program(
-        "p1.middle",
-        r"Counting the time of a slot from its middle raises the optimum by $\sum_k l_k / 2$, "
-        "neither more nor less, since no job is served more than it needs.",
-        "Problem P1, sharpened",
-        _half,
-        Relation.EQUAL,
-        _INSTANCES,
-    ),
-    by_program(
-        "p2",
-        "P1 and P2 have the same optimum.",
-        "Problem P2",
-        _dual,
-        Relation.EQUAL,
-        _INSTANCES,
-    ),
-    by_program(
-        "equation8a",
-        r"An optimum of P1 serves the whole of every job, with $\sum_{j,t} m_{kj}^t / h_{kj} \ge "
-        "1$.",
-        "Constraint (8a), corrected",
-        lambda view: _served(view, at_least=True),
-        Relation.AT_LEAST,
-        _INSTANCES,
-    ),
-    by_program(
-        "equation8a.published",
-        r"An optimum of P1 serves the whole of every job; the printed constraint is "
-        r"$\sum_j \sum_t m_{kj}^t / h_{kj}$ without a right-hand side.",
-        "Constraint (8a)",
-        lambda view: _served(view, at_least=False),
-        Relation.AT_LEAST,
-        one(lone_job),
-        corrected_by=("oinc.equation8a",),
-    ),
-    by_program(
-        "horizon",
-        r"The optimum of P1 over $\max_k a_k + \lceil \sum_k \max_j h_{kj} \rceil$ slots bounds "
-        "every schedule, those included that end later.",
-        "Problem P1, its horizon",
-        _long_enough,
-        Relation.AT_MOST,
-        _INSTANCES,
-    ),
-    by_program(
-        "horizon.published",
-        f"The optimum of P1 over any T slots, here {SHORT}, in which all jobs could be served "
-        "bounds every schedule.",
-        "Problem P1",
-        _shortest,
-        Relation.AT_MOST,
-        one(named.ends_later),
-        corrected_by=("oinc.horizon",),
-    ),
+    by_program("p1", lambda view: _by_program(view, strong=False), _INSTANCES),
+    by_program("p1.moving", _moving, one(named.moved_away)),
+    by_program("p1.one_site", lambda view: _by_program(view, strong=True), _INSTANCES),
+    by_program("p1.slots", _by_slots, _INSTANCES),
+    by_program("p1.stronger", _stronger, _INSTANCES),
+    by_program("p1.middle", _half, _INSTANCES),
+    by_program("p2", _dual, _INSTANCES),
+    by_program("equation8a", lambda view: _served(view, at_least=True), _INSTANCES),
+    by_program("equation8a.published", lambda view: _served(view, at_least=False), one(lone_job)),
+    by_program("horizon", _long_enough, _INSTANCES),
+    by_program("horizon.published", _shortest, one(named.ends_later)),
 )

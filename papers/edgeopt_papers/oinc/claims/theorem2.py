@@ -9,7 +9,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.named import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
@@ -148,88 +147,21 @@ def _growth(counts: Counts) -> Measurement:
 
 
 CLAIMS = (
-    about_slots(
-        "theorem2.requests",
-        "If requests may be refused, the plan of a slot keeps the bands and what reserved "
-        "shares leave of the CPUs, and every request that it answers is in time.",
-        "Theorem 2, corrected, constraints (1a) to (1c) and (3a)",
-        _kept,
-        Relation.AT_MOST,
-        _FEW,
-    ),
-    about_jobs(
-        "theorem2.jobs",
-        r"If the run goes on after the last slot, every job is complete by $\max_k a_k + \lceil "
-        r"\sum_k \max_j h_{kj} \rceil$.",
-        "Theorem 2, corrected, constraint (1e)",
-        _last,
-        Relation.AT_MOST,
-        ALL_JOBS,
-    ),
-    about_slots(
-        "theorem2.published",
-        "OINC decides feasibly for problem (1): every request is answered in time. The factor is "
-        "measured by which objectives would have to grow.",
-        "Theorem 2, constraint (1a)",
-        _least_stretch,
-        Relation.AT_MOST,
-        one(named_instances.two_requests, 0.39),
-        corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
-    ),
-    about_slots(
-        "theorem2.beside_jobs",
-        "Requests that can be answered in time by the whole CPU can be answered in time by what "
-        "is not reserved for jobs.",
-        "Theorem 2, constraint (3a)",
-        _beside,
-        Relation.AT_MOST,
-        one(named_instances.two_requests, 0.41, 0.8),
-        corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
-    ),
-    about_slots(
-        "theorem2.actor",
-        "Whatever action the actor draws, with levels made shares of each site, every request is "
-        "answered in time where that can be done.",
-        "Theorem 2, Algorithm 3",
-        _actions,
-        Relation.AT_MOST,
-        one(named_instances.two_near_one),
-        corrected_by=("oinc.theorem2.requests",),
-    ),
+    about_slots("theorem2.requests", _kept, _FEW),
+    about_jobs("theorem2.jobs", _last, ALL_JOBS),
+    about_slots("theorem2.published", _least_stretch, one(named_instances.two_requests, 0.39)),
+    about_slots("theorem2.beside_jobs", _beside, one(named_instances.two_requests, 0.41, 0.8)),
+    about_slots("theorem2.actor", _actions, one(named_instances.two_near_one)),
     claim(
-        "theorem2.last_slot",
-        "Every job is complete when the run ends after T slots; the part that is done is measured.",
-        "Theorem 2, constraint (1e)",
-        _within,
-        Relation.AT_LEAST,
-        one(named.cut_short),
-        corrected_by=("oinc.theorem2.jobs",),
-        instance_type=Cut,
-        view=lambda cut: cut,
+        "theorem2.last_slot", _within, one(named.cut_short), instance_type=Cut, view=lambda cut: cut
     ),
-    about_jobs(
-        "theorem3",
-        "Algorithm 4 as it is written visits no more than $K J (q + 1) + T J q$ jobs, q being "
-        "the length of the longest queue. Balanced trees that keep the sums of their branches "
-        r"bring that to $O(K J \log K)$.",
-        "Theorem 3, corrected",
-        _steps,
-        Relation.AT_MOST,
-        ALL_JOBS,
-    ),
+    about_jobs("theorem3", _steps, ALL_JOBS),
     claim(
         "theorem3.published",
-        r"OINC takes $O(K J R + T (I + J + I J))$ steps: they grow no faster with the number of "
-        "jobs. The sums of equation (6) and the choice of the densest job, over whole queues, are "
-        "left out; so are the sorting of sites, the latencies behind every ratio, and, by a "
-        "constant of some thousands, the products of the actor.",
-        "Theorem 3",
         _growth,
-        Relation.AT_MOST,
         one(Counts),
         instance_type=Counts,
         view=lambda counts: counts,
         tolerance=0.1,
-        corrected_by=("oinc.theorem3",),
     ),
 )

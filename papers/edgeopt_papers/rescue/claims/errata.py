@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.radio import (
     decibel_to_ratio,
     path_loss_decibel,
@@ -70,47 +69,21 @@ def errata() -> tuple[Erratum, ...]:
     return (
         erratum(
             "budget.published",
-            "section III-B",
-            r"The time budget $\bar d_l$ depends on the profile alone.",
-            r"It is $\bar d_{jk}$: a run of device j on server k earns nothing past it.",
-            "What is left of a deadline depends on the link between device and server. The spread "
-            "of the budgets is given, then that of the longest runs that earn something.",
-            name,
             (0.0, float(np.ptp(profit.budget)), float(np.ptp(_longest_paid(setting)))),
+            example=name,
         ),
         erratum(
             "accuracy_gap.published",
-            "section III-B",
-            r"$R_{jkl}(t)$ is a function of the slot, with $t_0$ the slot of the last retraining.",
-            r"$t_0$ is given in advance, and the accuracy gap a function of slot and device.",
-            "A retraining within the horizon changes later profits. The gap of a device in the "
-            "last slot is given, without and with one in the slot before.",
-            name,
             (gap[-1, j], max(0.0, 1.0 - decayed / profit.best_accuracy), again[-1, j]),
+            example=name,
         ),
-        erratum(
-            "recursion.published",
-            "section V-A",
-            r"$\sum_j p_j(t)$, said to be at most 1, is the chance of a task in equation (8).",
-            r"$\sum_{j,l} y_{jkl}(t)$ is, at most 1 on every server by row (3b).",
-            "Independent arrivals may add up to more than 1.",
-            "independent_arrivals(0.25)",
-            (crowd.arrival.sum(), solve_p1_lp(crowd).y.sum(), 1.0),
-            Relation.AT_MOST,
-        ),
+        erratum("recursion.published", (crowd.arrival.sum(), solve_p1_lp(crowd).y.sum(), 1.0)),
         erratum(
             "radio.published",
-            "section VI-A",
-            "The noise is -40 dBm.",
-            "It is the thermal noise of the band, -109.2 dBm.",
-            "Behind a macro-cell path loss the printed noise leaves the nearest device not one "
-            "slot to retrain, thermal noise leaves several even to the farthest. One is needed.",
-            "least data, latest deadline, 0.15 km and 0.45 km",
             (
                 slots_left(PUBLISHED_NOISE_DBM, 0.15),
                 slots_left(float(thermal_noise_dbm(BANDWIDTH)), 0.45),
                 1.0,
             ),
-            Relation.AT_LEAST,
         ),
     )

@@ -332,14 +332,9 @@ class Evaluation:
         return total
 
 
-PAPER = (
-    "Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on "
-    "Underutilized Edges"
-)
-
 EXACT = 1e-7
 """Relative tolerance of identities between recursions that solve no LP."""
 
-_paper = Paper("rescue", PAPER, {"instance_type": RescueInstance, "view": Evaluation})
+_paper = Paper("rescue", instance_type=RescueInstance, view=Evaluation)
 
 claim, erratum = _paper.claim, _paper.erratum

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE
 from edgeopt_papers.rescue.claims.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
@@ -97,81 +96,40 @@ def priced_values(
 CLAIMS = (
     claim(
         "plus",
-        r"RESCUE+, which takes the idle cell of largest $\mathcal{A}_{jkl}(t) - "
-        r"\mathcal{B}_k(t+1)$ if that is positive, earns at least as much as Algorithm 1 in "
-        "expectation, reserved tasks ignored.",
-        "Algorithm 1, improved",
         lambda view: Measurement(_improved(view), view.earned.sum(), {"earned": view.earned}),
-        Relation.AT_LEAST,
         TINY,
         assumptions=(EXCLUSIVE,),
         tolerance=EXACT,
     ),
     claim(
         "plus.half",
-        r"RESCUE+ earns at least $\frac12 \mathrm{OPT}(LP)$, reserved tasks ignored.",
-        "Theorem 1, for the improved algorithm",
         lambda view: view.against_bound(_improved(view), {}),
-        Relation.AT_LEAST,
         TINY,
         assumptions=(EXCLUSIVE,),
     ),
     claim(
         "plus.optimum",
-        "RESCUE+ earns at most what the best online policy earns.",
-        "Algorithm 1, improved",
         lambda view: Measurement(_improved(view), view.online, {}),
-        Relation.AT_MOST,
         TINY,
         assumptions=(EXCLUSIVE,),
         tolerance=EXACT,
     ),
     claim(
         "plus.microslot",
-        r"With independent arrivals and $M_k(t, i+1)$ in place of $\mathcal{B}_k(t+1)$, RESCUE+ "
-        "earns at least as much as the micro-slot variant of Algorithm 1.",
-        "Algorithm 1, improved for independent arrivals",
         _no_worse_by_turn,
-        Relation.AT_LEAST,
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
         tolerance=EXACT,
     ),
     claim(
         "plus.microslot.half",
-        r"With independent arrivals RESCUE+ by turns earns at least $\frac12 \mathrm{OPT}(LP)$.",
-        "Theorem 1, for the improved algorithm and independent arrivals",
         lambda view: view.against_bound(_improved_by_turn(view), {}),
-        Relation.AT_LEAST,
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
     ),
     claim(
-        "horizon",
-        r"$\mathcal{B}_k(T) = \sum_{j,l} y_{jkl}(T) R_{jkl}(T)$, whether runs that end after the "
-        "horizon are paid or not; on the worst server.",
-        "equation (6)",
-        _last_slot,
-        Relation.EQUAL,
-        {**_BEYOND, **TINY, **INDEPENDENT, **PAPER_SETTING},
-        tolerance=EXACT,
+        "horizon", _last_slot, {**_BEYOND, **TINY, **INDEPENDENT, **PAPER_SETTING}, tolerance=EXACT
     ),
-    claim(
-        "beyond.published",
-        r"$\mathrm{OPT}(LP)$ does not depend on what is assumed after the horizon.",
-        "equations (1) and (4)",
-        _held_and_dropped,
-        Relation.EQUAL,
-        one(outlasting_run, "hold"),
-        corrected_by=("rescue.beyond", "rescue.horizon"),
-    ),
-    claim(
-        "beyond",
-        r"$\mathrm{OPT}(LP)$ with runs paid that end after the horizon is at least what it is "
-        "without.",
-        "equations (1) and (4), corrected",
-        _held_and_dropped,
-        Relation.AT_LEAST,
-        {**_BEYOND, **TINY},
-    ),
+    claim("beyond.published", _held_and_dropped, one(outlasting_run, "hold")),
+    claim("beyond", _held_and_dropped, {**_BEYOND, **TINY}),
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import each, one
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, RARE_LONG_RUNS
@@ -169,121 +168,24 @@ def _within(y: NDArray[np.float64], arrival: NDArray[np.float64]) -> NDArray[np.
 
 
 CLAIMS = (
+    claim("observation1", _monotony, _ALL, tolerance=EXACT),
+    claim("observation1.published", _maximality, one(named.half_routed), assumptions=(EXCLUSIVE,)),
+    claim("recursion", _routed_mass, _ALL),
+    claim("routing", _routing_at_most_one, _ALL),
+    claim("routing.published", _routing_complete, one(named.half_routed)),
+    claim("plan_choice.published", _plan_spread, one(named.two_plans), assumptions=(EXCLUSIVE,)),
     claim(
-        "observation1",
-        r"$\mathcal{B}_k(t) \ge \mathcal{B}_k(t+1)$ and $\mathcal{B}_k(T+1) = 0$; the smallest "
-        "step is measured.",
-        "Observation 1",
-        _monotony,
-        Relation.AT_LEAST,
-        _ALL,
-        tolerance=EXACT,
-    ),
-    claim(
-        "observation1.published",
-        r"$\mathcal{B}_k(1)$ is the largest value that can be earned on server k.",
-        "Observation 1",
-        _maximality,
-        Relation.AT_LEAST,
-        one(named.half_routed),
-        assumptions=(EXCLUSIVE,),
-        corrected_by=("rescue.value", "rescue.observation1"),
-    ),
-    claim(
-        "recursion",
-        r"$\sum_{j,l} y_{jkl}(t) \le 1$ on every server by row (3b), so equation (5) averages with "
-        "probabilities whatever the law of arrivals.",
-        "equation (5)",
-        _routed_mass,
-        Relation.AT_MOST,
-        _ALL,
-    ),
-    claim(
-        "routing",
-        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; the rest is the "
-        "chance of a rejection.",
-        "Algorithm 1, line 6",
-        _routing_at_most_one,
-        Relation.AT_MOST,
-        _ALL,
-    ),
-    claim(
-        "routing.published",
-        r"$y_{jkl}(t) / p_j(t)$ is a probability distribution over the pairs (k, l).",
-        "Algorithm 1, line 6",
-        _routing_complete,
-        Relation.AT_LEAST,
-        one(named.half_routed),
-        corrected_by=("rescue.routing",),
-    ),
-    claim(
-        "plan_choice.published",
-        r"The value $\sum_k \mathcal{B}_k(1)$ is the same for every optimal plan $y^*$; the spread "
-        "over the optimal plans found is measured.",
-        "Algorithm 1, line 2",
-        _plan_spread,
-        Relation.AT_MOST,
-        one(named.two_plans),
-        assumptions=(EXCLUSIVE,),
-        corrected_by=("rescue.plan_choice",),
-    ),
-    claim(
-        "plan_choice",
-        r"Every optimal plan gives $\sum_k \mathcal{B}_k(1) \ge \frac12 \mathrm{OPT}(LP)$, though "
-        "not the same value; the least one found is measured.",
-        "Theorem 1",
-        _least_of_plans,
-        Relation.AT_LEAST,
-        {**one(named.two_plans), **TINY},
-        assumptions=(EXCLUSIVE,),
+        "plan_choice", _least_of_plans, {**one(named.two_plans), **TINY}, assumptions=(EXCLUSIVE,)
     ),
     claim(
         "offline_value.published",
-        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$ is the optimum of P1.",
-        "section IV-B",
         lambda view: Measurement(view.offline, view.integer, {}),
-        Relation.EQUAL,
         TIGHT,
         tolerance=EXACT,
         counterexample="tight(0.1)",
-        corrected_by=("rescue.offline_value",),
     ),
-    claim(
-        "offline_value",
-        r"$\mathrm{OPT}(LP) \ge \max\{\mathbb{E}_I[\mathrm{OPT}(I)], \mathrm{OPT}(P1)\}$ without "
-        "reserved tasks: P1 routes every task alike whatever else arrives, so neither of the two "
-        "is the other.",
-        "section IV-B",
-        _both_below,
-        Relation.AT_LEAST,
-        {**TINY, **INDEPENDENT},
-    ),
-    claim(
-        "clairvoyant.published",
-        r"$\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
-        "section IV-B",
-        _plan_against_clairvoyant,
-        Relation.AT_LEAST,
-        one(named.clairvoyant_gap),
-        corrected_by=("rescue.lemma1.absent", "rescue.clairvoyant"),
-    ),
-    claim(
-        "clairvoyant.twice",
-        r"$2\,\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
-        "section IV-B, weakened",
-        _clairvoyant_ratio,
-        Relation.AT_MOST,
-        one(named.rare_long_runs, 8),
-        corrected_by=("rescue.clairvoyant",),
-    ),
-    claim(
-        "clairvoyant",
-        r"With runs of one slot or of all T slots, knowing the durations is worth at least T/4 "
-        r"times $\mathrm{OPT}(LP)$: no multiple of $\mathrm{OPT}(LP)$ bounds that optimum.",
-        "section IV-B, corrected",
-        _clairvoyant_growth,
-        Relation.AT_LEAST,
-        _RUNS,
-        assumptions=(RARE_LONG_RUNS,),
-    ),
+    claim("offline_value", _both_below, {**TINY, **INDEPENDENT}),
+    claim("clairvoyant.published", _plan_against_clairvoyant, one(named.clairvoyant_gap)),
+    claim("clairvoyant.twice", _clairvoyant_ratio, one(named.rare_long_runs, 8)),
+    claim("clairvoyant", _clairvoyant_growth, _RUNS, assumptions=(RARE_LONG_RUNS,)),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order
 from edgeopt.instances.rescue import RescueInstance
 from edgeopt.solvers import TIGHT, LinearProgram, solve
@@ -169,101 +168,33 @@ _EACH_WINDOW_SUFFICES = Assumption(
 CLAIMS = (
     claim(
         "availability.published",
-        "Algorithm 1 leaves every reserved task its demand; its probability to fail one is "
-        "measured. Row (2b) holds on average, and `available' considers retraining runs alone.",
-        "Algorithm 1, line 7",
         _failure,
-        Relation.AT_MOST,
         one(named.risky_run, 0.1),
         assumptions=(HAS_RESERVED,),
         tolerance=1e-12,
-        corrected_by=("rescue.guard",),
     ),
-    claim(
-        "guard",
-        "A policy that starts only runs whose longest duration leaves all reserved tasks feasible "
-        "never fails one; measured on guarded Algorithm 1 and on the guarded policy that takes "
-        "whatever is safe.",
-        "section III-A, made safe",
-        _guarded_failure,
-        Relation.AT_MOST,
-        RESERVED,
-        assumptions=(HAS_RESERVED,),
-        tolerance=1e-12,
-    ),
-    claim(
-        "safe_ratio.published",
-        r"Some online policy that meets all reserved tasks on every path earns "
-        r"$\frac12 \mathrm{OPT}(LP)$.",
-        "Theorem 1, with the promise of section III-A",
-        _best_safe_share,
-        Relation.AT_LEAST,
-        one(named.risky_run, 0.1),
-        corrected_by=("rescue.theorem1", "rescue.forbid"),
-    ),
+    claim("guard", _guarded_failure, RESERVED, assumptions=(HAS_RESERVED,), tolerance=1e-12),
+    claim("safe_ratio.published", _best_safe_share, one(named.risky_run, 0.1)),
     claim(
         "guarded.published",
-        "Guarded Algorithm 1, on the plan that forbids unsafe cells, earns half of hindsight that "
-        "meets all reserved tasks on every path.",
-        "Theorem 1, with the promise of section III-A",
         _guarded_share,
-        Relation.AT_LEAST,
         one(named.reserved_budget, 0.01, 0.01),
         assumptions=(EXCLUSIVE, HAS_RESERVED),
-        corrected_by=("rescue.guarded.priced", "rescue.forbid"),
     ),
-    claim(
-        "guarded.priced",
-        "Where one slot of two is spare and every run lasts one slot, guarded RESCUE+ with profits "
-        "less the price of reserved capacity earns half of hindsight that meets all reserved tasks "
-        "on every path. The price of a slot is the largest dual of row (2d) of the tasks active in "
-        "it, times capacity.",
-        "Theorem 1, repaired on the instance that refutes its guarded form",
-        _priced_share,
-        Relation.AT_LEAST,
-        _SPARE,
-        assumptions=(EXCLUSIVE, SPARE_SLOT),
-    ),
-    claim(
-        "forbid",
-        r"$\mathrm{OPT}(LP)$ with all unsafe cells fixed to zero bounds hindsight that meets all "
-        "reserved tasks on every path.",
-        "Lemma 1, for safe policies",
-        _forbidding_bound,
-        Relation.AT_LEAST,
-        RESERVED,
-    ),
-    claim(
-        "forbid.lenient",
-        r"$\mathrm{OPT}(LP)$ with all unsafe cells fixed to zero bounds every policy that leaves "
-        "reserved tasks at most 1e-7 of their demand short, though cells are judged at 1e-9 of it.",
-        "Lemma 1, for policies judged by another tolerance",
-        _forbidding_bound_lenient,
-        Relation.AT_LEAST,
-        one(named.split_tolerance),
-        corrected_by=("rescue.forbid",),
-    ),
+    claim("guarded.priced", _priced_share, _SPARE, assumptions=(EXCLUSIVE, SPARE_SLOT)),
+    claim("forbid", _forbidding_bound, RESERVED),
+    claim("forbid.lenient", _forbidding_bound_lenient, one(named.split_tolerance)),
     claim(
         "feasibility.published",
-        r"$\phi_i \le \sum_{t=s_i}^{e_i} c_{k_i}(t)$ for every reserved task makes P1 feasible; "
-        "the share of the demand that must stay unserved on the worst server is measured.",
-        "section III-A",
         _shortfall,
-        Relation.AT_MOST,
         one(named.crowded_window),
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,
         assumptions=(_EACH_WINDOW_SUFFICES,),
-        corrected_by=("rescue.feasibility",),
     ),
     claim(
         "feasibility",
-        "P1 is feasible iff no interval of slots must serve more than it offers, and then serving "
-        "the earliest deadline first meets all demands; servers on which the demand criterion, "
-        "that rule and the linear program disagree are counted.",
-        "section III-A, corrected",
         _disagreements,
-        Relation.AT_MOST,
         {**one(named.crowded_window), **RESERVED},
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.rescue import small
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.rescue.bounds import PairTables, pair_values
@@ -180,139 +179,35 @@ _EVERY = {**TIGHT, **RESERVED, **INDEPENDENT, **_RISKY, **_TEMPTING, **_EARLY}
 _PAIRS: dict[str, Any] = each(small, range(10, 22))
 
 CLAIMS = (
-    claim(
-        "safe.bound",
-        r"$U(\lambda) = \sum_k V_k^\lambda + \sum_{t,j} p_j(t) \lambda_j(t)$ bounds every online "
-        r"policy that meets all reserved tasks on every path. $V_k^\lambda$ is the best value of "
-        r"server k alone, in its first state, if every accepted task pays its price $\lambda$.",
-        "Lemma 1, for safe online policies",
-        _bounded,
-        Relation.AT_LEAST,
-        _EVERY,
-        tolerance=EXACT,
-    ),
-    claim(
-        "safe.bound.one_server",
-        r"On one server $U(0)$ is what the best safe online policy earns.",
-        "Lemma 1, for safe online policies",
-        _bounded,
-        Relation.EQUAL,
-        _EVERY,
-        assumptions=(ONE_SERVER,),
-        tolerance=EXACT,
-    ),
-    claim(
-        "safe.bound.forbid",
-        r"$U(\lambda) \le \mathrm{OPT}(LP)$ with all unsafe cells fixed to zero, if its "
-        r"multipliers of (3a) are the first $\lambda$ and no state is rounded.",
-        "Lemma 1, for safe online policies",
-        _below_plan,
-        Relation.AT_MOST,
-        _EVERY,
-    ),
+    claim("safe.bound", _bounded, _EVERY, tolerance=EXACT),
+    claim("safe.bound.one_server", _bounded, _EVERY, assumptions=(ONE_SERVER,), tolerance=EXACT),
+    claim("safe.bound.forbid", _below_plan, _EVERY),
     claim(
         "safe.pairs",
-        r"The bound that shares tasks of two servers exactly lies between the best safe online "
-        r"policy and $U(\lambda)$ at the same prices.",
-        "Lemma 1, for safe online policies",
         _paired,
-        Relation.AT_LEAST,
         {**DRAWN, **_PAIRS},
         assumptions=(EXCLUSIVE, SEVERAL_SERVERS),
         tolerance=EXACT,
     ),
-    claim(
-        "safe.value",
-        r"Routing by any plan, and accepting iff $R_{jkl}(t)$ and what follows exceed the value of "
-        r"waiting in the state of the server, earns exactly $\sum_k V_k$ over all histories.",
-        "equation (10), for safe policies by state",
-        _by_histories,
-        Relation.EQUAL,
-        _EVERY,
-        tolerance=EXACT,
-    ),
-    claim(
-        "safe.improvement",
-        r"Taking the safe run that adds most to the values by state earns at least $\sum_k V_k$.",
-        "Algorithm 1, improved, for safe policies by state",
-        _step,
-        Relation.AT_LEAST,
-        _EVERY,
-        tolerance=EXACT,
-    ),
-    claim(
-        "safe.guarantee",
-        r"The policy by state earns at least $\sum_k \frac{1}{1 + h_k} \sum_{t,j,l} y R$. $h_k$ is "
-        r"the largest $u(t) + \sum g(t) / (\sigma - w)$ over cells with $y > 0$: u the planned "
-        r"occupation, g the capacity planned to be blocked in an interval of reserved work that "
-        r"has begun, $\sigma$ its slack, and w what the run may block of it.",
-        "Theorem 1, for safe policies by state",
-        _guaranteed,
-        Relation.AT_LEAST,
-        _EVERY,
-        tolerance=EXACT,
-    ),
-    claim(
-        "safe.quarter",
-        r"With one reserved task at a time, the policy by state earns at least "
-        r"$\frac14 \mathrm{OPT}(LP)$, where runs are left out that are unsafe or may block more "
-        r"than half of the slack of a reserved task that has begun.",
-        "Theorem 1, for safe policies by state",
-        _quarter,
-        Relation.AT_LEAST,
-        _EVERY,
-        assumptions=(ONE_AT_A_TIME,),
-    ),
+    claim("safe.value", _by_histories, _EVERY, tolerance=EXACT),
+    claim("safe.improvement", _step, _EVERY, tolerance=EXACT),
+    claim("safe.guarantee", _guaranteed, _EVERY, tolerance=EXACT),
+    claim("safe.quarter", _quarter, _EVERY, assumptions=(ONE_AT_A_TIME,)),
     claim(
         "safe.quarter.hindsight",
-        "With one reserved task at a time, and no run that may block more than half of the slack "
-        "of one that has begun, the policy by state earns at least a quarter of safe hindsight.",
-        "Theorem 1, for safe policies by state",
         _routed_of_hindsight,
-        Relation.AT_LEAST,
         _EVERY,
         assumptions=(ONE_AT_A_TIME, SMALL_RUNS),
     ),
     claim(
-        "safe.quarter.large_runs",
-        "The policy by state, or the one that improves it, earns at least a quarter of safe "
-        "hindsight, whatever runs may block; the better of the two is measured.",
-        "Theorem 1, for safe policies by state",
-        _improved_of_hindsight,
-        Relation.AT_LEAST,
-        _TEMPTING,
-        assumptions=(ONE_AT_A_TIME,),
-        corrected_by=("rescue.safe.quarter", "rescue.safe.quarter.hindsight"),
+        "safe.quarter.large_runs", _improved_of_hindsight, _TEMPTING, assumptions=(ONE_AT_A_TIME,)
     ),
-    claim(
-        "safe.constant",
-        r"Some safe online policy earns at least a quarter of $\mathrm{OPT}(LP)$ with all unsafe "
-        r"cells fixed to zero. $U$ is measured as its share; on the counterexample it is "
-        r"$(1 + (m - 1) \delta) / m$, less than any constant.",
-        "Theorem 1, against the bound for safe policies",
-        _share_of_plan,
-        Relation.AT_LEAST,
-        _RISKY,
-        corrected_by=("rescue.safe.quarter", "rescue.safe.guarantee"),
-    ),
+    claim("safe.constant", _share_of_plan, _RISKY),
     claim(
         "safe.half",
-        "The best safe online policy earns at least half of safe hindsight, as without reserved "
-        r"tasks. Known instances leave it $4/9$ and $16/37$.",
-        "Theorem 1, for the best safe online policy",
         lambda view: _best_of_hindsight(view, HALF),
-        Relation.AT_LEAST,
         _EARLY,
         counterexample="early_commitment(0.001)",
-        corrected_by=("rescue.theorem1", "rescue.safe.quarter.hindsight"),
     ),
-    claim(
-        "safe.open",
-        "Open, neither proven nor refuted: the best safe online policy earns at least a quarter of "
-        "safe hindsight, whatever runs may block.",
-        "Theorem 1, for the best safe online policy",
-        _best_of_hindsight,
-        Relation.AT_LEAST,
-        _EVERY,
-    ),
+    claim("safe.open", _best_of_hindsight, _EVERY),
 )

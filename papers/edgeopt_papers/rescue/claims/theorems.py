@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, UNIT_DURATIONS
@@ -96,12 +95,6 @@ def _worst_server(view: Evaluation, share: NDArray[np.float64]) -> Measurement:
     return Measurement(float(ratio[worst]), float(share[busy[worst]]), proof)
 
 
-_ARRIVAL_CLAIRVOYANT = (
-    r"$\mathrm{OPT}(LP) \ge \mathbb{E}_I[\mathrm{OPT}(I)]$, OPT knowing the arrivals, learning "
-    "durations by their end"
-)
-
-
 def _certificate(view: Evaluation) -> dict[str, Any]:
     return {
         "earned": view.earned,
@@ -165,156 +158,59 @@ def _late_runs_cut(view: Evaluation) -> Measurement:
 CLAIMS = (
     claim(
         "lemma1.published",
-        _ARRIVAL_CLAIRVOYANT + ", with reserved tasks in the LP alone.",
-        "Lemma 1",
         lambda view: _plan_against(view, view.offline, "offline_optimum"),
-        Relation.AT_LEAST,
         one(named.planned_reservation),
-        corrected_by=("rescue.lemma1.absent", "rescue.lemma1.pathwise", "rescue.lemma1.expected"),
     ),
-    claim(
-        "lemma1.absent",
-        _ARRIVAL_CLAIRVOYANT + ", without reserved tasks on either side.",
-        "Lemma 1",
-        _offline_absent,
-        Relation.AT_LEAST,
-        {**TINY, **INDEPENDENT},
-    ),
+    claim("lemma1.absent", _offline_absent, {**TINY, **INDEPENDENT}),
     claim(
         "lemma1.pathwise",
-        _ARRIVAL_CLAIRVOYANT + " and meeting all reserved tasks on every path.",
-        "Lemma 1",
         lambda view: _plan_against(view, view.offline_pathwise, "offline_optimum"),
-        Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
     claim(
         "lemma1.expected",
-        _ARRIVAL_CLAIRVOYANT + " and meeting all reserved tasks on average, rows (2b) and (2d).",
-        "Lemma 1",
         lambda view: _plan_against(view, view.offline_expected, "offline_optimum"),
-        Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
     claim(
         "lemma1.relaxation",
-        r"$\mathrm{OPT}(LP) \ge \mathrm{OPT}(P1)$, which is what the printed proof shows.",
-        "Lemma 1, proof",
         lambda view: _plan_against(view, view.integer, "integer_optimum"),
-        Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
-    claim(
-        "lemma2",
-        r"$\mathcal{B}_k(t) \ge \tilde{\mathcal{B}}_k(t)$ for all k and t; the smallest difference "
-        "is measured.",
-        "Lemma 2",
-        _baselines,
-        Relation.AT_LEAST,
-        {**TINY, **INDEPENDENT, **PAPER_SETTING},
-        tolerance=EXACT,
-    ),
+    claim("lemma2", _baselines, {**TINY, **INDEPENDENT, **PAPER_SETTING}, tolerance=EXACT),
     claim(
         "lemma3",
-        r"$\tilde{\mathcal{B}}_k(1) \ge \frac12 V_k$ with "
-        r"$V_k = \sum_{t,j,l} y_{jkl}(t) R_{jkl}(t)$; the smallest ratio over servers is measured.",
-        "Lemma 3",
         lambda view: _worst_server(view, np.full(view.instance.servers, 0.5)),
-        Relation.AT_LEAST,
         {**TINY, **INDEPENDENT, **PAPER_SETTING},
     ),
     claim(
         "lemma3.occupancy",
-        r"$\tilde{\mathcal{B}}_k(1) \ge V_k / (1 + \max_t u_k(t))$ with the planned occupation "
-        r"$u_k(t) = \sum_{t' < t} \sum_{j,l} y_{jkl}(t') \Pr(d_l > t - t')$; on the server of "
-        "least slack.",
-        "Lemma 3, sharpened",
         lambda view: _worst_server(view, 1 / (1 + view.occupancy.max(axis=1))),
-        Relation.AT_LEAST,
         {**TINY, **INDEPENDENT, **PAPER_SETTING},
     ),
-    claim(
-        "theorem1",
-        r"$\mathbb{E}[\mathrm{ALG}] \ge \frac12 \mathrm{OPT}(LP)$ for Algorithm 1 without a guard.",
-        "Theorem 1",
-        _half,
-        Relation.AT_LEAST,
-        {**TINY, **PAPER_SETTING},
-        assumptions=(EXCLUSIVE,),
-    ),
-    claim(
-        "theorem1.published",
-        r"$\mathbb{E}[\mathrm{ALG}] \ge \frac12 \mathrm{OPT}(LP)$ whatever the law of arrivals; "
-        "tasks of one slot are handled in the order of their devices.",
-        "Theorem 1",
-        _half,
-        Relation.AT_LEAST,
-        one(named.independent_arrivals, 0.01, 0.01),
-        corrected_by=("rescue.theorem1", "rescue.microslot"),
-    ),
-    claim(
-        "theorem1.occupancy",
-        r"$\mathbb{E}[\mathrm{ALG}] \ge \sum_k V_k / (1 + \max_t u_k(t))$ with planned profit "
-        r"$V_k$ and planned occupation $u_k(t)$ of server k by runs started before slot t.",
-        "Theorem 1, sharpened",
-        _occupancy,
-        Relation.AT_LEAST,
-        {**TINY, **PAPER_SETTING},
-        assumptions=(EXCLUSIVE,),
-    ),
+    claim("theorem1", _half, {**TINY, **PAPER_SETTING}, assumptions=(EXCLUSIVE,)),
+    claim("theorem1.published", _half, one(named.independent_arrivals, 0.01, 0.01)),
+    claim("theorem1.occupancy", _occupancy, {**TINY, **PAPER_SETTING}, assumptions=(EXCLUSIVE,)),
     claim(
         "theorem1.unit_durations",
-        r"$\mathbb{E}[\mathrm{ALG}] = \mathrm{OPT}(LP)$ when every run lasts one slot.",
-        "Theorem 1, sharpened",
         lambda view: Measurement(view.earned.sum(), view.plan.objective, _certificate(view)),
-        Relation.EQUAL,
         {**TINY, **one(named.reserved_budget, 0.01, 0.01)},
         assumptions=(EXCLUSIVE, UNIT_DURATIONS),
     ),
-    claim(
-        "value",
-        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$: the baseline is the expected "
-        "profit of Algorithm 1 from an idle server on.",
-        "equation (10)",
-        _value,
-        Relation.EQUAL,
-        {**TINY, **PAPER_SETTING},
-        assumptions=(EXCLUSIVE,),
-        tolerance=EXACT,
-    ),
-    claim(
-        "value.published",
-        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ whatever the law of arrivals.",
-        "equation (10)",
-        _value,
-        Relation.EQUAL,
-        one(named.independent_arrivals, 0.01, 0.01),
-        tolerance=EXACT,
-        corrected_by=("rescue.value", "rescue.microslot.value"),
-    ),
+    claim("value", _value, {**TINY, **PAPER_SETTING}, assumptions=(EXCLUSIVE,), tolerance=EXACT),
+    claim("value.published", _value, one(named.independent_arrivals, 0.01, 0.01), tolerance=EXACT),
     claim(
         "value.shortened",
-        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ when equation (4) takes runs that "
-        "miss their time budget off the server at the end of it, as the sum in equation (1) "
-        "suggests. Such runs keep the server for their whole duration.",
-        "equations (1) and (4)",
         _late_runs_cut,
-        Relation.EQUAL,
         one(named.late_run),
         assumptions=(EXCLUSIVE,),
         tolerance=EXACT,
-        corrected_by=("rescue.value",),
     ),
     claim(
         "definition1.published",
-        r"$\mathbb{E}[\mathrm{ALG}(I)] \ge \frac12 \mathrm{OPT}(I)$ for every arrival sequence I, "
-        "as the quantifier of the definition is printed; the smallest ratio is measured.",
-        "Definition 1",
         _every_sequence,
-        Relation.AT_LEAST,
         {**TIGHT, **one(named.half_routed)},
         assumptions=(EXCLUSIVE,),
         counterexample="tight(0.1)",
-        corrected_by=("rescue.theorem1",),
     ),
 )

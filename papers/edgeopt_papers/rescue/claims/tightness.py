@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt.bounds.verdict import Relation
 from edgeopt.online.rescue import Rescue, policy_value
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.rescue.claims import instances as named
@@ -70,89 +69,30 @@ def _share(view: Evaluation, occupied: np.ndarray) -> Measurement:
 
 
 CLAIMS = (
-    claim(
-        "theorem2",
-        r"On the two-slot gamble the best online policy earns exactly $1/(2-\epsilon)$ of "
-        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$; with $\epsilon \to 0$ no ratio above 1/2 is possible.",
-        "Theorem 2",
-        _against_offline,
-        Relation.EQUAL,
-        TIGHT,
-        assumptions=(TWO_SLOT_GAMBLE,),
-        tolerance=EXACT,
-    ),
-    claim(
-        "theorem2.plan",
-        r"On the two-slot gamble the best online policy earns exactly $1/(2-\epsilon)$ of "
-        r"$\mathrm{OPT}(LP)$.",
-        "Theorem 2",
-        _against_plan,
-        Relation.EQUAL,
-        TIGHT,
-        assumptions=(TWO_SLOT_GAMBLE,),
-    ),
-    claim(
-        "theorem2.algorithm",
-        r"On the two-slot gamble Algorithm 1 earns exactly $1/(2-\epsilon)$ of "
-        r"$\mathrm{OPT}(LP)$, so the analysis of Theorem 1 is tight.",
-        "Theorem 2",
-        _algorithm,
-        Relation.EQUAL,
-        TIGHT,
-        assumptions=(TWO_SLOT_GAMBLE,),
-    ),
+    claim("theorem2", _against_offline, TIGHT, assumptions=(TWO_SLOT_GAMBLE,), tolerance=EXACT),
+    claim("theorem2.plan", _against_plan, TIGHT, assumptions=(TWO_SLOT_GAMBLE,)),
+    claim("theorem2.algorithm", _algorithm, TIGHT, assumptions=(TWO_SLOT_GAMBLE,)),
     claim(
         "theorem2.published",
-        r"On the two-slot gamble the best online policy earns $1/2 - \epsilon$ of "
-        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$, which would contradict Theorem 1.",
-        "Theorem 2, proof",
         _as_published,
-        Relation.EQUAL,
         TIGHT,
         assumptions=(TWO_SLOT_GAMBLE,),
         counterexample="tight(0.1)",
-        corrected_by=("rescue.theorem2", "rescue.theorem2.plan"),
     ),
+    claim("microslot", _half, INDEPENDENT, assumptions=(INDEPENDENT_ARRIVALS,)),
     claim(
-        "microslot",
-        r"With independent arrivals, accepting iff $\mathcal{A}_{ikl}(t) > M_k(t, i+1)$ in the "
-        r"turn of device i earns at least $\frac12 \mathrm{OPT}(LP)$.",
-        "Theorem 1, for independent arrivals",
-        _half,
-        Relation.AT_LEAST,
-        INDEPENDENT,
-        assumptions=(INDEPENDENT_ARRIVALS,),
-    ),
-    claim(
-        "microslot.value",
-        r"With independent arrivals the micro-slot variant earns $\sum_k M_k(1, 1)$.",
-        "equation (10), for independent arrivals",
-        _value,
-        Relation.EQUAL,
-        INDEPENDENT,
-        assumptions=(INDEPENDENT_ARRIVALS,),
-        tolerance=EXACT,
+        "microslot.value", _value, INDEPENDENT, assumptions=(INDEPENDENT_ARRIVALS,), tolerance=EXACT
     ),
     claim(
         "microslot.occupancy",
-        r"With independent arrivals the micro-slot variant earns at least "
-        r"$\sum_k V_k / (1 + \max_{t,i} u_k(t, i))$, where $u_k(t, i)$ adds to the planned "
-        "occupation by earlier slots what the devices before i plan in slot t.",
-        "Theorem 1, sharpened for independent arrivals",
         lambda view: _share(view, view.microslot_occupancy.max(axis=(1, 2))),
-        Relation.AT_LEAST,
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
     ),
     claim(
         "microslot.occupancy.by_slot",
-        r"With independent arrivals the micro-slot variant earns at least "
-        r"$\sum_k V_k / (1 + \max_t u_k(t))$, the occupation counted by slots alone.",
-        "Theorem 1, sharpened too far",
         lambda view: _share(view, view.occupancy.max(axis=1)),
-        Relation.AT_LEAST,
         one(named.contested_slot),
         assumptions=(INDEPENDENT_ARRIVALS,),
-        corrected_by=("rescue.microslot.occupancy",),
     ),
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.instances.tapfinger.durations import COMPLETE
 from edgeopt.models.tapfinger import allowed, mixed_volumes
@@ -128,86 +127,30 @@ _NAMED = one(named.five_and_twice_seven)
 CLAIMS = (
     about_rivals(
         "equation11",
-        r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins a task, $\hat z_{j,n}$ being the "
-        r"probability with which it picks the task, $\Pr(n)$ how many such tasks fit into it.",
-        "Equation (11), corrected",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner()),
-        Relation.EQUAL,
         {**_KEEN, **_DRAWN},
     ),
     about_rivals(
         "equation11.ratio",
-        r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins if $\Pr(n)$ is the softmax of how "
-        "often the smallest bundle fits, as in the program behind the paper's figures. The "
-        "softmax separates clusters far more sharply.",
-        "Equation (11) and section IV-C",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner("ratio")),
-        Relation.EQUAL,
         _KEEN,
-        corrected_by=("tapfinger.equation11",),
     ),
-    about_rivals(
-        "conflict",
-        "A task is started in the round in which some cluster picks it and gives it a bundle, if "
-        "clusters that give it nothing make way for the next one.",
-        "Section IV-C, task selection conflicts, corrected",
-        lambda rivals: _started(rivals, pass_on=True),
-        Relation.EQUAL,
-        {**_EMPTY, **_DRAWN},
-    ),
-    about_rivals(
-        "conflict.published",
-        "A task is started in the round in which some cluster picks it and gives it a bundle, "
-        "if conflicts are resolved before bundles are chosen. The winner may give it nothing, "
-        "and the round is lost.",
-        "Section IV-C, task selection conflicts",
-        lambda rivals: _started(rivals, pass_on=False),
-        Relation.EQUAL,
-        _EMPTY,
-        corrected_by=("tapfinger.conflict",),
-    ),
+    about_rivals("conflict", lambda rivals: _started(rivals, pass_on=True), {**_EMPTY, **_DRAWN}),
+    about_rivals("conflict.published", lambda rivals: _started(rivals, pass_on=False), _EMPTY),
     claim(
         "optimus",
-        "Of tasks whose speed depends on GPUs alone, the curve of Optimus expects a GPU more to "
-        "save more slots than a CPU core more.",
-        "Section V-A, Optimus",
         lambda instance: _expects(instance, "correct"),
-        Relation.AT_LEAST,
         _GPUS,
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),
     claim(
         "optimus.published",
-        "The curve of Optimus expects a GPU more to save more slots than a CPU core more, for "
-        "tasks whose speed depends on GPUs alone, if it is fitted as in the program behind the "
-        "paper's figures, which takes the speeds of GPUs for those of CPU cores.",
-        "Section V-A, Optimus",
         lambda instance: _expects(instance, "published"),
-        Relation.AT_LEAST,
         _GPUS,
-        corrected_by=("tapfinger.optimus",),
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),
-    about_changes(
-        "volume.mixed",
-        "A task holds no fewer CPU-slots, and no fewer GPU-slots, than the least over all "
-        "sequences of bundles, changes and noise included.",
-        "Sections III-A and V-A, lower bounds with preemption",
-        _mixed,
-        Relation.AT_LEAST,
-        {**INSTANCES, **NOISY, **_NAMED, **one(named.one_gpu)},
-    ),
-    about_changes(
-        "volume.fixed",
-        "A task holds no fewer CPU-slots, and no fewer GPU-slots, than with the best bundle "
-        "that stays as it is. Where progress slows down, more GPUs in later slots take fewer of "
-        "them.",
-        "Sections III-A and V-A, lower bounds with preemption",
-        _fixed,
-        Relation.AT_LEAST,
-        _NAMED,
-        corrected_by=("tapfinger.volume.mixed",),
-    ),
+    about_changes("volume.mixed", _mixed, {**INSTANCES, **NOISY, **_NAMED, **one(named.one_gpu)}),
+    about_changes("volume.fixed", _fixed, _NAMED),
 )

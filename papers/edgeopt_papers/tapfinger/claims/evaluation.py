@@ -107,19 +107,11 @@ class Evaluation:
         return tuple(simulate(environment, policy, runs=DRAWN) for policy in policies)
 
 
-PAPER = (
-    "Li, Zeng, Zhang, Duan, Wu: TapFinger: Task Placement and Fine-Grained Resource Allocation for "
-    "Edge Machine Learning"
-)
-
 _paper = Paper(
     "tapfinger",
-    PAPER,
-    {
-        "instance_type": (SchedulingProblem, TapFingerInstance),
-        "view": Evaluation,
-        "tolerance": EXACT,
-    },
+    instance_type=(SchedulingProblem, TapFingerInstance),
+    view=Evaluation,
+    tolerance=EXACT,
 )
 
 claim, erratum = _paper.claim, _paper.erratum

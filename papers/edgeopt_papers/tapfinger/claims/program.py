@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.bounds.verdict import Relation
 from edgeopt.models.tapfinger.programs import start_matrix
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt_papers.claims.paper import SOLVED, one
@@ -172,171 +171,48 @@ def _held(view: Evaluation, *, after: bool) -> Iterator[Measurement]:
 _ACCUMULATION_INSTANCES = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
 
 CLAIMS = (
-    claim(
-        "program",
-        r"The least sum of flow times of all plans is the optimum of (1) to (8) with $\sum_{n,t} "
-        r"y_{j,n,t} = 1$ in (3), $\phi_j$ the time from the arrival to the completion, and t in "
-        "slots.",
-        "Problem (1) to (8), corrected",
-        _program,
-        Relation.EQUAL,
-        {**_INSTANCES, **one(named.lone_task)},
-        tolerance=SOLVED,
-    ),
+    claim("program", _program, {**_INSTANCES, **one(named.lone_task)}, tolerance=SOLVED),
     claim(
         "equation3.published",
-        r"The least sum of flow times of all plans is the optimum of (1) to (8) with $\sum_{n,t} "
-        r"y_{j,n,t} \le 1$, as printed, which lets tasks go unserved.",
-        "Equation (3)",
         lambda view: _program(view, all_served=False),
-        Relation.EQUAL,
         one(named.lone_task),
-        corrected_by=("tapfinger.program",),
         tolerance=SOLVED,
     ),
+    claim("equation1.published", _least_running, one(named.both_or_halves)),
     claim(
-        "equation1.published",
-        r"Of the plans that minimise $\sum_j \phi_j$ one has the least flow time if $\phi_j$ is "
-        "the time for which task j runs, which bundle and cluster determine.",
-        "Equation (1), with phi counted from the start",
-        _least_running,
-        Relation.EQUAL,
-        one(named.both_or_halves),
-        corrected_by=("tapfinger.program",),
+        "bundles", _efficient, {**_INSTANCES, **one(named.both_or_halves), **one(named.last_unit)}
     ),
-    claim(
-        "bundles",
-        "The least sum of flow times stays the same without the bundles that another one equals in "
-        "speed and exceeds in nothing.",
-        "Problem (1) to (8), its bundles",
-        _efficient,
-        Relation.EQUAL,
-        {**_INSTANCES, **one(named.both_or_halves), **one(named.last_unit)},
-    ),
-    claim(
-        "bundles.published",
-        r"The least sum of flow times stays the same if a task is given $0, 1, \ldots, C_{r,n} - "
-        "1$ units, as printed in section III-A: never all of a cluster.",
-        "Section III-A",
-        _without_the_last,
-        Relation.EQUAL,
-        one(named.last_unit),
-        corrected_by=("tapfinger.program", "tapfinger.bundles"),
-    ),
-    claim(
-        "single_start",
-        "With at most one start per cluster and slot tasks flow for no less time than with "
-        "several.",
-        "Equation (2), in slots",
-        _one_start,
-        Relation.AT_LEAST,
-        {**_INSTANCES, **one(named.at_once)},
-    ),
-    claim(
-        "equation2.slots",
-        "Tasks flow for the same time with one start per cluster and slot as with several: (2) "
-        "covers both modes. It does so in timesteps, of which a slot may have several, but not "
-        "in slots.",
-        "Equation (2) and section III-B",
-        _one_start,
-        Relation.EQUAL,
-        one(named.at_once),
-        corrected_by=("tapfinger.single_start",),
-    ),
+    claim("bundles.published", _without_the_last, one(named.last_unit)),
+    claim("single_start", _one_start, {**_INSTANCES, **one(named.at_once)}),
+    claim("equation2.slots", _one_start, one(named.at_once)),
     about_plans(
         "equation5",
-        r"A plan holds by $\sum_{j: t \in [t_j^*, \hat t_j + \phi_j)} x_{j,r,n}$ what it holds, "
-        r"if $\phi_j$ is the time from the arrival to the completion of task j.",
-        "Equation (5), corrected",
         _by_flow_time,
-        Relation.EQUAL,
         {**_CAPACITY_INSTANCES, **one(named.late_arrivals), **one(named.cut_off)},
     ),
+    about_plans("equation5.published", _by_completion, one(named.late_arrivals)),
+    about_plans("equation5.running", _by_running_time, one(named.cut_off)),
+    about_plans("accumulation", _counted, _ACCUMULATION_INSTANCES),
     about_plans(
-        "equation5.published",
-        r"A plan that can be carried out keeps (5) if $\phi_j$ is the completion time of task j, "
-        "as it is called. But a task would hold its bundle the longer the later it arrives.",
-        "Equation (5) and section III-C",
-        _by_completion,
-        Relation.AT_MOST,
-        one(named.late_arrivals),
-        corrected_by=("tapfinger.equation5",),
-    ),
-    about_plans(
-        "equation5.running",
-        r"A plan that keeps (5) can be carried out if $\phi_j$ is the time for which task j runs. "
-        "But a task that has waited would hold its bundle for too short a time.",
-        "Equation (5), with phi counted from the start",
-        _by_running_time,
-        Relation.AT_MOST,
-        one(named.cut_off),
-        corrected_by=("tapfinger.equation5",),
-    ),
-    about_plans(
-        "accumulation",
-        r"$\sum_t R_t = \sum_j \phi_j$: the tasks in the system, counted while each slot lasts, "
-        "sum to the flow times.",
-        "Section IV-A, reward",
-        _counted,
-        Relation.EQUAL,
-        _ACCUMULATION_INSTANCES,
-    ),
-    about_plans(
-        "accumulation.end",
-        "The tasks in the system sum to the flow times if they are counted as each slot ends, "
-        "when those that complete are gone. Recorded figures of the paper count so.",
-        "Section V-B, task accumulation",
-        lambda view: _counted(view, after=True),
-        Relation.EQUAL,
-        one(named.started_at_once),
-        corrected_by=("tapfinger.accumulation", "tapfinger.accumulation.less"),
+        "accumulation.end", lambda view: _counted(view, after=True), one(named.started_at_once)
     ),
     about_plans(
         "accumulation.less",
-        "Counted as each slot ends, the tasks in the system sum to the flow times less a slot "
-        "for every task.",
-        "Section V-B, task accumulation, corrected",
         _less_one_each,
-        Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
     ),
     about_plans(
         "reward.local",
-        r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks that run on it, and those that wait "
-        "for it divided by the number of clusters for which they do.",
-        "Section IV-A, reward, corrected",
         lambda view: _local(view, lambda clusters: 1.0 / clusters),
-        Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.waiting_twice)},
     ),
     about_plans(
-        "reward.local.published",
-        r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks associated with it. A task that "
-        "waits for several clusters is counted by each.",
-        "Section IV-A, reward",
-        lambda view: _local(view, lambda _: 1.0),
-        Relation.EQUAL,
-        one(named.waiting_twice),
-        corrected_by=("tapfinger.reward.local", "tapfinger.accumulation"),
+        "reward.local.published", lambda view: _local(view, lambda _: 1.0), one(named.waiting_twice)
     ),
     about_plans(
         "usage",
-        "The units held in each slot, before any are released, sum to what bundles and running "
-        "times of tasks multiply to.",
-        "Section V-C, resource use, corrected",
         lambda view: _held(view, after=False),
-        Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
     ),
-    about_plans(
-        "usage.end",
-        "The units held sum to the products of bundles and running times if they are counted at "
-        "the end of each slot, after complete tasks have released theirs. Recorded figures of "
-        "the paper count so.",
-        "Section V-C, resource use",
-        lambda view: _held(view, after=True),
-        Relation.EQUAL,
-        one(named.started_at_once),
-        corrected_by=("tapfinger.usage",),
-    ),
+    about_plans("usage.end", lambda view: _held(view, after=True), one(named.started_at_once)),
 )

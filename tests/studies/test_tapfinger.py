@@ -28,7 +28,6 @@ from edgeopt.studies.tapfinger.log import (
 )
 from edgeopt.studies.tapfinger.means import distribution, gaps
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, bound_of, export, solve
-from edgeopt.studies.tapfinger.three_clusters import RECORDED, setting
 from edgeopt.studies.wording import listed
 from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
@@ -456,26 +455,6 @@ def test_means_over_drawn_instances(single_start: bool) -> None:
             assert np.isnan(row["mean_relative"])
         else:
             assert row["mean_relative"] == pytest.approx(np.median(mean / first))
-    assert found["mean_recorded"].isna().all()
-
-
-def test_recorded_figures_are_shown_for_their_own_setting_only() -> None:
-    known = {entry.name for entry in SYSTEM.policies.entries}
-    assert all(set(figures) <= known for figures in RECORDED.values())
-    assert setting(generate()) == "several"
-    assert setting(generate(single_start=True)) == "single"
-    assert setting(generate(workload="pointer")) == "pointer"
-    for other in (
-        {"clusters": 6},
-        {"tasks": 100},
-        {"capacity": (16, 8)},
-        {"workload": "pointer", "single_start": True},
-    ):
-        assert setting(generate(**other)) == ""  # type: ignore[arg-type]
-    compared = study({"paper": generate()}, ["reservation", "min"], system=NO_CLAIMS, runs=2)
-    rows = compared.comparison("over_instances").set_index("policy")
-    assert rows.loc["min", "mean_recorded"] == 28.818
-    assert np.isnan(rows.loc["reservation", "mean_recorded"])
 
 
 def test_sources_and_what_they_are_made_of() -> None:

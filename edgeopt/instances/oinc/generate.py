@@ -15,6 +15,8 @@ from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_flag, check_real, check_room, check_whole, generator
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc.channel import Channel
@@ -26,6 +28,14 @@ POWER: Final = (80.0, 100.0)  # transmission power of a device, mW
 MEGABYTES: Final = (0.8, 1.6)  # data of a request, units of 10^6 bytes
 GIGACYCLES: Final = (0.1, 0.2)  # computation of a request, Gcycle
 SLO: Final = (0.3, 0.9)  # objective of a device, s
+
+CALIBRATED: Final[Mapping[str, Any]] = {
+    "duty": 0.40,
+    "job_scale": 0.06,
+    "arriving": 0.95,
+    "arrival_law": "stratified",
+}
+"""Parameters of `generate` that were fitted to the times of the paper's Table I."""
 
 
 def generate(

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt import registry
 from edgeopt.instances.oinc import OincInstance, from_bundled, from_raw, generate
 from edgeopt.instances.oinc.data import build
+from edgeopt.instances.oinc.generate import CALIBRATED
 from edgeopt.instances.oinc.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
@@ -27,7 +28,7 @@ from edgeopt.studies.oinc.log import (
 from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
 from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
 from edgeopt.studies.oinc.sums import GAPS, WEIGHTED
-from edgeopt.studies.oinc.table_one import CALIBRATED, TABLE_ONE
+from edgeopt.studies.oinc.table_one import TABLE_ONE
 from edgeopt.studies.oinc.view import LIVE
 from edgeopt.studies.system import (
     Claims,

@@ -14,30 +14,7 @@ from edgeopt.studies.wording import NO_BOUND
 if TYPE_CHECKING:
     import pandas as pd
 
-    from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.studies.results import Study
-
-RECORDED: Final = {
-    "single": {
-        "optimus+swapped": (8.562, 7.0),
-        "tiresias": (14.661, 15.0),
-        "random": (12.839, 10.0),
-        "min": (12.745, 13.0),
-    },
-    "several": {
-        "optimus+swapped": (7.734, 6.0),
-        "tiresias+elastic": (7.552, 7.0),
-        "random": (15.120, 11.0),
-        "min": (28.818, 25.0),
-    },
-    "pointer": {
-        "optimus+swapped": (13.333, 11.0),
-        "tiresias+elastic": (35.786, 36.5),
-        "random": (52.974, 61.0),
-        "min": (12.604, 12.0),
-    },
-}
-"""Mean and median flow times of the authors' recorded runs, slots, by setting and policy."""
 
 _PARTS: Final = ("gap", "over_plan", "plan_gap")
 """The gap to the bound, and its two parts."""
@@ -45,20 +22,8 @@ _PARTS: Final = ("gap", "over_plan", "plan_gap")
 _MEASURED: Final = ("mean", "median", "p95", "makespan", "gpu", "cpu", "preemptions")
 
 
-def setting(instance: TapFingerInstance) -> str:
-    """Name the setting of the paper that an instance is drawn in, "" if it is none of them."""
-    alike = instance.clusters == 3 and instance.tasks == 192 and (instance.capacity == 16).all()
-    if not alike or instance.task_kinds != 2:
-        return ""
-    if (instance.minimum == 3).all():
-        return "" if instance.single_start else "pointer"
-    if not (instance.minimum == (2, 1)).all():
-        return ""
-    return "single" if instance.single_start else "several"
-
-
 def _rows(study: Study) -> pd.DataFrame:
-    """Average over the instances of a study, and add the recorded figures."""
+    """Average over the instances of a study, with the gap to the bound in its two parts."""
     table = study.table.assign(seconds=1e-6 * study.table["decision_us"])
     planned = {case.name: case.benchmarks[FIXED].value for case in study.cases}
     plan = table["instance"].map(planned)
@@ -81,12 +46,6 @@ def _rows(study: Study) -> pd.DataFrame:
     }
     proven = found["gap"].notna()
     found["bound"] = found["policy"].map(bounds).where(proven, NO_BOUND)
-    settings = {setting(case.instance) for case in study.cases}
-    recorded = RECORDED.get(settings.pop(), {}) if len(settings) == 1 else {}
-    for place, name in enumerate(("mean", "median")):
-        found[f"{name}_recorded"] = [
-            recorded.get(policy, (np.nan, np.nan))[place] for policy in found["policy"]
-        ]
     return found
 
 
@@ -96,7 +55,6 @@ THREE_CLUSTERS = Comparison(
     _rows,
     {
         "mean": "Mean flow time (slots)",
-        "mean_recorded": "recorded",
         "mean_relative": "Times the reference",
         "median": "Median (slots)",
         "p95": "95th percentile (slots)",
@@ -113,12 +71,7 @@ THREE_CLUSTERS = Comparison(
     "one for policies that never change the bundle of a running task, another for all; the word "
     "scenario says that it is that of each run's noise. The best plan found knows all tasks, and "
     "all noise, in advance and changes no bundle; a policy that does can be below it. A decision "
-    "is one round of all clusters. The recorded means are those of the authors' own runs, one draw "
-    "each, where the setting is theirs; their learned policy, not included here, which has learned "
-    "on workloads of the same kinds, has 6.417 slots with a single start per slot, 4.292 with "
-    "several, and 8.057 on tasks of 1 and 10 slots. The authors drew other arrivals, with a single "
-    "start different ones for every policy, and their Optimus has the fit with CPU and GPU "
-    "swapped.",
+    "is one round of all clusters.",
     absent={"gap": NO_BOUND, "plan_gap": NO_BOUND},
 )
-"""Our figures and the recorded ones, over all instances of a study."""
+"""Over all instances of a study."""

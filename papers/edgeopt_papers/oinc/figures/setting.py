@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.instances.oinc import generate
+from edgeopt.instances.oinc.generate import CALIBRATED
 from edgeopt.studies.entries import PolicyEntry
-from edgeopt.studies.oinc.table_one import CALIBRATED
 from edgeopt_papers.figures import InstanceSpec, Published, means, swept
 from edgeopt_papers.figures.reading import where
 

@@ -82,8 +82,8 @@ def test_every_pinned_package_is_credited_with_a_licence() -> None:
 
 
 def test_every_data_table_is_credited() -> None:
-    places = (ROOT / "edgeopt", ROOT / "papers")
-    tables = {path.name for place in places for path in place.rglob("*.csv")}
+    packages = ROOT / "edgeopt", ROOT / "papers" / "edgeopt_papers"
+    tables = {path.name for package in packages for path in package.rglob("*.csv")}
     credited = set(re.findall(r"^\| `(\S+\.csv)` \|", (ROOT / "THIRD_PARTY.md").read_text(), re.M))
     assert tables
     assert credited == tables

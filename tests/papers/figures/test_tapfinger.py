@@ -11,8 +11,8 @@ from edgeopt_papers.figures.paper_figure import NOT_COMPARABLE, Estimate
 from edgeopt_papers.tapfinger import imitation_runs as taught
 from edgeopt_papers.tapfinger.figures import PAPER_FIGURES
 from edgeopt_papers.tapfinger.figures.measured import communication
-from edgeopt_papers.tapfinger.figures.recorded import RECORDED
 from edgeopt_papers.tapfinger.figures.setting import windows
+from edgeopt_papers.tapfinger.recorded import RECORDED
 from edgeopt_papers.tapfinger.releases import COURSES, TRAINING
 
 from edgeopt.digests import closure

@@ -19,6 +19,7 @@ from edgeopt.online.tapfinger import Min, TapFingerEnvironment, TapFingerTraject
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import erratum
 from edgeopt_papers.tapfinger.claims.instances import keen_or_roomy
+from edgeopt_papers.tapfinger.recorded import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +32,6 @@ PATIENCE = 1000
 
 POINTS = 20_000
 """Values of the noise, evenly spread, over which a gain is averaged."""
-
-RECORDED = {"mean": (6.417, 8.562), "median": (5.0, 7.0)}
-"""Flow times of TapFinger and of Optimus that the authors' runs recorded for Fig. 5(a), slots."""
-
-USED = {"slots": (13.95, 5.30), "rounds": (11.98, 11.96)}
-"""CPU cores and GPUs that Tiresias held on a cluster, recorded for Fig. 5 and for Fig. 11.
-
-In the first a cluster starts one task per slot, in the second several.
-"""
 
 
 def loop(tasks: Sequence[int], *, published: bool) -> tuple[int, int]:
@@ -140,10 +132,14 @@ def errata() -> tuple[Erratum, ...]:
     early, late = (11, 11), (1, 22)
     flows = [sum(itertools.accumulate(order)) for order in itertools.permutations((1, 10))]
     shorter, longer = _alone_under_noise(named.one_gpu()), _alone_under_noise(named.insensitive())
+    computed, theirs = RECORDED["three", "tapfinger"], RECORDED["three", "optimus"]
     gain = {
-        name: 100.0 * (1.0 - computed / theirs) for name, (computed, theirs) in RECORDED.items()
+        name: 100.0 * (1.0 - getattr(computed, name) / getattr(theirs, name))
+        for name in ("mean", "median")
     }
-    over = {mode: gpus - cpus / 2.0 for mode, (cpus, gpus) in USED.items()}
+    # Clusters start one task per slot in the first runs, several in the second.
+    runs = {"slots": RECORDED["three", "tiresias"], "rounds": RECORDED["several", "tiresias"]}
+    over = {mode: run.gpu - run.cpu / 2.0 for mode, run in runs.items()}
     return (
         erratum(
             "equation2.published",

@@ -13,7 +13,6 @@ from edgeopt.studies.tapfinger.log import doublings
 from edgeopt_papers.figures import PaperFigure, Published, found, said
 from edgeopt_papers.figures.drawing import HOLLOW, curves, rows_of_bars
 from edgeopt_papers.figures.reading import below, by, extreme, where
-from edgeopt_papers.tapfinger.figures.recorded import LEARNED
 from edgeopt_papers.tapfinger.figures.setting import (
     BOUND,
     FIT,
@@ -33,6 +32,7 @@ from edgeopt_papers.tapfinger.figures.setting import (
     unfolded,
 )
 from edgeopt_papers.tapfinger.imitation_runs import SERIES, SHOWN
+from edgeopt_papers.tapfinger.recorded import LEARNED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

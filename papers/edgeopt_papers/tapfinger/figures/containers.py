@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from edgeopt.instances.tapfinger import from_bundled
 from edgeopt.studies.wording import listed, number
 from edgeopt_papers.tapfinger.figures.completion import TIMES, completion_figure, mean_range
-from edgeopt_papers.tapfinger.figures.recorded import LEARNED, RECORDED
 from edgeopt_papers.tapfinger.figures.setting import STATISTICS, TITLES, Setting, standing
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN
+from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED
 
 if TYPE_CHECKING:
     import pandas as pd

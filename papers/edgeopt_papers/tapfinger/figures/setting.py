@@ -22,8 +22,8 @@ from edgeopt_papers.figures import (
     found,
 )
 from edgeopt_papers.figures.reading import below, by
-from edgeopt_papers.tapfinger.figures.recorded import LEARNED, RECORDED, Recorded
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN, SUMMARY, joined, what_ran
+from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED, Recorded
 from edgeopt_papers.tapfinger.releases import TRAINING, summary
 
 if TYPE_CHECKING:

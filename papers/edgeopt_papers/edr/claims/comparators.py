@@ -93,26 +93,6 @@ def _distance_of_comparators(view: Evaluation) -> Measurement:
     return Measurement(best[t], even[t], {"frame": t, "best": best})
 
 
-def _regret_of_even_rates(view: Evaluation) -> Measurement:
-    problem = view.problem
-    even, best = problem.cost * problem.rate, _best_costs(view)
-    spent = problem.spent(problem.rate)
-    missing = problem.missing(problem.rate).sum(axis=0)
-    left = {
-        "regret": (float(even.sum() - best.sum()), float(np.abs(even).sum())),
-        "fit": (
-            float(np.linalg.norm(np.maximum(missing, 0.0))),
-            float(np.linalg.norm((problem.rate * problem.active).sum(axis=0))),
-        ),
-        "excess": (
-            float(np.maximum(spent - problem.cap, 0.0).max(initial=0.0)),
-            float(spent.max(initial=0.0)),
-        ),
-    }
-    share = {name: over / size if size > 0.0 else over for name, (over, size) in left.items()}
-    return Measurement(max(share.values()), 0.0, share, size=1.0)
-
-
 def _largest_excess(view: Evaluation, index: str) -> Measurement:
     """Energy and cap of the frame where the cap is missed most."""
     spent, cap = view.problem.spent(view.simulated[index].points), view.problem.cap
@@ -148,13 +128,6 @@ CLAIMS = (
         _distance_of_comparators,
         {**STEADY, **MOVING, **DRAWN},
         assumptions=(TASKS, NONNEGATIVE, AFFORDABLE),
-        tolerance=SOLVED,
-    ),
-    claim(
-        "even_rate",
-        _regret_of_even_rates,
-        {**STEADY, **MOVING},
-        assumptions=(INTERIOR, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(

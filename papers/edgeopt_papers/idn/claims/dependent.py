@@ -23,7 +23,6 @@ from edgeopt_papers.idn.claims.evaluation import (
     WHOLE,
     Adversary,
     Evaluation,
-    alike,
     claim,
     free,
 )
@@ -77,17 +76,6 @@ def _capped(view: Evaluation) -> Measured:
         return np.where(whole, slot.ranked(x), slot.capped(x))
 
     return _sandwich(view, gain, lambda slot, x: slot.capped_bounding(x))
-
-
-def _capped_is_gain(view: Evaluation) -> Iterator[Measurement]:
-    whole = view.integral.reshape(len(view.integral), -1)
-    whole = whole[((whole == 0) | (whole == 1)).all(axis=1)]
-    for slot in view.slots:
-        yield alike(
-            slot.capped(whole),
-            slot.ranked(whole),
-            slot.scale,
-        )
 
 
 def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
@@ -213,16 +201,6 @@ CLAIMS = (
     claim(
         "lemma_f9.capped",
         _capped,
-        {
-            **DRAWN,
-            **one(named.two_half_repositories),
-            **one(named.cheap_half_repository),
-        },
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "capped_gain",
-        _capped_is_gain,
         {
             **DRAWN,
             **one(named.two_half_repositories),

@@ -130,15 +130,6 @@ def _spread_to_repository(view: Evaluation) -> Measurement:
     return Measurement(max(found, default=0.0), view.constants.paper.cost_gap)
 
 
-def _dual_norm(view: Evaluation) -> Iterator[Measurement]:
-    """Compare the largest g y over corners of the unit ball with the printed dual norm."""
-    size = view.instance.size.ravel()
-    for density in _densities(view):
-        slope = density.ravel() * size
-        corners = np.concatenate([slope / size, -slope / size])
-        yield Measurement(float(corners.max()), float(np.abs(slope / size).max()))
-
-
 CLAIMS = (
     claim("lemma_f1", _concave, DRAWN),
     claim("lemma_e1", _supergradient, DRAWN, assumptions=(COVERED,)),
@@ -153,5 +144,4 @@ CLAIMS = (
     claim("lemma_f3.per_node", _largest_per_node, DRAWN, assumptions=(WHOLE,)),
     claim("equation103", _spread_to_repository, DRAWN, assumptions=(WHOLE,)),
     claim("equation103.published", _spread, one(named.dear_model), assumptions=(WHOLE,)),
-    claim("lemma_f4", _dual_norm, DRAWN),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named import adversarial
 from edgeopt.online.mirror_ascent import KnapsackEntropy
@@ -160,41 +160,6 @@ def _diameter(view: Evaluation) -> Measurement:
     return Measurement(min(largest, bound) if largest <= bound * (1 + 1e-12) else largest, bound)
 
 
-def _starting_point(view: Evaluation) -> Measurement:
-    """Compare the mirror map at the start with its least value over other allocations."""
-    choice = view.constants.free
-    size, start = view.instance.size[choice], centre(view.instance)[choice]
-
-    def entropy(y: NDArray[np.float64]) -> float:
-        return float((size * np.where(y > 0, y * np.log(np.where(y > 0, y, 1)), 0)).sum())
-
-    here, scale = entropy(start), float(size.sum())
-    least = min(entropy(y[choice]) for y in view.fractional)
-    return Measurement(here / scale, least / scale)
-
-
-def _shift(view: Evaluation) -> Measured:
-    """Take a step with the supergradient, and with a multiple of the sizes added to it."""
-    from edgeopt.online.entropic_projection import ascend_in_place
-
-    instance, found = view.instance, []
-    rates = view.constants.sharper_rates(100)
-    for slot in view.slots[:2]:
-        for point in view.fractional[:4]:
-            slope = slot.supergradient(point.ravel()).reshape(point.shape)
-            for v in np.flatnonzero(rates):
-                ends = []
-                for shift in (0.0, 0.7 / rates[v]):
-                    y = point[v].copy()
-                    g = slope[v] + shift * instance.size[v]
-                    ascend_in_place(y, g, instance.size[v], rates[v], instance.budget[v])
-                    ends.append(y)
-                found.append(alike(ends[1], ends[0], 1e3))
-    if not found:
-        raise NotApplicableError("nothing can be gained at any node with a choice")
-    return found
-
-
 CLAIMS = (
     about_points("theorem_d1", _projected, {**_HAND, **DRAWN}),
     about_points("theorem_d1.optimality", _optimal, {**_HAND, **DRAWN}),
@@ -218,6 +183,4 @@ CLAIMS = (
         assumptions=(CHOICE,),
     ),
     claim("lemma_f5", _diameter, DRAWN, assumptions=(CHOICE,)),
-    claim("starting_point", _starting_point, DRAWN, assumptions=(CHOICE,)),
-    claim("shift", _shift, DRAWN, assumptions=(CHOICE,)),
 )

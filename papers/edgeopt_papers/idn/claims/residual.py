@@ -27,7 +27,6 @@ from edgeopt_papers.idn.claims.rounding_distribution import (
     Residual,
     expectations,
     expected_gain,
-    mean,
     node_laws,
     rounded,
 )
@@ -80,13 +79,6 @@ def _half_of_bernoulli(view: Evaluation) -> Iterator[Measurement]:
 def _laws(view: Evaluation, points: Any, residual: Residual) -> Any:
     nodes = np.flatnonzero(free(view.instance))[:6]
     return node_laws(points, view.instance.size, nodes.tolist(), residual)
-
-
-def _half_of_marginals(view: Evaluation) -> Iterator[Measurement]:
-    for v, point, law in _laws(view, view.fractional, "half"):
-        chance = np.array(mean(law), dtype=float)
-        m = int(np.argmin(chance - point / 2))
-        yield Measurement(chance[m], point[m] / 2, {"node": v, "model": m})
 
 
 def _largest_use(view: Evaluation, points: Any, residual: Residual) -> Iterator[Measurement]:
@@ -178,7 +170,6 @@ CLAIMS = (
         assumptions=(CHOICE, FITS, WHOLE),
     ),
     claim("half.gain", _half_of_bernoulli, WITH_LEFTOVER, assumptions=(CHOICE, FITS, COVERED)),
-    claim("half.marginals", _half_of_marginals, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
     claim("half.budget", _half_fits, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
     claim("half.oversized", _half_fits, one(named.oversized_model), assumptions=(CHOICE,)),
     claim(

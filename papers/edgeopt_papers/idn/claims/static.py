@@ -10,7 +10,6 @@ from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicabl
 from edgeopt.bounds.regret import PSI
 from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.models.idn import Demand
-from edgeopt.online.idn import Infida
 from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
@@ -175,24 +174,6 @@ def _sharing(instance: IdnInstance) -> NDArray[np.bool_]:
     return np.asarray((counts > 1) & np.repeat(~instance.pinned, instance.models))
 
 
-def _start(instance: IdnInstance) -> NDArray[np.float64]:
-    return Infida().start(instance).fractional
-
-
-def _use_at_start(view: Evaluation) -> Measurement:
-    """Compare the size of the starting point with the budget, at the node where they differ."""
-    choice = np.flatnonzero(free(view.instance))
-    used = (view.instance.size * _start(view.instance)).sum(axis=1)
-    v = choice[int(np.argmax(np.abs(used - view.instance.budget)[choice]))]
-    return Measurement(used[v], view.instance.budget[v], {"node": int(v)})
-
-
-def _permanent_kept(view: Evaluation) -> Measurement:
-    start = np.concatenate([view.fractional, _start(view.instance)[None]])
-    kept = start[:, view.instance.repository]
-    return Measurement(float(kept.min()), 1.0)
-
-
 def filled(instance: IdnInstance, allocation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Fill the budgets left by an allocation with fractions of further models."""
     point = allocation.copy()
@@ -243,8 +224,6 @@ CLAIMS = (
         assumptions=(ONE_CHOICE,),
     ),
     claim("greedy.constant", _greedy, one(crowded_out, 0.01), assumptions=(ONE_CHOICE,)),
-    claim("budget", _use_at_start, DRAWN, assumptions=(CHOICE,)),
-    claim("permanent", _permanent_kept, DRAWN),
     claim("equation163", _gain_when_filled, DRAWN, assumptions=(CHOICE, COVERED)),
     claim(
         "credit.shared",

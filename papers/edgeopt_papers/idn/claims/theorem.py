@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI, psi_regret
 from edgeopt_papers.idn.claims.evaluation import (
     CHOICE,
     WHOLE,
-    Adversary,
     Evaluation,
     centre,
     claim,
     free,
-    network,
 )
-from edgeopt_papers.idn.claims.instances import DRAWN, EXPERTS, LONG
+from edgeopt_papers.idn.claims.instances import EXPERTS, LONG
 from edgeopt_papers.idn.claims.rounding_distribution import expected_gain
 from edgeopt_papers.idn.claims.run_policy import average_run, logs, run_policy
 
@@ -115,18 +113,6 @@ def _linear_per_node(view: Evaluation) -> Measurement:
     return Measurement(sums.linear_regret, float((start + curved).sum()), proof)
 
 
-def _smaller_constant(view: Evaluation) -> Measurement:
-    constants = view.constants
-    if not np.isfinite(constants.published):
-        raise NotApplicableError("the printed constant is infinite")
-    return Measurement(constants.sharper, constants.published)
-
-
-def _expert_constant(view: Evaluation) -> Measurement:
-    models = view.instance.models
-    return Measurement(view.constants.sharper / PSI, math.sqrt(math.log(models) / 2))
-
-
 def _offline(view: Evaluation, rates: NDArray[np.float64], constant: float) -> Measurement:
     """Round the average of the fractional allocations of an ascent on the average gain."""
     best = static_optimum(view)
@@ -170,30 +156,6 @@ def _mean_by_iterations(view: Evaluation) -> Measurement:
     v = choice[int(np.argmax(np.abs(used - view.instance.budget)[choice]))]
     return Measurement(used[v], view.instance.budget[v], {"node": int(v)})
 
-
-def _is_expert_advice(given: IdnInstance | Adversary) -> bool:
-    instance = network(given)
-    choice = np.flatnonzero(free(instance))
-    if len(choice) != 1 or instance.budget[choice[0]] != 1:
-        return False
-    ranking = instance.ranking
-    here = ranking.node == choice[0]
-    saved = ranking.repository_cost[ranking.type[here]] - ranking.cost[here]
-    return bool(
-        (instance.size[choice[0]] == 1).all()
-        and (instance.requests <= 1).all()
-        and np.isin(saved, [0, 1]).all()
-        and (np.bincount(ranking.model[here], saved, instance.models) == 1).all()
-        and (ranking.capacity[here] >= 1).all()
-        and (instance.requests.max(axis=0) == 1).all()
-    )
-
-
-EXPERT_ADVICE = Assumption(
-    "prediction with expert advice",
-    "one node with room for one of n models of unit size; each saves 0 or 1 ms in a slot",
-    _is_expert_advice,
-)
 
 LARGEST = 2048
 """Largest number of allocations that are formed."""
@@ -241,8 +203,6 @@ def static_optimum(view: Evaluation) -> Optimum:
 CLAIMS = (
     claim("theorem5_1", _published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
     claim("theorem5_1.sharper", _sharper, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
-    claim("theorem5_1.constants", _smaller_constant, {**EXPERTS, **DRAWN}, assumptions=(CHOICE,)),
-    claim("theorem5_1.experts", _expert_constant, EXPERTS, assumptions=(EXPERT_ADVICE,)),
     claim("equation161", _linear_published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
     claim(
         "equation161.sharper", _linear_per_node, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)

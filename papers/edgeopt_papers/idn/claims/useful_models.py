@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
 from edgeopt.models.idn import useful_models
-from edgeopt.online.idn import Infida, Outcome, node_constants, serve
+from edgeopt.online.idn import Infida, Outcome, serve
 from edgeopt.online.idn import Slot as At
 from edgeopt.online.idn.kernels import refill_row
 from edgeopt_papers.idn.claims.evaluation import CHOICE, WHOLE, Evaluation, claim, free
@@ -22,7 +22,7 @@ from edgeopt_papers.idn.claims.rounding_distribution import (
     expectations,
     expected_gain,
 )
-from edgeopt_papers.idn.claims.slot import regret_constant, regret_parts
+from edgeopt_papers.idn.claims.slot import regret_constant
 from edgeopt_papers.idn.claims.theorem import require_use, static_optimum
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.idn import NodeConstants
     from edgeopt_papers.idn.claims.slot import Slot
 
 
@@ -48,33 +47,6 @@ def _gain(view: Evaluation) -> Iterator[Measurement]:
 def _peak(view: Evaluation) -> float:
     """Return the most requests that a type ever has, at least one."""
     return float(view.instance.requests.max(initial=1))
-
-
-def _both(view: Evaluation) -> tuple[NodeConstants, NodeConstants]:
-    """Return the constants of nodes with useful models alone, and with all."""
-    peak = _peak(view)
-    return (
-        node_constants(view.instance, peak=peak, cells="useful"),
-        node_constants(view.instance, peak=peak),
-    )
-
-
-def _smaller_constant(view: Evaluation) -> Measurement:
-    useful, every = _both(view)
-    return Measurement(regret_constant(useful), regret_constant(every))
-
-
-def _strictly_smaller(view: Evaluation) -> Measurement:
-    """Count the nodes whose part of the constant falls, and those where it should."""
-    useful, every = _both(view)
-    wasted = every.free & (every.reach > 0) & (every.allowed & ~useful.allowed).any(axis=1)
-    falls = regret_parts(useful) < regret_parts(every) * (1.0 - EQUAL)
-    nodes = {"falls": np.flatnonzero(falls), "should fall": np.flatnonzero(wasted)}
-    return Measurement(float(falls.sum()), float(wasted.sum()), nodes)
-
-
-EQUAL = 1e-12
-"""Relative difference of constants that counts as none."""
 
 
 def _regret(view: Evaluation, policy: Infida) -> Measurement:
@@ -170,14 +142,6 @@ ADDED = 4
 
 CLAIMS = (
     claim("useful.gain", _gain, DRAWN, assumptions=(WHOLE,)),
-    claim("useful.constant", _smaller_constant, {**EXPERTS, **DRAWN}, assumptions=(CHOICE,)),
-    claim(
-        "useful.constant.strict",
-        _strictly_smaller,
-        {**EXPERTS, **DRAWN},
-        assumptions=(CHOICE,),
-        tolerance=0.0,
-    ),
     claim("useful.regret", _useful_regret, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
     claim("reserve.regret", _reserve_regret, LONG, assumptions=(CHOICE, WHOLE)),
     claim("half.regret", _half_regret, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),

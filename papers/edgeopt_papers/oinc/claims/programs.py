@@ -47,14 +47,6 @@ def _from_the_middle(view: Evaluation) -> Measured:
     return _job_by_job(view.by_slots, midpoint=True)
 
 
-def _completions(view: Evaluation) -> Iterator[Measurement]:
-    """Compare the completion times in sum with the potential and the weighted arrivals."""
-    problem = view.problem
-    for schedule in view.fluid:
-        least = schedule.potential().sum() + problem.weight @ problem.arrival
-        yield Measurement(float(problem.weight @ schedule.completion), float(least))
-
-
 LARGEST = 20_000
 """Columns up to which a program is solved over its whole horizon."""
 
@@ -152,7 +144,6 @@ by_program = partial(claim, tolerance=SOLVED)
 
 CLAIMS = (
     claim("lemma1", lambda view: _job_by_job(view.fluid), _INSTANCES),
-    claim("lemma1.completion", _completions, _INSTANCES),
     claim("lemma1.published", _of_any, one(named.moved)),
     claim("lemma1.middle", _from_the_middle, _INSTANCES),
     claim(

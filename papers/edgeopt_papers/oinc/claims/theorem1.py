@@ -58,14 +58,6 @@ def _over(
         yield Measurement(flow, competitive_factor(epsilon) * best, {"epsilon": epsilon, **proof})
 
 
-def _ratio_of_completions(view: Evaluation) -> Iterator[Measurement]:
-    problem = view.problem
-    best = min(float(problem.weight @ schedule.completion) for schedule in view.fluid)
-    for epsilon in view.epsilons:
-        ends = float(problem.weight @ view.run(epsilon).completion)
-        yield Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon})
-
-
 def _published_program(view: Evaluation) -> Iterator[Measurement]:
     for point in view.certificates():
         theta, eta = point.of_published_program()
@@ -98,7 +90,6 @@ def _jobs(view: Evaluation) -> Evaluation:
 
 CLAIMS = (
     about_jobs("theorem1", lambda view: ratio(_jobs(view)), ALL_JOBS),
-    about_jobs("theorem1.completion", lambda view: _ratio_of_completions(_jobs(view)), ALL_JOBS),
     about_jobs("theorem1.certificate", lambda view: _violation(_jobs(view)), ALL_JOBS),
     about_jobs("theorem1.instants", lambda view: violation_in_time(_jobs(view)), ALL_JOBS),
     about_jobs("theorem1.value", lambda view: _value(_jobs(view)), ALL_JOBS),

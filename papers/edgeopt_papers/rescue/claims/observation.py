@@ -46,11 +46,6 @@ def _maximality(view: Evaluation) -> Measurement:
     return Measurement(start[worst], best[worst], {"baseline": start, "best_alone": best})
 
 
-def _routed_mass(view: Evaluation) -> Measurement:
-    mass = view.synthetic.sum(axis=2)
-    return Measurement(float(mass.max()), 1.0, {"mass": mass})
-
-
 def _routing_sums(view: Evaluation) -> NDArray[np.float64]:
     """Return the sums of y / p over the cells of every task that can arrive."""
     arrival = view.instance.arrival
@@ -170,7 +165,6 @@ def _within(y: NDArray[np.float64], arrival: NDArray[np.float64]) -> NDArray[np.
 CLAIMS = (
     claim("observation1", _monotony, _ALL, tolerance=EXACT),
     claim("observation1.published", _maximality, one(named.half_routed), assumptions=(EXCLUSIVE,)),
-    claim("recursion", _routed_mass, _ALL),
     claim("routing", _routing_at_most_one, _ALL),
     claim("routing.published", _routing_complete, one(named.half_routed)),
     claim("plan_choice.published", _plan_spread, one(named.two_plans), assumptions=(EXCLUSIVE,)),

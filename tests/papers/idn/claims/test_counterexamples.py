@@ -101,25 +101,6 @@ def test_overshoot_of_an_oversized_model_is_refused_by_the_rounding_itself():
         depround_law([0.5], [2], residual="half", budget=1)
 
 
-@pytest.mark.parametrize("tasks", [2, 3, 5])
-def test_expert_constant(tasks):
-    [found] = check("idn.theorem5_1.experts", adversarial(horizon=10, tasks=tasks))
-    assert found.verdict == "holds"
-    assert found.measured == pytest.approx(math.sqrt(math.log(tasks) / 2))
-
-
-@pytest.mark.parametrize("change", ["budget", "size", "requests"])
-def test_expert_constant_speaks_about_expert_advice_only(change):
-    base = adversarial(horizon=10)
-    other = {
-        "budget": base.replace(budget=np.array([1.5, np.inf])),
-        "size": base.replace(size=base.size * [[1, 1.1]]),
-        "requests": base.replace(requests=base.requests * 2, capacity=base.capacity * 2),
-    }[change]
-    [found] = check("idn.theorem5_1.experts", other)
-    assert found.verdict == "vacuous"
-
-
 def test_projections_checked_by_hand_are_those_of_the_entropy():
     expected = {
         named.capped_entry: (2 / 11, 9 / 11, 1, 1 / 22),

@@ -33,7 +33,7 @@ OBLIVIOUS = [
         f"idn.{part}"
         for part in (
             "lemma_c*", "lemma3_1", "lemma_a*", "lemma_e1", "lemma_f[13679]*",
-            "message_passing", "equation1*", "rounding", "capped_gain", "half", "half.gain",
+            "message_passing", "equation1*", "rounding", "half", "half.gain",
             "half.filled", "margin.gain", "useful.gain",
         )
     )
@@ -157,7 +157,6 @@ def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
         "idn.half.gain",
         "idn.theorem5_1",
         "idn.theorem5_1.sharper",
-        "idn.theorem5_1.experts",
         "idn.proposition5_1_1",
         "idn.proposition5_1_1.sharper",
         "idn.cooperative.expected",

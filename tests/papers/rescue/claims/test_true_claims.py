@@ -72,7 +72,6 @@ def test_claims_that_scale_hold_in_the_setting_of_the_paper(radio):
         "rescue.theorem1.occupancy",
         "rescue.value",
         "rescue.observation1",
-        "rescue.recursion",
         "rescue.routing",
         "rescue.feasibility",
         "rescue.horizon",

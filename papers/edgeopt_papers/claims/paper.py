@@ -30,15 +30,15 @@ SOLVED: Final = 1e-6
 """Relative tolerance where linear programs are solved."""
 
 
-def once(method: Method) -> Method:
-    """Keep on the object what a method returns by its arguments, or that it cannot be applied.
+def memoised(method: Method) -> Method:
+    """Keep on the object what a method returns, by its arguments, or that it cannot be applied.
 
     The claims of a system read an instance through one object, so that none repeats the work of
     another. What takes no arguments is a `functools.cached_property` of it.
     """
 
     @wraps(method)
-    def kept(view: Any, *args: Any, **options: Any) -> Any:
+    def cached(view: Any, *args: Any, **options: Any) -> Any:
         known: dict[Any, Any] = view.__dict__.setdefault("_known", {})
         key = method.__name__, args, *sorted(options.items())
         if key not in known:
@@ -50,7 +50,7 @@ def once(method: Method) -> Method:
             raise known[key]
         return known[key]
 
-    return cast("Method", kept)
+    return cast("Method", cached)
 
 
 def hashed(*parts: str | NDArray[Any]) -> str:
@@ -67,25 +67,28 @@ def hashed(*parts: str | NDArray[Any]) -> str:
 NamedInstances = dict[str, Callable[[], Any]]
 """Builders of instances, by the call that builds each."""
 
+Instances = NamedInstances | Callable[..., Any]
+"""Named instances, or the function of a single one that takes no arguments."""
 
-def one(build: Callable[..., Any], *args: Any, **options: Any) -> NamedInstances:
+
+def named_instance(build: Callable[..., Any], *args: Any, **options: Any) -> NamedInstances:
     """Return a single named instance."""
     text = ", ".join([*map(str, args), *(f"{name}={value}" for name, value in options.items())])
-    return {f"{build.__name__}({text})": kept(build, *args, **options)}
+    return {f"{build.__name__}({text})": cached_builder(build, *args, **options)}
 
 
-def each(
+def named_instances(
     build: Callable[..., Any], first: Iterable[Any], *args: Any, **options: Any
 ) -> NamedInstances:
     """Return a named instance for each value of the first argument, such as a seed."""
     found: NamedInstances = {}
     for value in first:
-        found |= one(build, value, *args, **options)
+        found |= named_instance(build, value, *args, **options)
     return found
 
 
 @cache
-def kept(build: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
+def cached_builder(build: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
     """Return a builder that builds once: claims recognise a shared instance by its builder."""
     return cache(partial(build, *args, **options))
 
@@ -128,16 +131,16 @@ class Paper:
         self,
         id: str,
         measure: Callable[[Any], Measured],
-        test_instances: Mapping[str, Callable[[], Any]],
+        instances: Instances | tuple[Instances, ...],
         **rest: Any,
     ) -> Claim:
         """Build a claim from its words, and from what is measured on which instances."""
-        fields: dict[str, Any] = {
-            **self._words(self.statements, id),
-            "measure": measure,
-            "test_instances": test_instances,
-        }
-        return Claim(**{**fields, **self._defaults, **rest})
+        parts = instances if isinstance(instances, tuple) else (instances,)
+        named: NamedInstances = {}
+        for part in parts:
+            named |= named_instance(part) if callable(part) else part
+        fields = {**self._words(self.statements, id), **self._defaults, **rest}
+        return Claim(measure=measure, test_instances=named, **fields)
 
     def erratum(self, id: str, values: tuple[float, float, float], **rest: Any) -> Erratum:
         """Build an erratum from its words, and from its printed, corrected and true value."""

@@ -8,7 +8,7 @@ import pytest
 from edgeopt_papers.claims import errata
 from edgeopt_papers.idn.claims.errata import accepted
 from edgeopt_papers.idn.claims.instances import capped_entry, thirds, tied
-from edgeopt_papers.idn.claims.rounding_distribution import by_item, by_step, law_of_coins
+from edgeopt_papers.idn.claims.rounding_distribution import by_item, by_step, distribution_of_coins
 from edgeopt_papers.oinc.claims.errata import link_rate
 from edgeopt_papers.oinc.claims.instances import overtaken_in_wait
 from edgeopt_papers.oinc.claims.order import run_urgent
@@ -125,12 +125,12 @@ def test_rates_of_a_macro_cell_are_those_of_the_text():
 
 def test_one_uniform_per_item_by_hand():
     """The uniform of item 0 decides twice on the second branch, and the second time is no news."""
-    assert law_of_coins([thirds()], by_item) == {
+    assert distribution_of_coins([thirds()], by_item) == {
         ((1, 1, 0),): Fraction(1, 6),
         ((1, 0, 1),): Fraction(1, 3),
         ((0, 1, 1),): Fraction(1, 2),
     }
-    law = law_of_coins([thirds()], by_step)
+    law = distribution_of_coins([thirds()], by_step)
     assert [sum(p for (x,), p in law.items() if x[m]) for m in range(3)] == [Fraction(2, 3)] * 3
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import (
     AFFORDABLE,
@@ -104,42 +104,39 @@ def _largest_excess(view: Evaluation, index: str) -> Measurement:
 
 
 CLAIMS = (
-    claim("lemma4", _regret, {**STEADY, **MOVING}, assumptions=(INTERIOR, NONNEGATIVE)),
+    claim("lemma4", _regret, (STEADY, MOVING), assumptions=(INTERIOR, NONNEGATIVE)),
     claim(
         "equation38",
         lambda view: _step_38(view, "stale"),
-        {**STEADY, **MOVING, **one(named.sudden_cap)},
+        (STEADY, MOVING, named.sudden_cap),
         assumptions=(ALWAYS,),
     ),
     claim(
         "equation38.current",
         lambda view: _step_38(view, "current"),
-        one(named.sudden_cap),
+        named.sudden_cap,
         assumptions=(ALWAYS,),
     ),
     claim(
-        "equation38.affordable",
-        _step_38_where_affordable,
-        {**STEADY, **MOVING},
-        assumptions=(ALWAYS,),
+        "equation38.affordable", _step_38_where_affordable, (STEADY, MOVING), assumptions=(ALWAYS,)
     ),
     claim(
         "comparator",
         _distance_of_comparators,
-        {**STEADY, **MOVING, **DRAWN},
+        (STEADY, MOVING, DRAWN),
         assumptions=(TASKS, NONNEGATIVE, AFFORDABLE),
         tolerance=SOLVED,
     ),
     claim(
         "cap",
         lambda view: _largest_excess(view, "current"),
-        {**STEADY, **MOVING, **DRAWN, **one(named.sudden_cap)},
+        (STEADY, MOVING, DRAWN, named.sudden_cap),
         assumptions=(TASKS,),
     ),
     claim(
         "cap.published",
         lambda view: _largest_excess(view, "stale"),
-        one(named.sudden_cap),
+        named.sudden_cap,
         assumptions=(TASKS,),
     ),
 )

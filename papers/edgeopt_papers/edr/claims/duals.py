@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt_papers.claims.paper import one
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import INTERIOR, TASKS, Constants, Evaluation, claim
 from edgeopt_papers.edr.claims.instances import DRAWN, MOVING, STEADY
@@ -80,45 +79,42 @@ def _first_multiplier(view: Evaluation) -> float:
 
 
 CLAIMS = (
-    claim("equation22", _step_of_multipliers, {**STEADY, **MOVING, **DRAWN}, assumptions=(TASKS,)),
-    claim("lemma3", _largest_multiplier, {**STEADY, **MOVING}, assumptions=(INTERIOR,)),
+    claim("equation22", _step_of_multipliers, (STEADY, MOVING, DRAWN), assumptions=(TASKS,)),
+    claim("lemma3", _largest_multiplier, (STEADY, MOVING), assumptions=(INTERIOR,)),
     claim(
         "equation27",
         lambda view: Measurement(_most_missing(view) ** 2, view.problem.constraints**2),
-        {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
+        (STEADY, MOVING, DRAWN, named.few_frames),
         assumptions=(TASKS,),
     ),
     claim(
         "equation27.published",
         lambda view: Measurement(_most_missing(view) ** 2, float(view.problem.frames) ** 2),
-        one(named.few_frames),
+        named.few_frames,
         assumptions=(TASKS,),
     ),
     claim(
         "equation46",
         lambda view: Measurement(_first_multiplier(view), view.problem.constraints),
-        {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
+        (STEADY, MOVING, DRAWN, named.few_frames),
         assumptions=(TASKS,),
     ),
     claim(
         "equation46.published",
         lambda view: Measurement(_first_multiplier(view), view.problem.gradient),
-        one(named.few_frames),
+        named.few_frames,
         assumptions=(TASKS,),
     ),
-    claim("theorem2", _fit_by_constants, {**STEADY, **MOVING}, assumptions=(INTERIOR,)),
+    claim("theorem2", _fit_by_constants, (STEADY, MOVING), assumptions=(INTERIOR,)),
     claim(
         "theorem2.multipliers",
         _fit_by_multipliers,
-        {**STEADY, **MOVING, **DRAWN, **one(named.departed)},
+        (STEADY, MOVING, DRAWN, named.departed),
         assumptions=(TASKS,),
     ),
-    claim("theorem2.reset", _fit_by_reset_multipliers, one(named.departed), assumptions=(TASKS,)),
+    claim("theorem2.reset", _fit_by_reset_multipliers, named.departed, assumptions=(TASKS,)),
     claim(
-        "equation21",
-        _signed_norm,
-        {**STEADY, **MOVING, **DRAWN, **one(named.overtrained)},
-        assumptions=(TASKS,),
+        "equation21", _signed_norm, (STEADY, MOVING, DRAWN, named.overtrained), assumptions=(TASKS,)
     ),
-    claim("equation21.published", _signed_norm, one(named.overtrained), assumptions=(TASKS,)),
+    claim("equation21.published", _signed_norm, named.overtrained, assumptions=(TASKS,)),
 )

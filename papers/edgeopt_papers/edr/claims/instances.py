@@ -22,7 +22,7 @@ from edgeopt.instances.edr.named import (
     steady,
     uneven_demand,
 )
-from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.claims.paper import named_instance, named_instances
 from edgeopt_papers.edr.claims.evaluation import Planned
 from edgeopt_papers.edr.claims.relaxed import Relaxed
 from edgeopt_papers.edr.claims.rounded import Frame
@@ -205,13 +205,13 @@ def moving(seed: int) -> Relaxed:
     )
 
 
-DRAWN = each(small, range(8))
+DRAWN = named_instances(small, range(8))
 """Random instances that can be enumerated."""
 
-STEADY = each(steady, range(6))
+STEADY = named_instances(steady, range(6))
 """Random instances in which the assumptions of the theory hold."""
 
-MOVING = each(moving, range(6))
+MOVING = named_instances(moving, range(6))
 """Random training problems in which the assumptions hold and the comparators move."""
 
 
@@ -236,7 +236,7 @@ def three_alike() -> Frame:
     return Frame.of([Fraction(3, 5)] * 3, [1, 1, 1])
 
 
-HAND = {**one(half), **one(two), **one(three)}
+HAND = {**named_instance(half), **named_instance(two), **named_instance(three)}
 """Frames whose laws are found by hand."""
 
 _UNCAPPED = 5.0

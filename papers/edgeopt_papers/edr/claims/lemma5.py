@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr import named as named_instances
+from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.instances.edr.named import tiled
 from edgeopt.online.primal_dual import StepSizes, VariationStep
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import (
     AFFORDABLE,
@@ -202,56 +202,52 @@ CLAIMS = (
     claim(
         "lemma5.published",
         lambda view: _apart(view, published_constant(view.instance)),
-        one(named_instances.lemma5),
+        toolkit_instances.lemma5,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
         "theorem3",
         lambda view: _regret(view, route_spread),
-        {**one(named_instances.theorem3), **STEADY},
+        (toolkit_instances.theorem3, STEADY),
         assumptions=(INTERIOR, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "theorem3.published",
         lambda view: _regret(view, published_constant),
-        one(named_instances.theorem3),
+        toolkit_instances.theorem3,
         assumptions=(INTERIOR, NONNEGATIVE, CAPPED),
         tolerance=SOLVED,
     ),
     claim(
         "sublinear.published",
         _growth,
-        one(named.alternating_price, 16),
+        named_instance(named.alternating_price, 16),
         assumptions=(NONNEGATIVE, AFFORDABLE),
     ),
     claim(
         "corollary1.fit",
         lambda view: Measurement(_exponent(NEAR, lambda T: _at(view, T).fit), 2 / 3),
-        {**STEADY, **MOVING},
+        (STEADY, MOVING),
         assumptions=(INTERIOR,),
     ),
-    claim("corollary1.regret", _regret_exponent, {**STEADY, **MOVING}, assumptions=(INTERIOR,)),
+    claim("corollary1.regret", _regret_exponent, (STEADY, MOVING), assumptions=(INTERIOR,)),
     claim(
         "corollary1.path",
         _path_exponents,
-        {**STEADY, **MOVING},
+        (STEADY, MOVING),
         assumptions=(INTERIOR,),
         tolerance=CLOSE,
     ),
-    claim("corollary1.published", _growing_diameter, one(named.uncapped), assumptions=(INTERIOR,)),
+    claim("corollary1.published", _growing_diameter, named.uncapped, assumptions=(INTERIOR,)),
     claim(
-        "equation17",
-        _fits_by_variation,
-        {**STEADY, **MOVING},
-        assumptions=(INTERIOR,),
-        tolerance=CLOSE,
+        "equation17", _fits_by_variation, (STEADY, MOVING), assumptions=(INTERIOR,), tolerance=CLOSE
     ),
     claim(
         "equation17.published",
         lambda view: Measurement(_fit_by_variation(view, 0.0), 2 / 3),
-        one(named_instances.theorem3),
+        toolkit_instances.theorem3,
         assumptions=(INTERIOR,),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import TASKS, Evaluation, about_requests
 from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
@@ -105,28 +105,28 @@ def _compliance(view: Evaluation) -> Measurement:
     return Measurement(met / all_served, 1.0)
 
 
-_DEAR = one(named.dear_requests)
+_DEAR = named_instance(named.dear_requests)
 
 CLAIMS = (
-    about_requests("h2", _h2, {**_DEAR, **STEADY, **DRAWN}),
+    about_requests("h2", _h2, (_DEAR, STEADY, DRAWN)),
     about_requests("h2.published", _h2_as_published, _DEAR),
     about_requests(
         "equation8",
         lambda view: _spent(view, "rounds"),
-        {**one(named.rounded_up), **STEADY, **DRAWN},
+        (named.rounded_up, STEADY, DRAWN),
         assumptions=(TASKS,),
         tolerance=SOLVED,
     ),
     about_requests(
         "equation8.published",
         lambda view: _spent(view, "fractions"),
-        one(named.rounded_up),
+        named.rounded_up,
         assumptions=(TASKS,),
         tolerance=SOLVED,
     ),
     about_requests(
-        "capacity", _unserved_work, {**one(named.local_peaks), **STEADY, **DRAWN}, tolerance=SOLVED
+        "capacity", _unserved_work, (named.local_peaks, STEADY, DRAWN), tolerance=SOLVED
     ),
-    about_requests("capacity.published", _unserved, one(named.local_peaks), tolerance=SOLVED),
-    about_requests("compliance", _compliance, {**STEADY, **DRAWN}),
+    about_requests("capacity.published", _unserved, named.local_peaks, tolerance=SOLVED),
+    about_requests("compliance", _compliance, (STEADY, DRAWN)),
 )

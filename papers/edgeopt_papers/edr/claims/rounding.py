@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import Evaluation, claim, whole
 from edgeopt_papers.edr.claims.instances import HAND, STEADY, always_dropped
@@ -116,21 +116,17 @@ ALONE = Assumption(
 CLAIMS = (
     about_frames("lemma1.mean", lambda frames: _means(frames, "bernoulli"), _INSTANCES),
     about_frames("lemma1.energy", lambda frames: _most_energy(frames, "floor", 0), _INSTANCES),
-    about_frames("lemma1.published", lambda frames: _means(frames, "floor"), one(named.half)),
-    about_frames(
-        "lemma1.drawn", lambda frames: _most_energy(frames, "bernoulli", 0), one(named.half)
-    ),
+    about_frames("lemma1.published", lambda frames: _means(frames, "floor"), named.half),
+    about_frames("lemma1.drawn", lambda frames: _most_energy(frames, "bernoulli", 0), named.half),
     about_frames("lemma1.near", lambda frames: _most_energy(frames, "bernoulli", 1), _INSTANCES),
     about_frames("lemma1.kept", _least_energy, _INSTANCES),
     about_frames("lemma1.lost", _lost, _INSTANCES),
-    about_frames("lemma1.either", _either, one(named.half), assumptions=(SINGLE,)),
+    about_frames("lemma1.either", _either, named.half, assumptions=(SINGLE,)),
     about_frames(
         "margin.mean", lambda frames: _means(frames, "bernoulli", margin=True), _INSTANCES
     ),
     about_frames("margin.energy", _most_energy_with_margin, _INSTANCES),
-    claim("carry", _carried, {**STEADY, **one(always_dropped, 100)}, assumptions=(ALONE,)),
+    claim("carry", _carried, (STEADY, named_instance(always_dropped, 100)), assumptions=(ALONE,)),
     about_frames("lemma2", lambda frames: _expected_cost(frames, "bernoulli"), _INSTANCES),
-    about_frames(
-        "lemma2.published", lambda frames: _expected_cost(frames, "floor"), one(named.half)
-    ),
+    about_frames("lemma2.published", lambda frames: _expected_cost(frames, "floor"), named.half),
 )

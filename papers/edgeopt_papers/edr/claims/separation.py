@@ -13,9 +13,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr import named as named_instances
+from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.models.edr.routing import conditions, find_routes
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import AFFORDABLE, CAPPED, PRICED, Evaluation, claim
 from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
@@ -151,16 +151,16 @@ BOUNDED = (PRICED, AFFORDABLE, CAPPED)
 """What the constants of Lemma 5 assume."""
 
 CAPPED_INSTANCES = {
-    **one(named_instances.lemma5),
-    **one(named_instances.theorem3),
-    **one(named.dear_requests),
-    **one(named.cheap_requests),
+    **named_instance(toolkit_instances.lemma5),
+    **named_instance(toolkit_instances.theorem3),
+    **named_instance(named.dear_requests),
+    **named_instance(named.cheap_requests),
     **STEADY,
     **DRAWN,
 }
 """Instances with caps in all or some frames."""
 
-SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(named.alternating_price, 16)}
+SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **named_instance(named.alternating_price, 16)}
 """Instances on which training and serving apart is compared with both together."""
 
 
@@ -200,7 +200,7 @@ CLAIMS = (
     claim(
         "equation55.published",
         lambda view: _equation55(view, published=True),
-        one(named.dear_requests),
+        named.dear_requests,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
@@ -214,7 +214,7 @@ CLAIMS = (
     claim(
         "equation57.published",
         lambda view: _equation57(view, published=True),
-        one(named.cheap_requests),
+        named.cheap_requests,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
-from edgeopt_papers.claims.paper import once
+from edgeopt_papers.claims.paper import memoised
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -78,7 +78,7 @@ class Serving:
         energy = float(self.instance.round_energy[frame] @ done)
         return energy, tuple((done @ self.instance.round_work).tolist())
 
-    @once
+    @memoised
     def _served(
         self,
         frame: int,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import NONNEGATIVE, TASKS, Evaluation, claim
 from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
@@ -122,40 +122,40 @@ CLAIMS = (
     claim(
         "theorem1",
         _expected_cost,
-        {**one(named.jensen_half), **STEADY, **DRAWN},
+        (named.jensen_half, STEADY, DRAWN),
         assumptions=(TASKS,),
         tolerance=SOLVED,
     ),
     claim(
         "theorem1.apart",
         _regrets_apart,
-        {**STEADY, **one(named.uncapped)},
+        (STEADY, named.uncapped),
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "theorem1.published",
         _regrets,
-        one(named.jensen_half),
+        named.jensen_half,
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "fit",
         lambda view: Measurement(*_fits(view, "bernoulli")),
-        {**one(named.always_dropped, 100), **STEADY, **DRAWN},
+        (named_instance(named.always_dropped, 100), STEADY, DRAWN),
         assumptions=(TASKS,),
     ),
     claim(
         "fit.down",
         _fit_down_plus_horizon,
-        {**one(named.always_dropped, 100), **STEADY, **DRAWN},
+        (named_instance(named.always_dropped, 100), STEADY, DRAWN),
         assumptions=(TASKS,),
     ),
     claim(
         "fit.published",
         lambda view: Measurement(*_fits(view, "floor")),
-        one(named.always_dropped, 100),
+        named_instance(named.always_dropped, 100),
         assumptions=(TASKS,),
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr import named as named_instances
+from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.models.edr.routing import (
     RoutingPlan,
     RoutingProblem,
@@ -19,7 +19,7 @@ from edgeopt.models.edr.routing import (
     solve_frame,
     solve_routing,
 )
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import Evaluation, about_requests
 from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
@@ -185,8 +185,8 @@ about_serving = partial(about_requests, tolerance=SOLVED)
 _INSTANCES = {
     **DRAWN,
     **STEADY,
-    **one(named_instances.jensen),
-    **one(named_instances.uneven_demand),
+    **named_instance(toolkit_instances.jensen),
+    **named_instance(toolkit_instances.uneven_demand),
 }
 
 HALVINGS = 60
@@ -229,8 +229,8 @@ CLAIMS = (
     about_serving("value.convex", _convex, _INSTANCES),
     about_serving("value.monotone", _monotone, _INSTANCES),
     about_serving("elimination", _eliminated, _INSTANCES),
-    about_serving("even_split", _even_split, {**_INSTANCES, **one(named.spread_training)}),
-    about_serving("even_split.published", _left_out, one(named.spread_training)),
-    about_prices("price.mix", _mixed, {**one(named_instances.mixed_price), **DRAWN, **STEADY}),
-    about_prices("price.one_side", _one_side, one(named_instances.mixed_price)),
+    about_serving("even_split", _even_split, (_INSTANCES, named.spread_training)),
+    about_serving("even_split.published", _left_out, named.spread_training),
+    about_prices("price.mix", _mixed, (toolkit_instances.mixed_price, DRAWN, STEADY)),
+    about_prices("price.one_side", _one_side, toolkit_instances.mixed_price),
 )

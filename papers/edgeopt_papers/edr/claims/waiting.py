@@ -11,7 +11,7 @@ from scipy import sparse
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.models.edr.training import Coming, informed_value, room_prices
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt_papers.claims.paper import SOLVED, each, one
+from edgeopt_papers.claims.paper import SOLVED, named_instances
 from edgeopt_papers.edr.claims.evaluation import claim
 
 if TYPE_CHECKING:
@@ -128,13 +128,13 @@ def _fluid(coming: Coming) -> Measurement:
     return Measurement(informed_value(coming, price), fluid_optimum(coming), {"price": price})
 
 
-TREES = each(scenario_tree, range(12))
+TREES = named_instances(scenario_tree, range(12))
 """Random trees."""
 
 about_trees = partial(claim, instance_type=Coming, view=lambda coming: coming, tolerance=SOLVED)
 """Build a claim about tasks and scenarios."""
 
 CLAIMS = (
-    about_trees("informed_bound", _bound, {**TREES, **one(coin)}),
-    about_trees("informed_bound.fluid", _fluid, {**TREES, **one(coin)}),
+    about_trees("informed_bound", _bound, (TREES, coin)),
+    about_trees("informed_bound.fluid", _fluid, (TREES, coin)),
 )

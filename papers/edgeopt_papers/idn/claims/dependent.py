@@ -14,7 +14,7 @@ from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError, wors
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
     CHOICE,
@@ -31,10 +31,10 @@ from edgeopt_papers.idn.claims.rounding_distribution import (
     WIDEST,
     Knapsack,
     common_by_step,
+    distribution_of_coins,
     expectations,
-    law_of_coins,
     mean,
-    node_law,
+    node_distribution,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
 
 
 def _shipped(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
-    return node_law(case.point, case.size)
+    return node_distribution(case.point, case.size)
 
 
 def _marginals(cases: list[Knapsack]) -> Iterator[Measurement]:
@@ -182,7 +182,7 @@ def _shared_coins(view: Evaluation) -> Iterator[Measurement]:
         nodes = [Knapsack.of(y[v].tolist(), view.instance.size[v].tolist()) for v in choice]
         if sum(0 < entry < 1 for node in nodes for entry in node.point) > WIDEST:
             raise NotApplicableError("too large for the exact law of shared coins")
-        law = law_of_coins(nodes, common_by_step)
+        law = distribution_of_coins(nodes, common_by_step)
         rows = np.repeat(y[None], len(law), axis=0)
         for row, outcome in zip(rows, law, strict=True):
             row[choice] = outcome
@@ -194,30 +194,22 @@ def _shared_coins(view: Evaluation) -> Iterator[Measurement]:
 
 about_nodes = partial(claim, instance_type=(IdnInstance, Adversary, Knapsack), view=_nodes)
 
-_HAND = {**one(named.hand_checked), **one(named.thirds)}
+_HAND = {**named_instance(named.hand_checked), **named_instance(named.thirds)}
 
 CLAIMS = (
     claim("lemma_f9", _published, DRAWN, assumptions=(WHOLE,)),
     claim(
         "lemma_f9.capped",
         _capped,
-        {
-            **DRAWN,
-            **one(named.two_half_repositories),
-            **one(named.cheap_half_repository),
-        },
+        (DRAWN, named.two_half_repositories, named.cheap_half_repository),
         assumptions=(COVERED,),
     ),
-    claim(
-        "lemma_f9.published", _published, one(named.cheap_half_repository), assumptions=(COVERED,)
-    ),
-    about_nodes("marginals", _marginals, {**_HAND, **DRAWN}),
-    about_nodes("overshoot", _overshoot, {**_HAND, **DRAWN}),
-    about_nodes("equation149", _first_pair, {**_HAND, **DRAWN}),
-    about_nodes("lemma_f10", _all_subsets, {**_HAND, **DRAWN}),
+    claim("lemma_f9.published", _published, named.cheap_half_repository, assumptions=(COVERED,)),
+    about_nodes("marginals", _marginals, (_HAND, DRAWN)),
+    about_nodes("overshoot", _overshoot, (_HAND, DRAWN)),
+    about_nodes("equation149", _first_pair, (_HAND, DRAWN)),
+    about_nodes("lemma_f10", _all_subsets, (_HAND, DRAWN)),
     claim("lemma_f11", _expected_product, DRAWN, assumptions=(WHOLE,)),
-    claim(
-        "lemma_f11.published", _strict, one(named.one_model), assumptions=(WHOLE,), tolerance=0.0
-    ),
-    claim("coins.shared", _shared_coins, one(named.two_shelves), assumptions=(CHOICE,)),
+    claim("lemma_f11.published", _strict, named.one_model, assumptions=(WHOLE,), tolerance=0.0),
+    claim("coins.shared", _shared_coins, named.two_shelves, assumptions=(CHOICE,)),
 )

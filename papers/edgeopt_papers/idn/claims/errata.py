@@ -25,9 +25,9 @@ from edgeopt_papers.idn.claims.instances import (
 from edgeopt_papers.idn.claims.rounding_distribution import (
     by_item,
     by_step,
-    law_of_coins,
+    distribution_of_coins,
     mean,
-    node_law,
+    node_distribution,
 )
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ def errata() -> tuple[Erratum, ...]:
     used = float(whole.instance.size[u] @ whole.integral[0, u])
     case = thirds()
     shares = [
-        mean({joint[0]: chance for joint, chance in law_of_coins([case], rule).items()})
+        mean({joint[0]: chance for joint, chance in distribution_of_coins([case], rule).items()})
         for rule in (by_item, by_step)
     ]
-    drawn = mean(node_law(case.point, case.size))
+    drawn = mean(node_distribution(case.point, case.size))
     return (
         erratum(
             "budget.published",

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.instances.idn import IdnInstance
-from edgeopt_papers.claims.paper import EXACT, Paper, hashed, once
+from edgeopt_papers.claims.paper import EXACT, Paper, hashed, memoised
 from edgeopt_papers.idn.claims.slot import Constants, Slot
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Evaluation:
         """Return a slot with the adversary's capacities; equal slots are one object."""
         return self._first_slot(int(self._kind[index]))
 
-    @once
+    @memoised
     def _first_slot(self, index: int) -> Slot:
         requests = self.instance.requests[index].astype(float)
         return Slot(self.instance, requests, self.adversary.potential[index])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import COVERED, NOISE, WHOLE, Evaluation, alike, claim
 from edgeopt_papers.idn.claims.instances import DRAWN
@@ -137,11 +136,11 @@ CLAIMS = (
     claim(
         "message_passing.published",
         _without_indicator,
-        one(named.unneeded_model),
+        named.unneeded_model,
         assumptions=(COVERED,),
     ),
     claim("lemma_f3", _largest, DRAWN, assumptions=(WHOLE,)),
     claim("lemma_f3.per_node", _largest_per_node, DRAWN, assumptions=(WHOLE,)),
     claim("equation103", _spread_to_repository, DRAWN, assumptions=(WHOLE,)),
-    claim("equation103.published", _spread, one(named.dear_model), assumptions=(WHOLE,)),
+    claim("equation103.published", _spread, named.dear_model, assumptions=(WHOLE,)),
 )

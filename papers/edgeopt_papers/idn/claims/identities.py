@@ -8,7 +8,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement
 from edgeopt.instances.idn.named import shared_model
-from edgeopt_papers.claims.paper import one
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
     COVERED,
@@ -182,26 +181,16 @@ def _at_run_time(view: Evaluation) -> Measurement:
 
 CLAIMS = (
     claim("lemma_c2", _cost, DRAWN, assumptions=(COVERED,)),
-    claim("lemma_c2.published", _cost, one(named.starved_repository), assumptions=(IN_SET,)),
-    claim("lemma3_1", _gain, {**DRAWN, **one(named.two_half_repositories)}, assumptions=(COVERED,)),
-    claim("lemma3_1.published", _gain, one(named.starved_repository), assumptions=(IN_SET,)),
+    claim("lemma_c2.published", _cost, named.starved_repository, assumptions=(IN_SET,)),
+    claim("lemma3_1", _gain, (DRAWN, named.two_half_repositories), assumptions=(COVERED,)),
+    claim("lemma3_1.published", _gain, named.starved_repository, assumptions=(IN_SET,)),
     claim("lemma_f6", _uncovered, DRAWN, assumptions=(WHOLE,)),
+    claim("lemma_f6.published", _uncovered, named.two_half_repositories, assumptions=(COVERED,)),
     claim(
-        "lemma_f6.published", _uncovered, one(named.two_half_repositories), assumptions=(COVERED,)
-    ),
-    claim(
-        "lemma_f6.one_serves_all",
-        _uncovered,
-        one(named.cheap_half_repository),
-        assumptions=(COVERED,),
+        "lemma_f6.one_serves_all", _uncovered, named.cheap_half_repository, assumptions=(COVERED,)
     ),
     claim("run_time_cost", _simulated, DRAWN),
-    claim(
-        "lemma_a1",
-        _each_slot,
-        {**DRAWN, **one(named.two_half_repositories)},
-        assumptions=(COVERED,),
-    ),
+    claim("lemma_a1", _each_slot, (DRAWN, named.two_half_repositories), assumptions=(COVERED,)),
     claim("lemma_a2", _average, DRAWN, assumptions=(COVERED,)),
-    claim("lemma_a1.run_time", _at_run_time, one(shared_model)),
+    claim("lemma_a1.run_time", _at_run_time, shared_model),
 )

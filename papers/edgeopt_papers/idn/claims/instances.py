@@ -15,7 +15,7 @@ import numpy as np
 
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named import adversarial, crowded_out, fitting, one_node, small
-from edgeopt_papers.claims.paper import each, hashed, one
+from edgeopt_papers.claims.paper import hashed, named_instance, named_instances
 from edgeopt_papers.idn.claims.evaluation import Adversary, adversary
 from edgeopt_papers.idn.claims.rounding_distribution import Knapsack
 
@@ -236,7 +236,7 @@ def _chosen(
     return Adversary(instance, chosen, np.array(allocations, dtype=float))
 
 
-DRAWN = each(small, range(8))
+DRAWN = named_instances(small, range(8))
 """Random networks whose allocations can be enumerated."""
 
 
@@ -249,16 +249,19 @@ def long(seed: int, slots: int) -> Adversary:
     )
 
 
-FITTING = each(fitting, range(6))
+FITTING = named_instances(fitting, range(6))
 """Random networks where no model is larger than a budget."""
 
-ONE_NODE = each(one_node, range(6))
+ONE_NODE = named_instances(one_node, range(6))
 """Random networks with a single knapsack."""
 
-EXPERTS = {**one(adversarial, horizon=400, tasks=2), **one(adversarial, horizon=400, tasks=3)}
+EXPERTS = {
+    **named_instance(adversarial, horizon=400, tasks=2),
+    **named_instance(adversarial, horizon=400, tasks=3),
+}
 """Prediction with expert advice."""
 
-LONG = each(long, range(2), 1000)
+LONG = named_instances(long, range(2), 1000)
 """Random networks over a horizon at which the regret bounds say something."""
 
 

@@ -12,7 +12,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named import adversarial
 from edgeopt.online.mirror_ascent import KnapsackEntropy
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
     CHOICE,
@@ -84,7 +84,11 @@ def _optimal(cases: list[Projection]) -> Iterator[Measurement]:
 
 about_points = partial(claim, instance_type=(IdnInstance, Adversary, Projection), view=_cases)
 
-_HAND = {**one(named.capped_entry), **one(named.whole_catalogue), **one(named.tied)}
+_HAND = {
+    **named_instance(named.capped_entry),
+    **named_instance(named.whole_catalogue),
+    **named_instance(named.tied),
+}
 
 STEP = 1e-3
 """Relative step at which the curvature of a tight direction is measured."""
@@ -161,8 +165,8 @@ def _diameter(view: Evaluation) -> Measurement:
 
 
 CLAIMS = (
-    about_points("theorem_d1", _projected, {**_HAND, **DRAWN}),
-    about_points("theorem_d1.optimality", _optimal, {**_HAND, **DRAWN}),
+    about_points("theorem_d1", _projected, (_HAND, DRAWN)),
+    about_points("theorem_d1.optimality", _optimal, (_HAND, DRAWN)),
     claim(
         "lemma_f2",
         lambda view: Measurement(min(_curvature(view)) / view.constants.paper.convexity, 1.0),
@@ -179,7 +183,7 @@ CLAIMS = (
     claim(
         "lemma_f2.published",
         _is_the_constant,
-        one(adversarial, horizon=400, tasks=2),
+        named_instance(adversarial, horizon=400, tasks=2),
         assumptions=(CHOICE,),
     ),
     claim("lemma_f5", _diameter, DRAWN, assumptions=(CHOICE,)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
     CHOICE,
@@ -27,7 +27,7 @@ from edgeopt_papers.idn.claims.rounding_distribution import (
     Residual,
     expectations,
     expected_gain,
-    node_laws,
+    node_distributions,
     rounded,
 )
 
@@ -54,7 +54,7 @@ def _all_of_theory(view: Evaluation) -> Measured:
     return share_of_gain(view, "bernoulli", PSI)
 
 
-WITH_LEFTOVER = {**one(named.large_leftover, 0.01), **FITTING}
+WITH_LEFTOVER = {**named_instance(named.large_leftover, 0.01), **FITTING}
 """Networks where every model fits alone, among them one that dropping ruins."""
 
 
@@ -78,7 +78,7 @@ def _half_of_bernoulli(view: Evaluation) -> Iterator[Measurement]:
 
 def _laws(view: Evaluation, points: Any, residual: Residual) -> Any:
     nodes = np.flatnonzero(free(view.instance))[:6]
-    return node_laws(points, view.instance.size, nodes.tolist(), residual)
+    return node_distributions(points, view.instance.size, nodes.tolist(), residual)
 
 
 def _largest_use(view: Evaluation, points: Any, residual: Residual) -> Iterator[Measurement]:
@@ -154,14 +154,11 @@ CLAIMS = (
     claim(
         "rounding.capped",
         _capped_theory,
-        {**WITH_LEFTOVER, **one(named.nearly_whole_repository)},
+        (WITH_LEFTOVER, named.nearly_whole_repository),
         assumptions=(COVERED,),
     ),
     claim(
-        "rounding.published",
-        _all_of_theory,
-        one(named.nearly_whole_repository),
-        assumptions=(COVERED,),
+        "rounding.published", _all_of_theory, named.nearly_whole_repository, assumptions=(COVERED,)
     ),
     claim(
         "half",
@@ -171,7 +168,7 @@ CLAIMS = (
     ),
     claim("half.gain", _half_of_bernoulli, WITH_LEFTOVER, assumptions=(CHOICE, FITS, COVERED)),
     claim("half.budget", _half_fits, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
-    claim("half.oversized", _half_fits, one(named.oversized_model), assumptions=(CHOICE,)),
+    claim("half.oversized", _half_fits, named.oversized_model, assumptions=(CHOICE,)),
     claim(
         "drop.budget",
         lambda view: _largest_use(view, view.fractional, "drop"),
@@ -181,19 +178,19 @@ CLAIMS = (
     claim(
         "drop.psi",
         lambda view: share_of_gain(view, "drop", PSI),
-        one(named.two_large_models),
+        named.two_large_models,
         assumptions=(CHOICE, FITS, COVERED),
     ),
     claim(
         "drop.constant",
         lambda view: share_of_gain(view, "drop", PSI / 2),
-        one(named.large_leftover, 0.01),
+        named_instance(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
     ),
     claim(
         "residual.published",
         _fill,
-        one(named.large_leftover, 0.01),
+        named_instance(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
     ),
     claim("margin.gain", _margin_gain, WITH_LEFTOVER, assumptions=(CHOICE, FITS, COVERED)),

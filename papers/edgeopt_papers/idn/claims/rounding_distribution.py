@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Rule = Callable[[int, int, int], Hashable]
     Outcome = tuple[tuple[int, ...], ...]
 
-Law: TypeAlias = dict[tuple[int, ...], Fraction]
+Distribution: TypeAlias = dict[tuple[int, ...], Fraction]
 
 Residual: TypeAlias = Literal["bernoulli", "drop", "half"]
 
@@ -35,7 +35,9 @@ WIDEST = 10
 """Largest number of fractional entries at one node."""
 
 
-def node_law(point: Numbers, size: Numbers, residual: Residual = "bernoulli") -> Law:
+def node_distribution(
+    point: Numbers, size: Numbers, residual: Residual = "bernoulli"
+) -> Distribution:
     """Return what a node draws from a fractional allocation, exactly."""
     count = sum(0 < entry < 1 for entry in point)
     if count > WIDEST:
@@ -43,11 +45,13 @@ def node_law(point: Numbers, size: Numbers, residual: Residual = "bernoulli") ->
             f"too large for the exact law of a rounding: {count} fractional entries at a node, "
             f"{WIDEST} at most"
         )
-    return _kept_law(tuple(point), tuple(size), residual)
+    return _cached_distribution(tuple(point), tuple(size), residual)
 
 
 @lru_cache(maxsize=1024)
-def _kept_law(point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual) -> Law:
+def _cached_distribution(
+    point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual
+) -> Distribution:
     # Several claims need the same law, and fractions are slow.
     from edgeopt.rounding import depround_law
 
@@ -57,15 +61,15 @@ def _kept_law(point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual)
     return depround_law(point, size, residual=residual)
 
 
-def node_laws(
+def node_distributions(
     allocations: NDArray[np.float64],
     size: NDArray[np.float64],
     nodes: Sequence[int],
     residual: Residual = "bernoulli",
-) -> list[tuple[int, NDArray[np.float64], Law]]:
-    """Return the law of single nodes under several fractional allocations."""
+) -> list[tuple[int, NDArray[np.float64], Distribution]]:
+    """Return the distribution of single nodes under several fractional allocations."""
     found = [
-        (int(v), point[v], node_law(point[v], size[v], residual))
+        (int(v), point[v], node_distribution(point[v], size[v], residual))
         for point in allocations
         for v in nodes
         if 0 < ((point[v] > 0) & (point[v] < 1)).sum() <= WIDEST
@@ -75,16 +79,16 @@ def node_laws(
     return found
 
 
-def joint_law(
+def joint_distribution(
     allocation: NDArray[np.float64],
     size: NDArray[np.float64],
     residual: Residual = "bernoulli",
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the law of the whole network, whose nodes draw independently."""
+    """Return the distribution of the whole network, whose nodes draw independently."""
     drawn = [v for v in range(len(size)) if ((allocation[v] > 0) & (allocation[v] < 1)).any()]
     if 2 ** len(drawn) > LARGEST:
         raise NotApplicableError(f"too large for the exact joint law of {len(drawn)} nodes")
-    laws = [list(node_law(allocation[v], size[v], residual).items()) for v in drawn]
+    laws = [list(node_distribution(allocation[v], size[v], residual).items()) for v in drawn]
     count = int(np.prod([len(law) for law in laws], dtype=float))
     if count > LARGEST:
         raise NotApplicableError(f"too large for the exact joint law: {count} outcomes")
@@ -97,7 +101,7 @@ def joint_law(
     return outcomes.reshape(count, -1), chance
 
 
-def mean(law: Law) -> tuple[Fraction, ...]:
+def mean(law: Distribution) -> tuple[Fraction, ...]:
     """Return the probability of each entry, exactly."""
     width = len(next(iter(law)))
     return tuple(
@@ -169,7 +173,7 @@ def common_by_step(node: int, step: int, item: int) -> Hashable:
     return step
 
 
-def law_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome, Fraction]:
+def distribution_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome, Fraction]:
     """Return the joint law of what nodes draw, pairing by index and drawing the residual entry."""
     law: dict[Outcome, Fraction] = {}
 
@@ -213,7 +217,7 @@ ALLOCATIONS = 4
 
 
 class Rounded(NamedTuple):
-    """A fractional allocation and the law of what it is rounded to."""
+    """A fractional allocation and the distribution of what it is rounded to."""
 
     point: NDArray[np.float64]  # shape [V, M]
     outcomes: NDArray[np.float64]  # allocations drawn, shape [N, V M]
@@ -234,7 +238,7 @@ def rounded(view: Evaluation, residual: Residual = "bernoulli") -> list[Rounded]
     found = []
     for point in view.fractional:
         try:
-            found.append(Rounded(point, *joint_law(point, view.instance.size, residual)))
+            found.append(Rounded(point, *joint_distribution(point, view.instance.size, residual)))
         except NotApplicableError as why:
             reason = why
         if len(found) == ALLOCATIONS:
@@ -257,5 +261,5 @@ def expected_gain(
     view: Evaluation, slot: Slot, point: NDArray[np.float64], residual: Residual = "bernoulli"
 ) -> float:
     """Return the expected gain of a slot when the nodes round a fractional allocation."""
-    found = Rounded(point, *joint_law(point, view.instance.size, residual))
+    found = Rounded(point, *joint_distribution(point, view.instance.size, residual))
     return found.mean(slot.ranked)

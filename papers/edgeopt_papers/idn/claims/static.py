@@ -10,7 +10,7 @@ from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicabl
 from edgeopt.bounds.regret import PSI
 from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.models.idn import Demand
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
     CHOICE,
@@ -213,28 +213,30 @@ def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
 
 CLAIMS = (
     claim("cooperative", _static, DRAWN, tolerance=1e-6),
-    claim("cooperative.dynamic", _dynamic, one(adversarial, horizon=2), tolerance=1e-6),
-    claim("cooperative.moving", _moving, {**DRAWN, **one(adversarial, horizon=2)}, tolerance=1e-6),
+    claim("cooperative.dynamic", _dynamic, named_instance(adversarial, horizon=2), tolerance=1e-6),
+    claim(
+        "cooperative.moving",
+        _moving,
+        (DRAWN, named_instance(adversarial, horizon=2)),
+        tolerance=1e-6,
+    ),
     claim("cooperative.expected", _expected, DRAWN, tolerance=1e-6),
-    claim("cooperative.overshoot", _overshooting, one(named.one_model), tolerance=1e-6),
+    claim("cooperative.overshoot", _overshooting, named.one_model, tolerance=1e-6),
     claim(
         "greedy",
         _greedy_or_single,
-        {**one(crowded_out, 0.01), **ONE_NODE},
+        (named_instance(crowded_out, 0.01), ONE_NODE),
         assumptions=(ONE_CHOICE,),
     ),
-    claim("greedy.constant", _greedy, one(crowded_out, 0.01), assumptions=(ONE_CHOICE,)),
+    claim("greedy.constant", _greedy, named_instance(crowded_out, 0.01), assumptions=(ONE_CHOICE,)),
     claim("equation163", _gain_when_filled, DRAWN, assumptions=(CHOICE, COVERED)),
     claim(
         "credit.shared",
         lambda view: _credit(view, "shared"),
-        {**one(shared_model), **DRAWN},
+        (shared_model, DRAWN),
         assumptions=(SHARED,),
     ),
     claim(
-        "credit.published",
-        lambda view: _credit(view, "own"),
-        one(shared_model),
-        assumptions=(SHARED,),
+        "credit.published", lambda view: _credit(view, "own"), shared_model, assumptions=(SHARED,)
     ),
 )

@@ -201,20 +201,15 @@ def static_optimum(view: Evaluation) -> Optimum:
 
 
 CLAIMS = (
-    claim("theorem5_1", _published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
-    claim("theorem5_1.sharper", _sharper, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
-    claim("equation161", _linear_published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("theorem5_1", _published, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
+    claim("theorem5_1.sharper", _sharper, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
+    claim("equation161", _linear_published, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
+    claim("equation161.sharper", _linear_per_node, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
+    claim("proposition5_1_1", _offline_published, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
     claim(
-        "equation161.sharper", _linear_per_node, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)
+        "proposition5_1_1.sharper", _offline_sharper, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)
     ),
-    claim("proposition5_1_1", _offline_published, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
-    claim(
-        "proposition5_1_1.sharper",
-        _offline_sharper,
-        {**EXPERTS, **LONG},
-        assumptions=(CHOICE, WHOLE),
-    ),
-    claim("average", _mean_by_iterations, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("average", _mean_by_iterations, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
     claim(
         "average.published",
         _mean_by_horizon,

@@ -142,9 +142,9 @@ ADDED = 4
 
 CLAIMS = (
     claim("useful.gain", _gain, DRAWN, assumptions=(WHOLE,)),
-    claim("useful.regret", _useful_regret, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("useful.regret", _useful_regret, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
     claim("reserve.regret", _reserve_regret, LONG, assumptions=(CHOICE, WHOLE)),
-    claim("half.regret", _half_regret, {**EXPERTS, **LONG}, assumptions=(CHOICE, WHOLE)),
+    claim("half.regret", _half_regret, (EXPERTS, LONG), assumptions=(CHOICE, WHOLE)),
     claim("half.filled", _filled_gain, WITH_LEFTOVER, assumptions=(CHOICE, FITS, WHOLE)),
     claim("half.filled.budget", _filled_use, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),
     claim("filled.run_time", _filled_cost, WITH_LEFTOVER, assumptions=(CHOICE, FITS)),

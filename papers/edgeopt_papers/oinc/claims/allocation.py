@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc import named as named_instances
+from edgeopt.models.oinc import named as named_problems
 from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.oinc.claims.instances import REQUESTS
 from edgeopt_papers.oinc.claims.requests import Requests, Together, about_slots, least_by_prices
 
@@ -109,9 +109,9 @@ def _own_latency(view: Requests) -> Iterator[Measurement]:
         yield Measurement(plan.latency[i], view.problem.slo[i])
 
 
-_ROOMY = one(named_instances.two_requests, 0.5)
+_ROOMY = named_instance(named_problems.two_requests, 0.5)
 
-_ALLOCATION_INSTANCES = {**REQUESTS, **_ROOMY, **one(named_instances.two_requests, 0.41)}
+_ALLOCATION_INSTANCES = {**REQUESTS, **_ROOMY, **named_instance(named_problems.two_requests, 0.41)}
 
 WIDEST = 8
 """Most requests of which all sets are enumerated."""
@@ -176,9 +176,9 @@ about_columns = partial(about_slots, tolerance=SOLVED)
 
 _COLUMNS_INSTANCES = {
     **REQUESTS,
-    **one(named_instances.two_requests, 0.5),
-    **one(named_instances.two_near_one),
-    **one(named_instances.uneven_objectives),
+    **named_instance(named_problems.two_requests, 0.5),
+    **named_instance(named_problems.two_near_one),
+    **named_instance(named_problems.uneven_objectives),
 }
 
 CLAIMS = (
@@ -195,11 +195,11 @@ CLAIMS = (
         tolerance=SOLVED,
     ),
     about_slots("allocation.met", _met, _ALLOCATION_INSTANCES),
-    about_slots("allocation.unaware", _without_objectives, one(named_instances.uneven_objectives)),
+    about_slots("allocation.unaware", _without_objectives, named_problems.uneven_objectives),
     about_slots(
         "feasibility",
         _verdict,
-        {**_ALLOCATION_INSTANCES, **one(named_instances.two_requests, 0.39)},
+        (_ALLOCATION_INSTANCES, named_instance(named_problems.two_requests, 0.39)),
     ),
     about_slots("equation1b", _answered, _ALLOCATION_INSTANCES),
     about_slots("equation1b.published", _requests_of_a_site, _ROOMY),

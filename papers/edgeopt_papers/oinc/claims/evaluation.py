@@ -20,7 +20,7 @@ from edgeopt.models.oinc.retraining import (
 )
 from edgeopt.online.oinc.retraining import RetrainingRun, run_density
 from edgeopt.solvers import solve
-from edgeopt_papers.claims.paper import EXACT, Paper, once
+from edgeopt_papers.claims.paper import EXACT, Paper, memoised
 from edgeopt_papers.oinc.claims.certificate import DualCertificate, dual_certificate
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Evaluation:
             self.problem = given.problem if isinstance(given, Schedule) else given
         self.epsilons = EPSILONS if epsilon is None else (float(epsilon),)
 
-    @once
+    @memoised
     def run(self, epsilon: float, **how: Any) -> RetrainingRun:
         """Run Algorithm 4 on sites that are faster; see `run_density`."""
         return run_density(self.problem, epsilon=epsilon, **how)
@@ -205,7 +205,7 @@ class Evaluation:
         for epsilon in self.epsilons:
             yield dual_certificate(self.problem, self.run(epsilon, **how), epsilon, scale=scale)
 
-    @once
+    @memoised
     def bound(self, **how: Any) -> FlowBound:
         """Bound the flow time of schedules; see `flow_bound`."""
         return flow_bound(self.problem, **how)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.instances.oinc import OincInstance, sequence
-from edgeopt.models.oinc import named as named_instances
+from edgeopt.models.oinc import named as named_problems
 from edgeopt.models.oinc.named import elsewhere, in_parts, jobs_at_one_site, one_site_each
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.reservation import Reservation
-from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.claims.paper import named_instance, named_instances
 from edgeopt_papers.oinc.claims.evaluation import Schedule
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class Cut:
 
 def cut_short() -> Cut:
     """Stop after the first slot, when one of two jobs of 1 s is complete at the only site."""
-    return Cut(named_instances.short_jobs(2, 1.0), 1)
+    return Cut(named_problems.short_jobs(2, 1.0), 1)
 
 
 @dataclass(frozen=True)
@@ -294,25 +294,25 @@ def slower_radio() -> OincInstance:
     return _two_slots(np.array([[10.0, 2.5], [5.0, 1.25]]), np.array([1.0, 0.5]))
 
 
-JOBS = each(drawn_jobs, range(12))
+JOBS = named_instances(drawn_jobs, range(12))
 """Random jobs, few enough for any program."""
 
 NAMED_JOBS = {
-    **one(named_instances.lone_job),
-    **one(named_instances.short_jobs, 3),
-    **one(named_instances.two_densities),
-    **one(named_instances.light_and_long, 10),
-    **one(named_instances.delaying, 3),
-    **one(named_instances.wrong_site),
-    **one(named_instances.one_site_each),
+    **named_instance(named_problems.lone_job),
+    **named_instance(named_problems.short_jobs, 3),
+    **named_instance(named_problems.two_densities),
+    **named_instance(named_problems.light_and_long, 10),
+    **named_instance(named_problems.delaying, 3),
+    **named_instance(named_problems.wrong_site),
+    **named_instance(named_problems.one_site_each),
 }
 """Jobs on which a printed statement fails: a true one has to hold there too."""
 
 ALL_JOBS = {**JOBS, **NAMED_JOBS}
 """Both."""
 
-DUE = each(drawn_due, range(12))
+DUE = named_instances(drawn_due, range(12))
 """Random jobs with deadlines."""
 
-REQUESTS = each(drawn_requests, range(12))
+REQUESTS = named_instances(drawn_requests, range(12))
 """Random requests of a slot."""

@@ -10,7 +10,6 @@ from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.slot import assignment_cost, slot_problem
 from edgeopt.online.oinc.reservation import Reservation
-from edgeopt_papers.claims.paper import one
 from edgeopt_papers.oinc.claims import instances as named
 from edgeopt_papers.oinc.claims.evaluation import claim
 from edgeopt_papers.oinc.claims.instances import Split
@@ -96,22 +95,16 @@ _INSTANCE = {"instance_type": OincInstance, "view": lambda instance: instance}
 
 CLAIMS = (
     claim(
-        "equation2",
-        _above,
-        {**one(named.idle_sites), **one(named.overloaded_sites), **one(named.busy_site)},
-        **_SPLIT,
+        "equation2", _above, (named.idle_sites, named.overloaded_sites, named.busy_site), **_SPLIT
     ),
-    claim("equation2.left", _left, {**one(named.idle_sites), **one(named.busy_site)}, **_SPLIT),
+    claim("equation2.left", _left, (named.idle_sites, named.busy_site), **_SPLIT),
     claim(
-        "state",
-        lambda instance: _transferred(instance, _seconds),
-        one(named.slower_radio),
-        **_INSTANCE,
+        "state", lambda instance: _transferred(instance, _seconds), named.slower_radio, **_INSTANCE
     ),
     claim(
         "state.published",
         lambda instance: _transferred(instance, _shown),
-        one(named.moved_devices),
+        named.moved_devices,
         **_INSTANCE,
     ),
 )

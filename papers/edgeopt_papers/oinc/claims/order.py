@@ -12,7 +12,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem
 from edgeopt.online.oinc.retraining import run_density
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.oinc.claims import instances as named
 from edgeopt_papers.oinc.claims.certificate import competitive_factor, dual_certificate
 from edgeopt_papers.oinc.claims.evaluation import SHARE, claim, drawn_schedule
@@ -207,11 +207,11 @@ def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
 about_deadlines = partial(claim, instance_type=(Due, OincInstance), view=_due)
 
 _NAMED = {
-    **one(named.overtaken_in_wait),
-    **one(named.overtaken_in_service),
-    **one(named.overtaken_by_hopeless),
-    **one(named.overpriced),
-    **one(named.hopeless, 8),
+    **named_instance(named.overtaken_in_wait),
+    **named_instance(named.overtaken_in_service),
+    **named_instance(named.overtaken_by_hopeless),
+    **named_instance(named.overpriced),
+    **named_instance(named.hopeless, 8),
 }
 
 _INSTANCES = {**_NAMED, **DUE}
@@ -230,19 +230,19 @@ CLAIMS = (
     about_deadlines("order", _all_swaps, _INSTANCES),
     about_deadlines("urgent", lambda due: _ratio(due, frozen=True), _INSTANCES),
     about_deadlines(
-        "urgent.published", lambda due: _ratio(due, frozen=False), one(named.hopeless, 8)
+        "urgent.published", lambda due: _ratio(due, frozen=False), named_instance(named.hopeless, 8)
     ),
     about_deadlines("urgent.certificate", _violation, _INSTANCES),
-    about_deadlines("deadline", _earliest, {**_INSTANCES, **one(named.no_time)}),
-    about_deadlines("deadline.published", _lateness, one(named.no_time)),
+    about_deadlines("deadline", _earliest, (_INSTANCES, named.no_time)),
+    about_deadlines("deadline.published", _lateness, named.no_time),
     about_periods(
         "shares",
         lambda periods: _bound(periods, periods.share),
-        {**one(named.two_shares), **one(Periods, (1, 3, 2), (0.2, 0.9, 0.4))},
+        (named.two_shares, named_instance(Periods, (1, 3, 2), (0.2, 0.9, 0.4))),
     ),
     about_periods(
         "shares.published",
         lambda periods: _bound(periods, periods.share[:1] * len(periods.share)),
-        one(named.two_shares),
+        named.two_shares,
     ),
 )

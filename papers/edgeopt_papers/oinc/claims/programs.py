@@ -12,7 +12,7 @@ from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.models.oinc.named import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.oinc.claims import instances as named
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, Schedule, claim
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS
@@ -138,28 +138,28 @@ def _long_enough(view: Evaluation) -> Measured:
 
 SHORT = 2
 
-_INSTANCES = {**ALL_JOBS, **one(named.ends_later)}
+_INSTANCES = {**ALL_JOBS, **named_instance(named.ends_later)}
 
 by_program = partial(claim, tolerance=SOLVED)
 
 CLAIMS = (
     claim("lemma1", lambda view: _job_by_job(view.fluid), _INSTANCES),
-    claim("lemma1.published", _of_any, one(named.moved)),
+    claim("lemma1.published", _of_any, named.moved),
     claim("lemma1.middle", _from_the_middle, _INSTANCES),
     claim(
         "lemma1.middle.fluid",
         lambda view: _job_by_job(view.fluid, midpoint=True),
-        one(short_jobs, 1),
+        named_instance(short_jobs, 1),
     ),
     by_program("p1", lambda view: _by_program(view, strong=False), _INSTANCES),
-    by_program("p1.moving", _moving, one(named.moved_away)),
+    by_program("p1.moving", _moving, named.moved_away),
     by_program("p1.one_site", lambda view: _by_program(view, strong=True), _INSTANCES),
     by_program("p1.slots", _by_slots, _INSTANCES),
     by_program("p1.stronger", _stronger, _INSTANCES),
     by_program("p1.middle", _half, _INSTANCES),
     by_program("p2", _dual, _INSTANCES),
     by_program("equation8a", lambda view: _served(view, at_least=True), _INSTANCES),
-    by_program("equation8a.published", lambda view: _served(view, at_least=False), one(lone_job)),
+    by_program("equation8a.published", lambda view: _served(view, at_least=False), lone_job),
     by_program("horizon", _long_enough, _INSTANCES),
-    by_program("horizon.published", _shortest, one(named.ends_later)),
+    by_program("horizon.published", _shortest, named.ends_later),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc import named as named_instances
+from edgeopt.models.oinc import named as named_problems
 from edgeopt.models.oinc.retraining import certify
-from edgeopt_papers.claims.paper import EXACT, SOLVED, one
+from edgeopt_papers.claims.paper import EXACT, SOLVED
 from edgeopt_papers.oinc.claims.certificate import DualCertificate, competitive_factor
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS
@@ -101,9 +101,7 @@ CLAIMS = (
         "theorem1.unshifted.value", lambda view: _value_in_published_program(_jobs(view)), ALL_JOBS
     ),
     about_jobs(
-        "theorem1.whole_costs",
-        lambda view: _violation(_jobs(view), 1.0),
-        one(named_instances.lone_job),
+        "theorem1.whole_costs", lambda view: _violation(_jobs(view), 1.0), named_problems.lone_job
     ),
     about_jobs("costs", lambda view: costs_in_sum(_jobs(view)), ALL_JOBS, tolerance=EXACT),
 )

@@ -9,12 +9,12 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.models.oinc import named as named_instances
+from edgeopt.models.oinc import named as named_problems
 from edgeopt.models.oinc.named import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
 from edgeopt.models.oinc.slot import solve_slot
 from edgeopt.online.oinc.retraining import run_density
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.oinc.claims import instances as named
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs, claim
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS, REQUESTS, Counts, Cut
@@ -87,9 +87,9 @@ def _within(cut: Cut) -> Measurement:
 
 _FEW = {
     **REQUESTS,
-    **one(named_instances.two_requests, 0.39),
-    **one(named_instances.two_requests, 0.41, 0.8),
-    **one(named_instances.two_near_one),
+    **named_instance(named_problems.two_requests, 0.39),
+    **named_instance(named_problems.two_requests, 0.41, 0.8),
+    **named_instance(named_problems.two_near_one),
 }
 
 
@@ -149,17 +149,19 @@ def _growth(counts: Counts) -> Measurement:
 CLAIMS = (
     about_slots("theorem2.requests", _kept, _FEW),
     about_jobs("theorem2.jobs", _last, ALL_JOBS),
-    about_slots("theorem2.published", _least_stretch, one(named_instances.two_requests, 0.39)),
-    about_slots("theorem2.beside_jobs", _beside, one(named_instances.two_requests, 0.41, 0.8)),
-    about_slots("theorem2.actor", _actions, one(named_instances.two_near_one)),
-    claim(
-        "theorem2.last_slot", _within, one(named.cut_short), instance_type=Cut, view=lambda cut: cut
+    about_slots(
+        "theorem2.published", _least_stretch, named_instance(named_problems.two_requests, 0.39)
     ),
+    about_slots(
+        "theorem2.beside_jobs", _beside, named_instance(named_problems.two_requests, 0.41, 0.8)
+    ),
+    about_slots("theorem2.actor", _actions, named_problems.two_near_one),
+    claim("theorem2.last_slot", _within, named.cut_short, instance_type=Cut, view=lambda cut: cut),
     about_jobs("theorem3", _steps, ALL_JOBS),
     claim(
         "theorem3.published",
         _growth,
-        one(Counts),
+        Counts,
         instance_type=Counts,
         view=lambda counts: counts,
         tolerance=0.1,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc import named as named_instances
-from edgeopt_papers.claims.paper import one
+from edgeopt.models.oinc import named as named_problems
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS, NAMED_JOBS
 from edgeopt_papers.oinc.claims.theorem1 import (
@@ -83,49 +83,53 @@ CLAIMS = (
     about_jobs(
         "sequence.published",
         lambda view: costs_in_sum(view, serve="argmin"),
-        one(named_instances.two_densities),
+        named_problems.two_densities,
     ),
     about_jobs(
         "sequence.competitive",
         lambda view: ratio(view, serve="argmin"),
-        one(named_instances.light_and_long, 10),
+        named_instance(named_problems.light_and_long, 10),
     ),
     about_jobs(
         "equation6.published",
         lambda view: costs_in_sum(view, formula="published"),
-        one(named_instances.delaying, 2),
+        named_instance(named_problems.delaying, 2),
     ),
     about_jobs(
         "equation6.dispatch",
         lambda view: _flow_at_unit_speed(view, formula="published"),
-        one(named_instances.wrong_site),
+        named_problems.wrong_site,
     ),
     about_jobs(
         "equation6.certificate",
         lambda view: violation_in_time(view, formula="published"),
-        one(named_instances.delaying, 3),
+        named_instance(named_problems.delaying, 3),
     ),
-    about_jobs("late.costs", _late_costs, {**ALL_JOBS, **one(named_instances.greedy_move)}),
+    about_jobs("late.costs", _late_costs, (ALL_JOBS, named_problems.greedy_move)),
     about_jobs(
         "late.never_worse",
         lambda view: _flow_at_unit_speed(view, late_binding=True),
-        one(named_instances.greedy_move),
+        named_problems.greedy_move,
     ),
     about_jobs(
         "waste.costs",
         lambda view: costs_in_sum(view, service="slot"),
-        one(named_instances.short_jobs, 1),
+        named_instance(named_problems.short_jobs, 1),
     ),
     about_jobs(
         "waste.published",
         lambda view: ratio_to_program(view, service="slot"),
-        one(named_instances.short_jobs, 10),
+        named_instance(named_problems.short_jobs, 10),
     ),
-    about_jobs("waste.speed", _augmented, one(named_instances.short_jobs, 1, 1.0)),
+    about_jobs("waste.speed", _augmented, named_instance(named_problems.short_jobs, 1, 1.0)),
     about_jobs(
-        "fluid.speed", _augmented_fluid, {**NAMED_JOBS, **one(named_instances.short_jobs, 1, 1.0)}
+        "fluid.speed",
+        _augmented_fluid,
+        (NAMED_JOBS, named_instance(named_problems.short_jobs, 1, 1.0)),
     ),
     about_jobs("waste.whole", _whole_slots, ALL_JOBS),
-    about_jobs("completion.published", _unserved, one(named_instances.in_turn)),
-    about_jobs("completion.algorithm", _last_slot, one(named_instances.short_jobs, 1, 1.0)),
+    about_jobs("completion.published", _unserved, named_problems.in_turn),
+    about_jobs(
+        "completion.algorithm", _last_slot, named_instance(named_problems.short_jobs, 1, 1.0)
+    ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE
 from edgeopt_papers.rescue.claims.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt_papers.rescue.claims.evaluation import EXACT, Evaluation, claim
@@ -50,7 +50,7 @@ def _held_and_dropped(view: Evaluation) -> Measurement:
     return Measurement(value["hold"], value["drop"], {"bound": view.plan.bound})
 
 
-_BEYOND = {**one(outlasting_run, "hold"), **one(outlasting_run, "drop")}
+_BEYOND = {**named_instance(outlasting_run, "hold"), **named_instance(outlasting_run, "drop")}
 
 
 def reserved_price(view: Evaluation) -> NDArray[np.float64]:
@@ -127,9 +127,7 @@ CLAIMS = (
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
     ),
-    claim(
-        "horizon", _last_slot, {**_BEYOND, **TINY, **INDEPENDENT, **PAPER_SETTING}, tolerance=EXACT
-    ),
-    claim("beyond.published", _held_and_dropped, one(outlasting_run, "hold")),
-    claim("beyond", _held_and_dropped, {**_BEYOND, **TINY}),
+    claim("horizon", _last_slot, (_BEYOND, TINY, INDEPENDENT, PAPER_SETTING), tolerance=EXACT),
+    claim("beyond.published", _held_and_dropped, named_instance(outlasting_run, "hold")),
+    claim("beyond", _held_and_dropped, (_BEYOND, TINY)),
 )

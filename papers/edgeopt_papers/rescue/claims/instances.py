@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
-from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.claims.paper import named_instance, named_instances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -270,26 +270,30 @@ def one_server(
     )
 
 
-TIGHT = each(tight, (0.5, 0.1, 0.01))
+TIGHT = named_instances(tight, (0.5, 0.1, 0.01))
 """The instances of Theorem 2."""
 
-DRAWN = each(small, range(10))
+DRAWN = named_instances(small, range(10))
 """Random instances that can be enumerated."""
 
-TINY = {**one(tight, 0.1), **one(half_routed), **DRAWN}
+TINY = {**named_instance(tight, 0.1), **named_instance(half_routed), **DRAWN}
 """Enumerable instances with exclusive arrivals."""
 
 INDEPENDENT = {
-    **one(independent_arrivals, 0.01, 0.01),
-    **one(contested_slot),
-    **each(small, range(10), arrivals="independent"),
+    **named_instance(independent_arrivals, 0.01, 0.01),
+    **named_instance(contested_slot),
+    **named_instances(small, range(10), arrivals="independent"),
 }
 """Enumerable instances with independent arrivals."""
 
-RESERVED = {**one(risky_run, 0.1), **one(reserved_budget, 0.01, 0.01), **DRAWN}
+RESERVED = {
+    **named_instance(risky_run, 0.1),
+    **named_instance(reserved_budget, 0.01, 0.01),
+    **DRAWN,
+}
 """Enumerable instances, most of them with reserved tasks."""
 
-PAPER_SETTING = one(generate, servers=2, devices=4, profiles=3, horizon=24, reserved=4)
+PAPER_SETTING = named_instance(generate, servers=2, devices=4, profiles=3, horizon=24, reserved=4)
 """One instance in the setting of the paper's evaluation, small enough to solve at once."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.claims.paper import named_instance, named_instances
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, RARE_LONG_RUNS
 from edgeopt_papers.rescue.claims.evaluation import EXACT, Evaluation, claim
@@ -78,7 +78,7 @@ def _least_of_plans(view: Evaluation) -> Measurement:
 
 _ALL = {**TINY, **INDEPENDENT, **PAPER_SETTING}
 
-_RUNS = each(named.rare_long_runs, (2, 4, 8))
+_RUNS = named_instances(named.rare_long_runs, (2, 4, 8))
 
 
 def _both_below(view: Evaluation) -> Measurement:
@@ -164,13 +164,11 @@ def _within(y: NDArray[np.float64], arrival: NDArray[np.float64]) -> NDArray[np.
 
 CLAIMS = (
     claim("observation1", _monotony, _ALL, tolerance=EXACT),
-    claim("observation1.published", _maximality, one(named.half_routed), assumptions=(EXCLUSIVE,)),
+    claim("observation1.published", _maximality, named.half_routed, assumptions=(EXCLUSIVE,)),
     claim("routing", _routing_at_most_one, _ALL),
-    claim("routing.published", _routing_complete, one(named.half_routed)),
-    claim("plan_choice.published", _plan_spread, one(named.two_plans), assumptions=(EXCLUSIVE,)),
-    claim(
-        "plan_choice", _least_of_plans, {**one(named.two_plans), **TINY}, assumptions=(EXCLUSIVE,)
-    ),
+    claim("routing.published", _routing_complete, named.half_routed),
+    claim("plan_choice.published", _plan_spread, named.two_plans, assumptions=(EXCLUSIVE,)),
+    claim("plan_choice", _least_of_plans, (named.two_plans, TINY), assumptions=(EXCLUSIVE,)),
     claim(
         "offline_value.published",
         lambda view: Measurement(view.offline, view.integer, {}),
@@ -178,8 +176,8 @@ CLAIMS = (
         tolerance=EXACT,
         counterexample="tight(0.1)",
     ),
-    claim("offline_value", _both_below, {**TINY, **INDEPENDENT}),
-    claim("clairvoyant.published", _plan_against_clairvoyant, one(named.clairvoyant_gap)),
-    claim("clairvoyant.twice", _clairvoyant_ratio, one(named.rare_long_runs, 8)),
+    claim("offline_value", _both_below, (TINY, INDEPENDENT)),
+    claim("clairvoyant.published", _plan_against_clairvoyant, named.clairvoyant_gap),
+    claim("clairvoyant.twice", _clairvoyant_ratio, named_instance(named.rare_long_runs, 8)),
     claim("clairvoyant", _clairvoyant_growth, _RUNS, assumptions=(RARE_LONG_RUNS,)),
 )

@@ -8,7 +8,7 @@ from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order
 from edgeopt.instances.rescue import RescueInstance
 from edgeopt.solvers import TIGHT, LinearProgram, solve
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLOT
 from edgeopt_papers.rescue.claims.evaluation import Evaluation, best_advantage, claim
@@ -70,9 +70,9 @@ def _forbidding_bound_lenient(view: Evaluation) -> Measurement:
 
 
 _SPARE = {
-    **one(named.reserved_budget, 0.3, 0.3),
-    **one(named.reserved_budget, 0.1, 0.1),
-    **one(named.reserved_budget, 0.01, 0.01),
+    **named_instance(named.reserved_budget, 0.3, 0.3),
+    **named_instance(named.reserved_budget, 0.1, 0.1),
+    **named_instance(named.reserved_budget, 0.01, 0.01),
 }
 
 
@@ -169,25 +169,25 @@ CLAIMS = (
     claim(
         "availability.published",
         _failure,
-        one(named.risky_run, 0.1),
+        named_instance(named.risky_run, 0.1),
         assumptions=(HAS_RESERVED,),
         tolerance=1e-12,
     ),
     claim("guard", _guarded_failure, RESERVED, assumptions=(HAS_RESERVED,), tolerance=1e-12),
-    claim("safe_ratio.published", _best_safe_share, one(named.risky_run, 0.1)),
+    claim("safe_ratio.published", _best_safe_share, named_instance(named.risky_run, 0.1)),
     claim(
         "guarded.published",
         _guarded_share,
-        one(named.reserved_budget, 0.01, 0.01),
+        named_instance(named.reserved_budget, 0.01, 0.01),
         assumptions=(EXCLUSIVE, HAS_RESERVED),
     ),
     claim("guarded.priced", _priced_share, _SPARE, assumptions=(EXCLUSIVE, SPARE_SLOT)),
     claim("forbid", _forbidding_bound, RESERVED),
-    claim("forbid.lenient", _forbidding_bound_lenient, one(named.split_tolerance)),
+    claim("forbid.lenient", _forbidding_bound_lenient, named.split_tolerance),
     claim(
         "feasibility.published",
         _shortfall,
-        one(named.crowded_window),
+        named.crowded_window,
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,
         assumptions=(_EACH_WINDOW_SUFFICES,),
@@ -195,7 +195,7 @@ CLAIMS = (
     claim(
         "feasibility",
         _disagreements,
-        {**one(named.crowded_window), **RESERVED},
+        (named.crowded_window, RESERVED),
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,
     ),

@@ -14,7 +14,7 @@ from edgeopt.instances.rescue import small
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.rescue.bounds import PairTables, pair_values
 from edgeopt.online.rescue import SafeRescue, SafeRescuePlus, safe_guarantee
-from edgeopt_papers.claims.paper import each, once, one
+from edgeopt_papers.claims.paper import memoised, named_instance, named_instances
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import (
     EXCLUSIVE,
@@ -47,7 +47,7 @@ HALF = 0.5
 QUARTER = 0.25
 
 
-@once
+@memoised
 def _bound(view: Evaluation) -> SafeBound:
     """Return the bound U; on one server it is the optimum of safe online policies."""
     # On one server no prices are needed.
@@ -55,13 +55,13 @@ def _bound(view: Evaluation) -> SafeBound:
     return safe_bound(view.instance, plan=plan)
 
 
-@once
+@memoised
 def _best(view: Evaluation) -> float:
     """Return what the best safe online policy earns, by enumeration."""
     return online_optimum(view.instance, reserved="pathwise")
 
 
-@once
+@memoised
 def _half_plan(view: Evaluation) -> P1Solution:
     return solve_p1_lp(view.instance, forbid_unsafe=True, overlap=HALF)
 
@@ -72,12 +72,12 @@ def _values(view: Evaluation, plan: P1Solution) -> NDArray[np.float64]:
     return rule.values.value[list(states)]
 
 
-@once
+@memoised
 def _routed(view: Evaluation) -> NDArray[np.float64]:
     return _values(view, view.forbidding.plan)
 
 
-@once
+@memoised
 def _improved(view: Evaluation) -> float:
     plan = view.forbidding.plan
     return evaluate_by_state(view.instance, SafeRescuePlus(plan=plan)).profit
@@ -172,11 +172,14 @@ def _share_of_plan(view: Evaluation) -> Measurement:
     return Measurement(most.value / plan.bound, QUARTER, {"safe_bound": most.value, "y": plan.y})
 
 
-_RISKY = one(named.risky_runs, 8, 0.01)
-_TEMPTING = one(named.tempting_runs, 8, 0.001, 0.05)
-_EARLY = {**one(named.early_commitment, 0.001), **one(named.commitments, 0.001)}
+_RISKY = named_instance(named.risky_runs, 8, 0.01)
+_TEMPTING = named_instance(named.tempting_runs, 8, 0.001, 0.05)
+_EARLY = {
+    **named_instance(named.early_commitment, 0.001),
+    **named_instance(named.commitments, 0.001),
+}
 _EVERY = {**TIGHT, **RESERVED, **INDEPENDENT, **_RISKY, **_TEMPTING, **_EARLY}
-_PAIRS: dict[str, Any] = each(small, range(10, 22))
+_PAIRS: dict[str, Any] = named_instances(small, range(10, 22))
 
 CLAIMS = (
     claim("safe.bound", _bounded, _EVERY, tolerance=EXACT),
@@ -185,7 +188,7 @@ CLAIMS = (
     claim(
         "safe.pairs",
         _paired,
-        {**DRAWN, **_PAIRS},
+        (DRAWN, _PAIRS),
         assumptions=(EXCLUSIVE, SEVERAL_SERVERS),
         tolerance=EXACT,
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt_papers.claims.paper import one
+from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import EXCLUSIVE, UNIT_DURATIONS
 from edgeopt_papers.rescue.claims.evaluation import EXACT, Evaluation, claim
@@ -159,57 +159,58 @@ CLAIMS = (
     claim(
         "lemma1.published",
         lambda view: _plan_against(view, view.offline, "offline_optimum"),
-        one(named.planned_reservation),
+        named.planned_reservation,
     ),
-    claim("lemma1.absent", _offline_absent, {**TINY, **INDEPENDENT}),
+    claim("lemma1.absent", _offline_absent, (TINY, INDEPENDENT)),
     claim(
         "lemma1.pathwise",
         lambda view: _plan_against(view, view.offline_pathwise, "offline_optimum"),
-        {**RESERVED, **INDEPENDENT},
+        (RESERVED, INDEPENDENT),
     ),
     claim(
         "lemma1.expected",
         lambda view: _plan_against(view, view.offline_expected, "offline_optimum"),
-        {**RESERVED, **INDEPENDENT},
+        (RESERVED, INDEPENDENT),
     ),
     claim(
         "lemma1.relaxation",
         lambda view: _plan_against(view, view.integer, "integer_optimum"),
-        {**RESERVED, **INDEPENDENT},
+        (RESERVED, INDEPENDENT),
     ),
-    claim("lemma2", _baselines, {**TINY, **INDEPENDENT, **PAPER_SETTING}, tolerance=EXACT),
+    claim("lemma2", _baselines, (TINY, INDEPENDENT, PAPER_SETTING), tolerance=EXACT),
     claim(
         "lemma3",
         lambda view: _worst_server(view, np.full(view.instance.servers, 0.5)),
-        {**TINY, **INDEPENDENT, **PAPER_SETTING},
+        (TINY, INDEPENDENT, PAPER_SETTING),
     ),
     claim(
         "lemma3.occupancy",
         lambda view: _worst_server(view, 1 / (1 + view.occupancy.max(axis=1))),
-        {**TINY, **INDEPENDENT, **PAPER_SETTING},
+        (TINY, INDEPENDENT, PAPER_SETTING),
     ),
-    claim("theorem1", _half, {**TINY, **PAPER_SETTING}, assumptions=(EXCLUSIVE,)),
-    claim("theorem1.published", _half, one(named.independent_arrivals, 0.01, 0.01)),
-    claim("theorem1.occupancy", _occupancy, {**TINY, **PAPER_SETTING}, assumptions=(EXCLUSIVE,)),
+    claim("theorem1", _half, (TINY, PAPER_SETTING), assumptions=(EXCLUSIVE,)),
+    claim("theorem1.published", _half, named_instance(named.independent_arrivals, 0.01, 0.01)),
+    claim("theorem1.occupancy", _occupancy, (TINY, PAPER_SETTING), assumptions=(EXCLUSIVE,)),
     claim(
         "theorem1.unit_durations",
         lambda view: Measurement(view.earned.sum(), view.plan.objective, _certificate(view)),
-        {**TINY, **one(named.reserved_budget, 0.01, 0.01)},
+        (TINY, named_instance(named.reserved_budget, 0.01, 0.01)),
         assumptions=(EXCLUSIVE, UNIT_DURATIONS),
     ),
-    claim("value", _value, {**TINY, **PAPER_SETTING}, assumptions=(EXCLUSIVE,), tolerance=EXACT),
-    claim("value.published", _value, one(named.independent_arrivals, 0.01, 0.01), tolerance=EXACT),
+    claim("value", _value, (TINY, PAPER_SETTING), assumptions=(EXCLUSIVE,), tolerance=EXACT),
     claim(
-        "value.shortened",
-        _late_runs_cut,
-        one(named.late_run),
-        assumptions=(EXCLUSIVE,),
+        "value.published",
+        _value,
+        named_instance(named.independent_arrivals, 0.01, 0.01),
         tolerance=EXACT,
+    ),
+    claim(
+        "value.shortened", _late_runs_cut, named.late_run, assumptions=(EXCLUSIVE,), tolerance=EXACT
     ),
     claim(
         "definition1.published",
         _every_sequence,
-        {**TIGHT, **one(named.half_routed)},
+        (TIGHT, named.half_routed),
         assumptions=(EXCLUSIVE,),
         counterexample="tight(0.1)",
     ),

@@ -6,7 +6,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.online.rescue import Rescue, policy_value
-from edgeopt_papers.claims.paper import one
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt_papers.rescue.claims.assumptions import TWO_SLOT_GAMBLE, gamble_probability
@@ -92,7 +91,7 @@ CLAIMS = (
     claim(
         "microslot.occupancy.by_slot",
         lambda view: _share(view, view.occupancy.max(axis=1)),
-        one(named.contested_slot),
+        named.contested_slot,
         assumptions=(INDEPENDENT_ARRIVALS,),
     ),
 )

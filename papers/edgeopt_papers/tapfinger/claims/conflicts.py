@@ -13,7 +13,7 @@ from edgeopt.instances.tapfinger.durations import COMPLETE
 from edgeopt.models.tapfinger import allowed, mixed_volumes
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment
-from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.claims.paper import named_instance, named_instances
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import claim
 from edgeopt_papers.tapfinger.claims.instances import INSTANCES, NOISY, Changes, Rivals
@@ -45,11 +45,11 @@ def _started(rivals: Rivals, *, pass_on: bool) -> Measurement:
 
 about_rivals = partial(claim, instance_type=Rivals, view=lambda rivals: rivals)
 
-_KEEN = one(named.keen_or_roomy)
+_KEEN = named_instance(named.keen_or_roomy)
 
-_EMPTY = one(named.empty_handed)
+_EMPTY = named_instance(named.empty_handed)
 
-_DRAWN = each(named.drawn_rivals, range(20))
+_DRAWN = named_instances(named.drawn_rivals, range(20))
 
 
 def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
@@ -71,7 +71,7 @@ def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
     return Measurement(float(min(saved)), 0.0)
 
 
-_GPUS = one(named.sensitive_task)
+_GPUS = named_instance(named.sensitive_task)
 
 
 def _volumes(
@@ -122,20 +122,20 @@ def _fixed(given: TapFingerInstance | Changes) -> Iterator[Measurement]:
 
 about_changes = partial(claim, instance_type=(TapFingerInstance, Changes), view=lambda given: given)
 
-_NAMED = one(named.five_and_twice_seven)
+_NAMED = named_instance(named.five_and_twice_seven)
 
 CLAIMS = (
     about_rivals(
         "equation11",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner()),
-        {**_KEEN, **_DRAWN},
+        (_KEEN, _DRAWN),
     ),
     about_rivals(
         "equation11.ratio",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner("ratio")),
         _KEEN,
     ),
-    about_rivals("conflict", lambda rivals: _started(rivals, pass_on=True), {**_EMPTY, **_DRAWN}),
+    about_rivals("conflict", lambda rivals: _started(rivals, pass_on=True), (_EMPTY, _DRAWN)),
     about_rivals("conflict.published", lambda rivals: _started(rivals, pass_on=False), _EMPTY),
     claim(
         "optimus",
@@ -151,6 +151,6 @@ CLAIMS = (
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),
-    about_changes("volume.mixed", _mixed, {**INSTANCES, **NOISY, **_NAMED, **one(named.one_gpu)}),
+    about_changes("volume.mixed", _mixed, (INSTANCES, NOISY, _NAMED, named.one_gpu)),
     about_changes("volume.fixed", _fixed, _NAMED),
 )

@@ -23,7 +23,7 @@ from edgeopt.learning.tapfinger.architecture import (
 )
 from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, embed
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
-from edgeopt_papers.claims.paper import each, one
+from edgeopt_papers.claims.paper import named_instance, named_instances
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import claim
 
@@ -73,13 +73,13 @@ def _apart(instance: TapFingerInstance, preset: str) -> Iterator[Measurement]:
 
 _about = partial(claim, instance_type=TapFingerInstance, view=lambda instance: instance)
 
-_TWO = one(named.two_kinds)
+_TWO = named_instance(named.two_kinds)
 
 CLAIMS = (
     _about(
         "kinds",
         lambda instance: _apart(instance, "small"),
-        {**_TWO, **each(named.drawn_instance, range(6))},
+        (_TWO, named_instances(named.drawn_instance, range(6))),
     ),
     _about("kinds.published", lambda instance: _apart(instance, "no_self_loops"), _TWO),
 )

@@ -25,7 +25,7 @@ from edgeopt.online.tapfinger import (
     TapFingerTrajectory,
     Tiresias,
 )
-from edgeopt_papers.claims.paper import EXACT, Paper, once
+from edgeopt_papers.claims.paper import EXACT, Paper, memoised
 from edgeopt_papers.tapfinger.claims.gap import bound_of_problem
 from edgeopt_papers.tapfinger.claims.plan import Plan, Restless, best_plan, drawn_plan, least_flow
 
@@ -44,7 +44,7 @@ class Evaluation:
         else:
             self.problem = given.problem if isinstance(given, Plan) else given
 
-    @once
+    @memoised
     def best(self, bundles: Literal["allowed", "efficient"] = "allowed") -> Plan:
         """Return a plan of least flow time; see `best_plan`."""
         return best_plan(self.problem, bundles)
@@ -69,18 +69,18 @@ class Evaluation:
             raise NotApplicableError("the plan breaks a rule")
         return some
 
-    @once
+    @memoised
     def below(self, method: str) -> float:
         """Bound the flow times of plans without noise; see `bound_of_problem`."""
         return bound_of_problem(self.problem, method)
 
-    @once
+    @memoised
     def bound(self, method: Any, preemptive: bool) -> FlowBound:
         """Bound the flow times of policies on the instance; see `flow_bound`."""
         assert self.instance is not None
         return flow_bound(self.instance, preemptive=preemptive, method=method)
 
-    @once
+    @memoised
     def of_scenario(self, scenario: int) -> tuple[ScenarioBound, float]:
         """Bound a scenario of the instance, and return the least flow time of its plans."""
         assert self.instance is not None

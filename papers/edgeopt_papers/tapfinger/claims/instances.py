@@ -15,7 +15,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthe
 from edgeopt.instances.tapfinger.durations import progress_gain
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
-from edgeopt_papers.claims.paper import each
+from edgeopt_papers.claims.paper import named_instances
 from edgeopt_papers.tapfinger.claims.plan import Plan
 
 if TYPE_CHECKING:
@@ -293,11 +293,11 @@ def five_and_twice_seven() -> Changes:
     return Changes(mixed_bundles(), ((2, 5), (2, 7), (2, 7)))
 
 
-TASKS = each(drawn_tasks, range(9))
+TASKS = named_instances(drawn_tasks, range(9))
 """Random tasks, few enough to try every plan."""
 
-INSTANCES = each(drawn_instance, range(6))
+INSTANCES = named_instances(drawn_instance, range(6))
 """Random instances with as few tasks."""
 
-NOISY = each(noisy_instance, range(4))
+NOISY = named_instances(noisy_instance, range(4))
 """Random instances with noise."""

@@ -12,7 +12,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance, shortest_durations
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_bound
 from edgeopt.models.tapfinger.volume_bound import fastest
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import Evaluation, about_plans, claim
 from edgeopt_papers.tapfinger.claims.gap import METHODS
@@ -253,9 +253,9 @@ def _without_noise(instance: TapFingerInstance) -> Measurement:
 
 _INSTANCES = {**TASKS, **INSTANCES}
 
-_ALL = {**INSTANCES, **NOISY, **one(named.overtaken)}
+_ALL = {**INSTANCES, **NOISY, **named_instance(named.overtaken)}
 
-_SCENARIOS = {**NOISY, **one(named.one_gpu), **one(named.insensitive)}
+_SCENARIOS = {**NOISY, **named_instance(named.one_gpu), **named_instance(named.insensitive)}
 
 _INSTANCE = {"instance_type": TapFingerInstance}
 
@@ -277,11 +277,11 @@ CLAIMS = (
         tolerance=SOLVED,
         **_INSTANCE,
     ),
-    claim("bound.fixed", _fixed_bound, one(named.overtaken), tolerance=SOLVED, **_INSTANCE),
+    claim("bound.fixed", _fixed_bound, named.overtaken, tolerance=SOLVED, **_INSTANCE),
     claim(
         "bound.noise",
         _without_noise,
-        one(named.one_gpu),
+        named.one_gpu,
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),

@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.models.tapfinger.programs import start_matrix
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt_papers.claims.paper import SOLVED, one
+from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import Evaluation, about_plans, claim
 from edgeopt_papers.tapfinger.claims.instances import INSTANCES, TASKS
@@ -168,51 +168,43 @@ def _held(view: Evaluation, *, after: bool) -> Iterator[Measurement]:
         yield Measurement(used, float(plan.schedule.bundle.sum(axis=1) @ runs))
 
 
-_ACCUMULATION_INSTANCES = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
+_ACCUMULATION_INSTANCES = {**TASKS, **INSTANCES, **named_instance(named.late_arrivals)}
 
 CLAIMS = (
-    claim("program", _program, {**_INSTANCES, **one(named.lone_task)}, tolerance=SOLVED),
+    claim("program", _program, (_INSTANCES, named.lone_task), tolerance=SOLVED),
     claim(
         "equation3.published",
         lambda view: _program(view, all_served=False),
-        one(named.lone_task),
+        named.lone_task,
         tolerance=SOLVED,
     ),
-    claim("equation1.published", _least_running, one(named.both_or_halves)),
-    claim(
-        "bundles", _efficient, {**_INSTANCES, **one(named.both_or_halves), **one(named.last_unit)}
-    ),
-    claim("bundles.published", _without_the_last, one(named.last_unit)),
-    claim("single_start", _one_start, {**_INSTANCES, **one(named.at_once)}),
-    claim("equation2.slots", _one_start, one(named.at_once)),
+    claim("equation1.published", _least_running, named.both_or_halves),
+    claim("bundles", _efficient, (_INSTANCES, named.both_or_halves, named.last_unit)),
+    claim("bundles.published", _without_the_last, named.last_unit),
+    claim("single_start", _one_start, (_INSTANCES, named.at_once)),
+    claim("equation2.slots", _one_start, named.at_once),
     about_plans(
-        "equation5",
-        _by_flow_time,
-        {**_CAPACITY_INSTANCES, **one(named.late_arrivals), **one(named.cut_off)},
+        "equation5", _by_flow_time, (_CAPACITY_INSTANCES, named.late_arrivals, named.cut_off)
     ),
-    about_plans("equation5.published", _by_completion, one(named.late_arrivals)),
-    about_plans("equation5.running", _by_running_time, one(named.cut_off)),
+    about_plans("equation5.published", _by_completion, named.late_arrivals),
+    about_plans("equation5.running", _by_running_time, named.cut_off),
     about_plans("accumulation", _counted, _ACCUMULATION_INSTANCES),
+    about_plans("accumulation.end", lambda view: _counted(view, after=True), named.started_at_once),
     about_plans(
-        "accumulation.end", lambda view: _counted(view, after=True), one(named.started_at_once)
-    ),
-    about_plans(
-        "accumulation.less",
-        _less_one_each,
-        {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
+        "accumulation.less", _less_one_each, (_ACCUMULATION_INSTANCES, named.started_at_once)
     ),
     about_plans(
         "reward.local",
         lambda view: _local(view, lambda clusters: 1.0 / clusters),
-        {**_ACCUMULATION_INSTANCES, **one(named.waiting_twice)},
+        (_ACCUMULATION_INSTANCES, named.waiting_twice),
     ),
     about_plans(
-        "reward.local.published", lambda view: _local(view, lambda _: 1.0), one(named.waiting_twice)
+        "reward.local.published", lambda view: _local(view, lambda _: 1.0), named.waiting_twice
     ),
     about_plans(
         "usage",
         lambda view: _held(view, after=False),
-        {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
+        (_ACCUMULATION_INSTANCES, named.started_at_once),
     ),
-    about_plans("usage.end", lambda view: _held(view, after=True), one(named.started_at_once)),
+    about_plans("usage.end", lambda view: _held(view, after=True), named.started_at_once),
 )

@@ -11,10 +11,10 @@ from edgeopt_papers.idn.claims.evaluation import Evaluation
 from edgeopt_papers.idn.claims.rounding_distribution import (
     by_step,
     common_by_step,
-    joint_law,
-    law_of_coins,
+    distribution_of_coins,
+    joint_distribution,
     mean,
-    node_law,
+    node_distribution,
 )
 
 from edgeopt.bounds import check
@@ -68,22 +68,22 @@ def test_gain_at_run_time_of_every_set():
 def test_two_shelves_under_either_kind_of_coins():
     view = Evaluation(named.two_shelves())
     [slot], y = view.slots, view.fractional[0]
-    outcomes, chance = joint_law(y, view.instance.size)
+    outcomes, chance = joint_distribution(y, view.instance.size)
     assert slot.ranked(y.reshape(1, -1)) == pytest.approx(1)
     assert chance @ slot.ranked(outcomes) == pytest.approx(3 / 4)
     half = dependent.Knapsack.of([0.5], [1])
-    law = law_of_coins([half, half], common_by_step)
+    law = distribution_of_coins([half, half], common_by_step)
     assert law == {((1,), (1,)): Fraction(1, 2), ((0,), (0,)): Fraction(1, 2)}
-    own = law_of_coins([half, half], by_step)
+    own = distribution_of_coins([half, half], by_step)
     assert own == {((a,), (b,)): Fraction(1, 4) for a in (0, 1) for b in (0, 1)}
 
 
 def test_two_large_models_settle_one_and_leave_the_other():
     """Sizes (3, 3), y = (5/6, 5/6): one entry goes to 1, the other to 2/3 and is dropped."""
     y, size = [Fraction(5, 6)] * 2, [Fraction(3)] * 2
-    assert node_law(y, size, "drop") == {(1, 0): Fraction(1, 2), (0, 1): Fraction(1, 2)}
+    assert node_distribution(y, size, "drop") == {(1, 0): Fraction(1, 2), (0, 1): Fraction(1, 2)}
     # Then the settled one is kept with probability 2/3, else the other alone.
-    assert mean(node_law(y, size, "half")) == (Fraction(1, 2), Fraction(1, 2))
+    assert mean(node_distribution(y, size, "half")) == (Fraction(1, 2), Fraction(1, 2))
 
 
 def test_large_leftover_keeps_half_with_a_fair_coin():

@@ -20,11 +20,11 @@ from edgeopt_papers.idn.claims.mirror_map import divergence
 from edgeopt_papers.idn.claims.rounding_distribution import (
     Knapsack,
     by_step,
+    distribution_of_coins,
     expected_gain,
-    joint_law,
-    law_of_coins,
+    joint_distribution,
     mean,
-    node_law,
+    node_distribution,
 )
 from edgeopt_papers.idn.claims.run_policy import logs, run_policy
 from edgeopt_papers.idn.claims.theorem import all_allocations, static_optimum
@@ -113,7 +113,7 @@ def test_joint_law_is_the_product_of_plain_laws(residual):
     for seed in range(8):
         instance = small(seed)
         y = np.round(16 * fractional(instance, 1, np.random.default_rng(seed))[0]) / 16
-        outcomes, chance = joint_law(y, instance.size, residual)
+        outcomes, chance = joint_distribution(y, instance.size, residual)
         laws = [rounding.depround(y[v], instance.size[v], residual) for v in range(len(y))]
         expected = {}
         for pick in itertools.product(*(law.items() for law in laws)):
@@ -131,9 +131,9 @@ def test_coins_by_step_give_the_law_of_the_rounding():
     for _ in range(60):
         count = int(rng.integers(1, 6))
         y, size = rng.integers(0, 9, count) / 8, rng.integers(1, 5, count).astype(float)
-        law = law_of_coins([Knapsack.of(y.tolist(), size.tolist())], by_step)
-        assert {outcome[0]: p for outcome, p in law.items()} == node_law(y, size)
-        assert [float(p) for p in mean(node_law(y, size))] == pytest.approx(y)
+        law = distribution_of_coins([Knapsack.of(y.tolist(), size.tolist())], by_step)
+        assert {outcome[0]: p for outcome, p in law.items()} == node_distribution(y, size)
+        assert [float(p) for p in mean(node_distribution(y, size))] == pytest.approx(y)
 
 
 def replay(view, rates, slots):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import numpy as np
 
 from edgeopt.bounds.claim import Claim, Measured, NotApplicableError
+from edgeopt.bounds.search.space import Parameter, ParameterSpace
 from edgeopt.bounds.verdict import Relation, Source
 from edgeopt_papers.claims.errata import Erratum
 
@@ -91,6 +92,13 @@ def named_instances(
 def cached_builder(build: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
     """Return a builder that builds once: claims recognise a shared instance by its builder."""
     return cache(partial(build, *args, **options))
+
+
+def space(
+    name: str, instance_type: type, *parameters: Parameter
+) -> Callable[[Callable[[Mapping[str, Any]], Any]], ParameterSpace]:
+    """Make a parameter space of a function that builds an instance from the numbers of a point."""
+    return lambda build: ParameterSpace(name, parameters, build, instance_type)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr.named import (
     jensen,
@@ -22,7 +22,7 @@ from edgeopt.instances.edr.named import (
     steady,
     uneven_demand,
 )
-from edgeopt_papers.claims.paper import named_instance, named_instances
+from edgeopt_papers.claims.paper import named_instance, named_instances, space
 from edgeopt_papers.edr.claims.evaluation import Planned
 from edgeopt_papers.edr.claims.relaxed import Relaxed
 from edgeopt_papers.edr.claims.rounded import Frame
@@ -262,7 +262,12 @@ _GIVEN = (
 )
 
 
+@space("few_frames", EdrInstance, *_GIVEN)
 def _few_frames(point: Mapping[str, Any]) -> EdrInstance:
+    """Return at most three frames of two slots, two sites and one task.
+
+    Requests come alike in all frames.
+    """
     frames, slots = point["frames"], point["slots"]
     cap = np.array(values(point, "cap")[:frames])
     task: dict[str, Any] = {"rounds": []}
@@ -294,23 +299,31 @@ def _between(seconds: float) -> NDArray[np.float64]:
     return np.array([[0.0, seconds], [seconds, 0.0]])
 
 
-FEW_FRAMES = ParameterSpace("few_frames", _GIVEN, _few_frames, EdrInstance)
-"""At most three frames of two slots, two sites and one task; requests come alike in all frames."""
-
-
+@space("planned", Planned, *_GIVEN, *row("planned", _FRAMES, 0.0, 3.0, simple=0.5))
 def _planned(point: Mapping[str, Any]) -> Planned:
-    instance = _few_frames(point)
+    """Return the same, with the rounds that Algorithm 1 is taken to have planned in each frame."""
+    instance = _few_frames.build(point)
     points = np.array(values(point, "planned")[: instance.frames])
     return Planned(instance, np.tile(points[:, None], (1, instance.tasks)))
 
 
-PLANNED = ParameterSpace(
-    "planned", (*_GIVEN, *row("planned", _FRAMES, 0.0, 3.0, simple=0.5)), _planned, Planned
+@space(
+    "alike",
+    EdrInstance,
+    Parameter("frames", 1, 20, whole=True, count=True),
+    Parameter("cap", 0.0, _UNCAPPED, simple=_UNCAPPED),
+    *row("price", 2, 0.0, 5.0, simple=1.0),
+    Parameter("rounds", 0, 20, whole=True),
+    *row("energy", 2, 0.0, 2.0, simple=1.0),
+    Parameter("capacity", 0.5, 10.0, simple=10.0),
+    Parameter("requests", 0.0, 2.0),
+    Parameter("travel", 0.0, 1.0),
 )
-"""The same, with the rounds that Algorithm 1 is taken to have planned in each frame."""
-
-
 def _alike(point: Mapping[str, Any]) -> EdrInstance:
+    """Return up to twenty frames that differ in their price by turns.
+
+    One task, and requests at its site.
+    """
     frames = point["frames"]
     even = np.arange(frames) % 2 == 0
     return hand(
@@ -327,43 +340,23 @@ def _alike(point: Mapping[str, Any]) -> EdrInstance:
     )
 
 
-ALIKE = ParameterSpace(
-    "alike",
-    (
-        Parameter("frames", 1, 20, whole=True, count=True),
-        Parameter("cap", 0.0, _UNCAPPED, simple=_UNCAPPED),
-        *row("price", 2, 0.0, 5.0, simple=1.0),
-        Parameter("rounds", 0, 20, whole=True),
-        *row("energy", 2, 0.0, 2.0, simple=1.0),
-        Parameter("capacity", 0.5, 10.0, simple=10.0),
-        Parameter("requests", 0.0, 2.0),
-        Parameter("travel", 0.0, 1.0),
-    ),
-    _alike,
-    EdrInstance,
+@space(
+    "frames",
+    Frame,
+    *row("tenths", 3, 0, 20, whole=True),
+    *row("energy", 3, 0, 3, whole=True, simple=1),
 )
-"""Up to twenty frames that differ in their price by turns; one task, and requests at its site."""
-
-
 def _frame(point: Mapping[str, Any]) -> Frame:
+    """Return rounds of three tasks in tenths."""
     tenths = [Fraction(one, 10) for one in values(point, "tenths")]
     return Frame.of(tenths, values(point, "energy"))
 
 
-FRAMES = ParameterSpace(
-    "frames",
-    (*row("tenths", 3, 0, 20, whole=True), *row("energy", 3, 0, 3, whole=True, simple=1)),
-    _frame,
-    Frame,
-)
-"""Rounds of three tasks in tenths."""
-
-
 PARAMETER_SPACES = (
-    FEW_FRAMES,
-    PLANNED,
-    ALIKE,
-    FRAMES,
+    _few_frames,
+    _planned,
+    _alike,
+    _frame,
     of_seeds("drawn", small, EdrInstance),
     of_seeds("steady", steady, EdrInstance),
 )

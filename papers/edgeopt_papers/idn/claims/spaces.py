@@ -11,6 +11,7 @@ import numpy as np
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named import adversarial, small
+from edgeopt_papers.claims.paper import space
 from edgeopt_papers.idn.claims.evaluation import Adversary
 from edgeopt_papers.idn.claims.instances import Projection, edge_row
 from edgeopt_papers.idn.claims.rounding_distribution import Knapsack
@@ -81,61 +82,46 @@ def _adversary(
     return Adversary(instance, np.floor(potential * part), hosted[None])
 
 
+@space(
+    "experts",
+    IdnInstance,
+    Parameter("horizon", 1, 40, whole=True, count=True),
+    Parameter("tasks", 2, 4, whole=True, count=True),
+    Parameter("period", 1, 4, whole=True),
+)
 def _experts(point: Mapping[str, Any]) -> IdnInstance:
+    """Return a node that can host one of several models, and requests for their tasks in turn."""
     return adversarial(horizon=point["horizon"], tasks=point["tasks"], period=point["period"])
 
 
-EXPERTS = ParameterSpace(
-    "experts",
-    (
-        Parameter("horizon", 1, 40, whole=True, count=True),
-        Parameter("tasks", 2, 4, whole=True, count=True),
-        Parameter("period", 1, 4, whole=True),
-    ),
-    _experts,
-    IdnInstance,
+@space(
+    "projections",
+    Projection,
+    *row("tenths", 3, 1, 30, whole=True),
+    *row("size", 3, 1, 3, whole=True),
+    Parameter("filled", 1, 10, whole=True),
 )
-"""One node that can host one of several models, with requests for their tasks in turn."""
-
-
 def _projection(point: Mapping[str, Any]) -> Projection:
+    """Return three entries in tenths, and a budget for so many tenths of their sizes."""
     share = tuple(tenth / 10 for tenth in values(point, "tenths"))
     size = tuple(float(one) for one in values(point, "size"))
     return Projection(share, size, sum(size) * point["filled"] / 10)
 
 
-PROJECTIONS = ParameterSpace(
-    "projections",
-    (
-        *row("tenths", 3, 1, 30, whole=True),
-        *row("size", 3, 1, 3, whole=True),
-        Parameter("filled", 1, 10, whole=True),
-    ),
-    _projection,
-    Projection,
+@space(
+    "knapsacks", Knapsack, *row("sixths", 3, 0, 6, whole=True), *row("size", 3, 1, 4, whole=True)
 )
-"""Three entries in tenths, and a budget for so many tenths of their sizes."""
-
-
 def _knapsack(point: Mapping[str, Any]) -> Knapsack:
+    """Return three entries in sixths."""
     return Knapsack.of([Fraction(one, 6) for one in values(point, "sixths")], values(point, "size"))
-
-
-KNAPSACKS = ParameterSpace(
-    "knapsacks",
-    (*row("sixths", 3, 0, 6, whole=True), *row("size", 3, 1, 4, whole=True)),
-    _knapsack,
-    Knapsack,
-)
-"""Three entries in sixths."""
 
 
 PARAMETER_SPACES = (
     edge_nodes(1),
     edge_nodes(2),
     of_seeds("drawn", small, IdnInstance),
-    EXPERTS,
-    PROJECTIONS,
-    KNAPSACKS,
+    _experts,
+    _projection,
+    _knapsack,
 )
 """In the order in which they are searched."""

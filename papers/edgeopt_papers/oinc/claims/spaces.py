@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, of_seeds, row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
+from edgeopt_papers.claims.paper import space
 from edgeopt_papers.oinc.claims.evaluation import Schedule
 from edgeopt_papers.oinc.claims.instances import Counts, Cut, Due, Periods, Split
 
@@ -17,48 +18,41 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+@space(
+    "periods",
+    Periods,
+    *row("work", 2, 0.1, 10.0, simple=1.0),
+    *row("share", 2, 0.05, 0.95, simple=0.5),
+)
 def _periods(point: Mapping[str, Any]) -> Periods:
+    """Return two jobs that never meet, and a share for each."""
     return Periods(tuple(values(point, "work")), tuple(values(point, "share")))
 
 
-def _split(point: Mapping[str, Any]) -> Split:
+@space(
+    "splits",
+    Split,
+    *row("speed", 2, 0.5, 10.0, simple=5.0),
+    Parameter("kept", 0.0, 0.9),
+    Parameter("needed", 0.0, 20.0),
+    Parameter("part", 0.1, 0.9, simple=0.5),
+)
+def _splits(point: Mapping[str, Any]) -> Split:
+    """Return two sites, one of them perhaps with a share that is kept."""
     speed = tuple(values(point, "speed"))
     return Split(speed, (point["kept"], 0.0), point["needed"], point["part"])
 
 
+@space(
+    "counts",
+    Counts,
+    Parameter("least", 2, 8, whole=True),
+    Parameter("factor", 2, 3, whole=True),
+)
 def _counts(point: Mapping[str, Any]) -> Counts:
+    """Return three numbers of jobs, each a multiple of the one before."""
     return Counts(tuple(point["least"] * point["factor"] ** power for power in range(3)))
 
-
-FORMULAS = (
-    ParameterSpace(
-        "periods",
-        (
-            *row("work", 2, 0.1, 10.0, simple=1.0),
-            *row("share", 2, 0.05, 0.95, simple=0.5),
-        ),
-        _periods,
-        Periods,
-    ),
-    ParameterSpace(
-        "splits",
-        (
-            *row("speed", 2, 0.5, 10.0, simple=5.0),
-            Parameter("kept", 0.0, 0.9),
-            Parameter("needed", 0.0, 20.0),
-            Parameter("part", 0.1, 0.9, simple=0.5),
-        ),
-        _split,
-        Split,
-    ),
-    ParameterSpace(
-        "counts",
-        (Parameter("least", 2, 8, whole=True), Parameter("factor", 2, 3, whole=True)),
-        _counts,
-        Counts,
-    ),
-)
-"""Each of a type of its own."""
 
 _MOST = 4
 """Jobs at most."""
@@ -83,33 +77,32 @@ _GIVEN = (
 )
 
 
-def _jobs(point: Mapping[str, Any]) -> RetrainingProblem:
+@space("jobs", RetrainingProblem, *_GIVEN)
+def jobs(point: Mapping[str, Any]) -> RetrainingProblem:
+    """Return at most four jobs and two sites; durations are 0.01 to 20 s."""
     given = _sorted_jobs(point)
     duration = given["duration"][:, : point["sites"]]
     return RetrainingProblem(given["arrival"], duration, given["weight"])
 
 
-JOBS = ParameterSpace("jobs", _GIVEN, _jobs, RetrainingProblem)
-"""At most four jobs and two sites, durations of a hundredth of a second to twenty seconds."""
-
-
+@space("sequences", OincInstance, *tuple(one for one in _GIVEN if one.name != "sites"))
 def _sequence(point: Mapping[str, Any]) -> OincInstance:
+    """Return the same jobs at one site, as an instance."""
     given = _sorted_jobs(point)
     return sequence(given["arrival"], given["duration"][:, 0], weight=given["weight"])
 
 
-SEQUENCES = ParameterSpace(
-    "sequences",
-    tuple(one for one in _GIVEN if one.name != "sites"),
-    _sequence,
-    OincInstance,
+@space(
+    "schedules",
+    Schedule,
+    *(one for one in _GIVEN if one.name not in ("jobs", "sites")),
+    Parameter("part", 0.0, 1.0, simple=1.0),
+    *(Parameter(name, 0, 1, whole=True) for name in ("begin", "other", "finish")),
+    Parameter("whole_slots", 0, 1, whole=True),
 )
-"""The same jobs at one site, as an instance."""
-
-
 def _schedule(point: Mapping[str, Any]) -> Schedule:
-    """Carry out three runs, each as early as job and site let it."""
-    problem = _jobs({**point, "jobs": 2, "sites": 2})
+    """Return two jobs of which one is served in two parts, with the other one between."""
+    problem = jobs.build({**point, "jobs": 2, "sites": 2})
     free, ready = [0.0, 0.0], problem.arrival.astype(float).tolist()
     runs = []
     first, last = point["part"], 1.0 - point["part"]
@@ -124,21 +117,9 @@ def _schedule(point: Mapping[str, Any]) -> Schedule:
     return Schedule(problem, who, where, since, until, whole_slots=point["whole_slots"] == 1)
 
 
-SCHEDULES = ParameterSpace(
-    "schedules",
-    (
-        *(one for one in _GIVEN if one.name not in ("jobs", "sites")),
-        Parameter("part", 0.0, 1.0, simple=1.0),
-        *(Parameter(name, 0, 1, whole=True) for name in ("begin", "other", "finish")),
-        Parameter("whole_slots", 0, 1, whole=True),
-    ),
-    _schedule,
-    Schedule,
-)
-"""Two jobs of which one is served in two parts, with the other one between."""
-
-
+@space("due", Due, *_GIVEN, *row("left", _MOST, 0.5, 500.0, simple=100.0, log=True))
 def _due(point: Mapping[str, Any]) -> Due:
+    """Return the same jobs with deadlines."""
     given = _sorted_jobs(point)
     order = np.argsort(values(point, "arrival")[: point["jobs"]], kind="stable")
     left = np.array(values(point, "left")[: point["jobs"]])[order]
@@ -147,13 +128,17 @@ def _due(point: Mapping[str, Any]) -> Due:
     return Due(problem, given["arrival"] + left)
 
 
-DUE = ParameterSpace(
-    "due", (*_GIVEN, *row("left", _MOST, 0.5, 500.0, simple=100.0, log=True)), _due, Due
+@space(
+    "requests",
+    SlotProblem,
+    Parameter("sites", 1, 2, whole=True, count=True),
+    *row("sending", 4, 0.0, 0.5, simple=0.1),
+    *row("computing", 4, 0.0, 0.5, simple=0.1),
+    *row("slo", 2, 0.1, 1.0, simple=1.0),
+    *row("room", 2, 0.1, 1.0, simple=1.0),
 )
-"""The same jobs with deadlines."""
-
-
 def _requests(point: Mapping[str, Any]) -> SlotProblem:
+    """Return two requests of a slot and at most two sites."""
     sites = point["sites"]
     sending, computing = (
         np.array(values(point, name)).reshape(2, 2)[:, :sites] for name in ("sending", "computing")
@@ -163,23 +148,14 @@ def _requests(point: Mapping[str, Any]) -> SlotProblem:
     )
 
 
-REQUESTS = ParameterSpace(
-    "requests",
-    (
-        Parameter("sites", 1, 2, whole=True, count=True),
-        *row("sending", 4, 0.0, 0.5, simple=0.1),
-        *row("computing", 4, 0.0, 0.5, simple=0.1),
-        *row("slo", 2, 0.1, 1.0, simple=1.0),
-        *row("room", 2, 0.1, 1.0, simple=1.0),
-    ),
-    _requests,
-    SlotProblem,
+@space(
+    "wandering",
+    OincInstance,
+    *row("rate", 4, 1.0, 10.0, simple=10.0),
+    *row("size", 2, 1, 2, whole=True),
 )
-"""Two requests of a slot and at most two sites."""
-
-
 def _wandering(point: Mapping[str, Any]) -> OincInstance:
-    """Let a device change its place, and the data that it sends."""
+    """Return one device and two sites, whose link is another one in the second slot."""
     return OincInstance(
         speed=np.ones(2),
         rate=np.array(values(point, "rate")).reshape(2, 1, 2),
@@ -193,36 +169,23 @@ def _wandering(point: Mapping[str, Any]) -> OincInstance:
     )
 
 
-WANDERING = ParameterSpace(
-    "wandering",
-    (
-        *row("rate", 4, 1.0, 10.0, simple=10.0),
-        *row("size", 2, 1, 2, whole=True),
-    ),
-    _wandering,
-    OincInstance,
-)
-"""One device and two sites, whose link is another one in the second slot."""
-
-
+@space("cuts", Cut, *_GIVEN, Parameter("slots", 1, 10, whole=True, count=True))
 def _cut(point: Mapping[str, Any]) -> Cut:
-    return Cut(_jobs(point), point["slots"])
+    """Return the same jobs, of which the run ends after some slots."""
+    return Cut(jobs.build(point), point["slots"])
 
-
-CUTS = ParameterSpace(
-    "cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True, count=True)), _cut, Cut
-)
-"""The same jobs, of which the run ends after some slots."""
 
 PARAMETER_SPACES = (
-    JOBS,
-    SEQUENCES,
-    SCHEDULES,
-    DUE,
-    REQUESTS,
-    WANDERING,
-    CUTS,
+    jobs,
+    _sequence,
+    _schedule,
+    _due,
+    _requests,
+    _wandering,
+    _cut,
     of_seeds("drawn", small, OincInstance),
-    *FORMULAS,
+    _periods,
+    _splits,
+    _counts,
 )
 """In the order in which they are searched."""

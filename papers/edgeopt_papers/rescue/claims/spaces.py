@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, row, values
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
+from edgeopt_papers.claims.paper import space
 from edgeopt_papers.rescue.claims.instances import (
     ReservedLoad,
     one_server,
@@ -42,7 +43,25 @@ def few_slots(slots: int) -> ParameterSpace:
     return ParameterSpace(f"few_slots_{slots}", parameters, _few_slots, RescueInstance)
 
 
+@space(
+    "one_server",
+    RescueInstance,
+    Parameter("independent", 0, 1, whole=True),
+    Parameter("dropped", 0, 1, whole=True),
+    Parameter("long", 0.0, 1.0),
+    *row("arrival", 4, 0.0, 1.0),
+    *row("profit", 4, 0.01, 100.0, simple=1.0, log=True),
+    *row("late", 2, 0.0, 1.0, simple=1.0),
+    Parameter("start", 0, 1, whole=True),
+    Parameter("demand", 0.0, 2.0),
+)
 def _two_devices(point: Mapping[str, Any]) -> RescueInstance:
+    """Return two slots, two devices, runs of one or two slots, perhaps a reserved task.
+
+    Arrivals of both laws.
+
+    A run of two slots earns a part of what the task would earn within one, `late`, in each slot.
+    """
     independent, arrival = point["independent"] == 1, np.array(values(point, "arrival"))
     arrival = arrival.reshape(2, 2)
     if not independent:  # the second device may send as far as the first one does not
@@ -60,28 +79,15 @@ def _two_devices(point: Mapping[str, Any]) -> RescueInstance:
     )
 
 
-TWO_DEVICES = ParameterSpace(
-    "one_server",
-    (
-        Parameter("independent", 0, 1, whole=True),
-        Parameter("dropped", 0, 1, whole=True),
-        Parameter("long", 0.0, 1.0),
-        *row("arrival", 4, 0.0, 1.0),
-        *row("profit", 4, 0.01, 100.0, simple=1.0, log=True),
-        *row("late", 2, 0.0, 1.0, simple=1.0),
-        Parameter("start", 0, 1, whole=True),
-        Parameter("demand", 0.0, 2.0),
-    ),
-    _two_devices,
+@space(
+    "steady",
     RescueInstance,
+    Parameter("slots", 2, 8, whole=True, count=True),
+    Parameter("long", 0.0, 1.0, simple=0.5),
+    Parameter("arrival", 0.0, 1.0, simple=1.0),
 )
-"""Two slots, two devices, runs of one or two slots, perhaps a reserved task; arrivals of both laws.
-
-A run of two slots earns a part of what the task would earn within one, `late`, in each slot.
-"""
-
-
 def _steady(point: Mapping[str, Any]) -> RescueInstance:
+    """Return the same task in every slot, with runs that last one slot or all of them."""
     slots = point["slots"]
     law = np.zeros(slots)
     law[0] = 1.0 - point["long"]
@@ -90,40 +96,30 @@ def _steady(point: Mapping[str, Any]) -> RescueInstance:
     return one_server(arrival=arrival, profit=np.ones((slots, 1)), duration=law)
 
 
-STEADY = ParameterSpace(
-    "steady",
-    (
-        Parameter("slots", 2, 8, whole=True, count=True),
-        Parameter("long", 0.0, 1.0, simple=0.5),
-        Parameter("arrival", 0.0, 1.0, simple=1.0),
-    ),
-    _steady,
+@space(
+    "drawn",
     RescueInstance,
+    Parameter("servers", 1, 2, whole=True, count=True),
+    Parameter("devices", 1, 2, whole=True, count=True),
+    Parameter("profiles", 1, 2, whole=True, count=True),
+    Parameter("horizon", 6, 12, whole=True, count=True),
+    Parameter("reserved", 0, 2, whole=True, count=True),
+    Parameter("seed", 0, 9999, whole=True),
 )
-"""The same task in every slot, with runs that last one slot or all of them."""
-
-
 def _drawn(point: Mapping[str, Any]) -> RescueInstance:
+    """Return small draws in the paper's setting, with its physical profit."""
     return generate(**{"rng" if name == "seed" else name: value for name, value in point.items()})
 
 
-SETTING = ParameterSpace(
-    "drawn",
-    (
-        Parameter("servers", 1, 2, whole=True, count=True),
-        Parameter("devices", 1, 2, whole=True, count=True),
-        Parameter("profiles", 1, 2, whole=True, count=True),
-        Parameter("horizon", 6, 12, whole=True, count=True),
-        Parameter("reserved", 0, 2, whole=True, count=True),
-        Parameter("seed", 0, 9999, whole=True),
-    ),
-    _drawn,
-    RescueInstance,
+@space(
+    "loads",
+    ReservedLoad,
+    *row("start", 2, 0, 1, whole=True),
+    *row("last", 2, 0, 1, whole=True),
+    *row("demand", 2, 0.1, 2.0, simple=1.0),
 )
-"""Small draws in the paper's setting, with its physical profit."""
-
-
 def _load(point: Mapping[str, Any]) -> ReservedLoad:
+    """Return two reserved tasks on a server of two slots, which need not fit together."""
     start, end = np.array(values(point, "start")), np.array(values(point, "last"))
     tasks = ReservedTasks(
         server=np.zeros(2, dtype=int),
@@ -134,50 +130,27 @@ def _load(point: Mapping[str, Any]) -> ReservedLoad:
     return ReservedLoad(np.ones((1, 2)), tasks)
 
 
-LOADS = ParameterSpace(
-    "loads",
-    (
-        *row("start", 2, 0, 1, whole=True),
-        *row("last", 2, 0, 1, whole=True),
-        *row("demand", 2, 0.1, 2.0, simple=1.0),
-    ),
-    _load,
-    ReservedLoad,
+@space(
+    "risky_runs",
+    RescueInstance,
+    Parameter("slots", 1, 8, whole=True, count=True),
+    Parameter("delta", 1e-4, 1.0, simple=0.01, log=True),
 )
-"""Two reserved tasks on a server of two slots, which need not fit together."""
-
-
 def _risky(point: Mapping[str, Any]) -> RescueInstance:
+    """Return certain tasks of the same profit in a window that a long run uses up."""
     return risky_runs(point["slots"], point["delta"])
 
 
-RISKY = ParameterSpace(
-    "risky_runs",
-    (
-        Parameter("slots", 1, 8, whole=True, count=True),
-        Parameter("delta", 1e-4, 1.0, simple=0.01, log=True),
-    ),
-    _risky,
-    RescueInstance,
-)
-"""Certain tasks of the same profit in a window that a long run uses up."""
-
-
-def _tempting(point: Mapping[str, Any]) -> RescueInstance:
-    return tempting_runs(point["slots"], point["delta"], point["epsilon"])
-
-
-TEMPTING = ParameterSpace(
+@space(
     "tempting_runs",
-    (
-        Parameter("slots", 2, 6, whole=True, count=True),
-        Parameter("delta", 1e-4, 0.5, simple=0.001, log=True),
-        Parameter("epsilon", 0.0, 0.9, simple=0.05),
-    ),
-    _tempting,
     RescueInstance,
+    Parameter("slots", 2, 6, whole=True, count=True),
+    Parameter("delta", 1e-4, 0.5, simple=0.001, log=True),
+    Parameter("epsilon", 0.0, 0.9, simple=0.05),
 )
-"""Safe runs, then risky ones that earn more."""
+def _tempting(point: Mapping[str, Any]) -> RescueInstance:
+    """Return safe runs, then risky ones that earn more."""
+    return tempting_runs(point["slots"], point["delta"], point["epsilon"])
 
 
 def _one_window(point: Mapping[str, Any]) -> RescueInstance:
@@ -216,7 +189,19 @@ def one_window(slots: int) -> ParameterSpace:
     return ParameterSpace(f"one_window_{slots}", parameters, _one_window, RescueInstance)
 
 
+@space(
+    "two_servers",
+    RescueInstance,
+    Parameter("long", 0.0, 1.0, simple=0.5),
+    *row("arrival", 3, 0.0, 1.0, simple=1.0),
+    *row("profit", 6, 0.01, 100.0, simple=1.0, log=True),
+    *row("spare", 2, 1.0, 2.9, simple=2.0),
+)
 def _two_servers(point: Mapping[str, Any]) -> RescueInstance:
+    """Return two servers that a reserved task each leaves one slot of three or more.
+
+    Runs take one or two.
+    """
     profit = np.array(values(point, "profit")).reshape(3, 1, 2, 1, 1)
     spare = np.array(values(point, "spare"))
     tasks = ReservedTasks(
@@ -231,29 +216,16 @@ def _two_servers(point: Mapping[str, Any]) -> RescueInstance:
     )
 
 
-TWO_SERVERS = ParameterSpace(
-    "two_servers",
-    (
-        Parameter("long", 0.0, 1.0, simple=0.5),
-        *row("arrival", 3, 0.0, 1.0, simple=1.0),
-        *row("profit", 6, 0.01, 100.0, simple=1.0, log=True),
-        *row("spare", 2, 1.0, 2.9, simple=2.0),
-    ),
-    _two_servers,
-    RescueInstance,
-)
-"""Two servers that a reserved task each leaves one slot of three or more; runs take one or two."""
-
 PARAMETER_SPACES = (
     few_slots(2),
     few_slots(3),
-    TWO_DEVICES,
-    STEADY,
-    SETTING,
-    LOADS,
-    RISKY,
-    TEMPTING,
+    _two_devices,
+    _steady,
+    _drawn,
+    _load,
+    _risky,
+    _tempting,
     one_window(5),
-    TWO_SERVERS,
+    _two_servers,
 )
 """In the order in which they are searched."""

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, of_seeds, row, values
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, small
 from edgeopt.models.tapfinger import SchedulingProblem
+from edgeopt_papers.claims.paper import space
 from edgeopt_papers.tapfinger.claims.instances import Changes, Rivals, drawn_tasks, of_gpus
 from edgeopt_papers.tapfinger.claims.plan import Plan
 
@@ -16,22 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+@space(
+    "rivals",
+    Rivals,
+    *row("score", 2, 0.0, 1.0),
+    *row("room", 2, 1, 8, whole=True),
+    *row("gives", 2, 0, 1, whole=True, simple=1),
+)
 def _rivals(point: Mapping[str, Any]) -> Rivals:
+    """Return two clusters that may pick the same task."""
     gives = tuple(gives == 1 for gives in values(point, "gives"))
     return Rivals(tuple(values(point, "score")), tuple(values(point, "room")), gives)
 
-
-RIVALS = ParameterSpace(
-    "rivals",
-    (
-        *row("score", 2, 0.0, 1.0),
-        *row("room", 2, 1, 8, whole=True),
-        *row("gives", 2, 0, 1, whole=True, simple=1),
-    ),
-    _rivals,
-    Rivals,
-)
-"""Two clusters that may pick the same task."""
 
 _GPUS = 3
 
@@ -47,7 +44,9 @@ _GIVEN = (
 )
 
 
+@space("tasks", SchedulingProblem, *_GIVEN, Parameter("single_start", 0, 1, whole=True))
 def _tasks(point: Mapping[str, Any]) -> SchedulingProblem:
+    """Return at most three equal tasks on up to two equal clusters, of durations by their GPUs."""
     gpus, tasks, clusters = point["gpus"], point["tasks"], point["clusters"]
     duration = np.zeros((clusters, 1, 2, gpus + 1), dtype=np.int64)
     duration[:, 0, 1, 1:] = values(point, "slots")[:gpus]
@@ -61,36 +60,32 @@ def _tasks(point: Mapping[str, Any]) -> SchedulingProblem:
     )
 
 
-TASKS = ParameterSpace(
-    "tasks",
-    (*_GIVEN, Parameter("single_start", 0, 1, whole=True)),
-    _tasks,
-    SchedulingProblem,
+@space(
+    "plans",
+    Plan,
+    *_GIVEN,
+    *row("wait", _MOST, 0, 3, whole=True),
+    *row("held", _MOST, 1, _GPUS, whole=True),
 )
-"""At most three equal tasks on one or two equal clusters, whose duration depends on their GPUs."""
-
-
 def _plan(point: Mapping[str, Any]) -> Plan:
-    problem = _tasks(point)
+    """Return the same tasks, with when each starts and with how many GPUs, all on cluster 0."""
+    problem = _tasks.build(point)
     start = problem.arrival + np.array(values(point, "wait")[: problem.tasks])
     held = np.minimum(values(point, "held")[: problem.tasks], point["gpus"])
     return of_gpus(problem, start.tolist(), held.tolist())
 
 
-PLANS = ParameterSpace(
-    "plans",
-    (
-        *_GIVEN,
-        *row("wait", _MOST, 0, 3, whole=True),
-        *row("held", _MOST, 1, _GPUS, whole=True),
-    ),
-    _plan,
-    Plan,
+@space(
+    "few_tasks",
+    TapFingerInstance,
+    *row("speed", 2, 0.05, 1.1, simple=1.0),
+    *row("arrival", 2, 0, 3, whole=True),
+    *row("slowing", 2, 0, 1, whole=True),
+    Parameter("switching", 0.0, 1.0, simple=1.0),
+    Parameter("noise", 0.0, 0.3),
 )
-"""The same tasks, with when each starts and with how many GPUs, all on cluster 0."""
-
-
 def _few_tasks(point: Mapping[str, Any]) -> TapFingerInstance:
+    """Return two tasks, each of a speed of its own, for one GPU."""
     speed = np.array(values(point, "speed"))
     return TapFingerInstance(
         capacity=np.array([[1, 1]]),
@@ -105,23 +100,19 @@ def _few_tasks(point: Mapping[str, Any]) -> TapFingerInstance:
     )
 
 
-FEW_TASKS = ParameterSpace(
-    "few_tasks",
-    (
-        *row("speed", 2, 0.05, 1.1, simple=1.0),
-        *row("arrival", 2, 0, 3, whole=True),
-        *row("slowing", 2, 0, 1, whole=True),
-        Parameter("switching", 0.0, 1.0, simple=1.0),
-        Parameter("noise", 0.0, 0.3),
-    ),
-    _few_tasks,
+@space(
+    "lone_task",
     TapFingerInstance,
+    Parameter("units", 1, 8, whole=True),
+    Parameter("speed", 0.05, 1.0, simple=1.0),
+    Parameter("by_cpu", 0.0, 1.0),
+    Parameter("by_gpu", 0.0, 1.0),
+    Parameter("slowing", 0, 1, whole=True),
+    Parameter("switching", 0.0, 1.0, simple=1.0),
+    Parameter("noise", 0.0, 0.3),
 )
-"""Two tasks, each of a speed of its own, for one GPU."""
-
-
 def _lone_task(point: Mapping[str, Any]) -> TapFingerInstance:
-    """Let one task be faster by CPU cores, by GPUs, or by both."""
+    """Return one task on a cluster of up to eight cores and GPUs; its speed is a power of them."""
     count = 1 + np.arange(point["units"] + 1)
     speed = np.zeros((1, count.size, count.size))
     speed[0] = (
@@ -142,49 +133,28 @@ def _lone_task(point: Mapping[str, Any]) -> TapFingerInstance:
     )
 
 
-LONE_TASK = ParameterSpace(
-    "lone_task",
-    (
-        Parameter("units", 1, 8, whole=True),
-        Parameter("speed", 0.05, 1.0, simple=1.0),
-        Parameter("by_cpu", 0.0, 1.0),
-        Parameter("by_gpu", 0.0, 1.0),
-        Parameter("slowing", 0, 1, whole=True),
-        Parameter("switching", 0.0, 1.0, simple=1.0),
-        Parameter("noise", 0.0, 0.3),
-    ),
-    _lone_task,
-    TapFingerInstance,
+@space(
+    "changes",
+    Changes,
+    Parameter("slots", 1, 5, whole=True, simple=3, count=True),
+    *row("held", 5, 1, 7, whole=True),
+    Parameter("switching", 0.0, 1.0, simple=1.0),
 )
-"""One task on a cluster of up to eight CPU cores and GPUs, whose speed is a power of them."""
-
-
 def _changes(point: Mapping[str, Any]) -> Changes:
+    """Return a task of the paper's workload, and its GPUs in one slot after the other."""
     held = values(point, "held")[: point["slots"]]
     instance = mixed_bundles(gpus=7).replace(switching=point["switching"])
     return Changes(instance, tuple((2, gpus) for gpus in held))
 
 
-CHANGES = ParameterSpace(
-    "changes",
-    (
-        Parameter("slots", 1, 5, whole=True, simple=3, count=True),
-        *row("held", 5, 1, 7, whole=True),
-        Parameter("switching", 0.0, 1.0, simple=1.0),
-    ),
-    _changes,
-    Changes,
-)
-"""A task of the paper's workload, and its GPUs in one slot after the other."""
-
 PARAMETER_SPACES = (
-    TASKS,
-    PLANS,
-    FEW_TASKS,
-    LONE_TASK,
-    CHANGES,
+    _tasks,
+    _plan,
+    _few_tasks,
+    _lone_task,
+    _changes,
     of_seeds("queues", drawn_tasks, SchedulingProblem),
     of_seeds("drawn", small, TapFingerInstance),
-    RIVALS,
+    _rivals,
 )
 """In the order in which they are searched."""

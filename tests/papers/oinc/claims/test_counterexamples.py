@@ -14,7 +14,7 @@ from edgeopt_papers.oinc.claims.instances import (
     two_shares,
 )
 from edgeopt_papers.oinc.claims.order import run_urgent
-from edgeopt_papers.oinc.claims.spaces import JOBS
+from edgeopt_papers.oinc.claims.spaces import jobs as few_jobs
 from edgeopt_papers.oinc.claims.theorem2 import count_steps
 
 from edgeopt.bounds import check
@@ -141,7 +141,8 @@ def test_jobs_with_deadlines_take_longer_than_those_drawn_alone(seed):
 
 
 def test_the_simplest_jobs_take_a_second_and_weigh_one():
-    jobs = JOBS.build(JOBS.named(JOBS.nearest(one.target for one in JOBS.parameters)))
+    simplest = few_jobs.nearest(one.target for one in few_jobs.parameters)
+    jobs = few_jobs.build(few_jobs.named(simplest))
     assert (jobs.duration == 1).all()
     assert (jobs.weight == 1).all()
     assert (jobs.jobs, jobs.sites) == (1, 1)

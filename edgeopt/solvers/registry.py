@@ -414,15 +414,6 @@ DEFAULTS: Final[Mapping[Kind, str]] = MappingProxyType(
 )
 """Who solves a kind of problem if nobody is named; see `default_solver`."""
 
-FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "OSQP": {"max_iter": 1_000_000, "polishing": True},
-        "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
-        "PDLP": {},
-    }
-)
-"""First-order methods need many cheap iterations for the accuracy of a certificate."""
-
 _LIBRARIES: Final = {
     "cvxpy": ("cvxpy", _routes(_BY_CVXPY, *_LINEAR) | _CVXPY),
     "pyomo": ("pyomo", _PYOMO),

@@ -1,4 +1,4 @@
-"""``{scoreboard} SYSTEM``: the best known values of a system, and its policies, with commands."""
+"""``{scoreboard} SYSTEM``: best known values of a system, its policies, and which replace which."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Scoreboard(SphinxDirective):
-    """Two tables of a system: offline values, and the first policies on every instance."""
+    """Tables of a system: offline values, the first policies on every instance, and the front."""
 
     required_arguments = 1
     option_spec: ClassVar = {"first": int}
 
     def run(self) -> list[nodes.Node]:
         system, first = self.arguments[0], self.options.get("first", 3)
-        return [*_values(system), *_policies(system, first)]
+        return [*_values(system), *_policies(system, first), *_front(system)]
 
 
 def _literal(text: str) -> nodes.Node:
@@ -73,6 +73,31 @@ def _policies(system: str, first: int) -> list[nodes.Node]:
         f"The first {first} of the published policies and the recommended one on every instance; "
         "those that violate a constraint come after those that do not. The error is the standard "
         "error of the mean over scenarios; the gap is to the bound that is valid for the policy."
+    )
+    return [
+        table(headings, rows, left=3, classes=["made"]), paragraph(said, classes=["made-caption"])
+    ]  # fmt: skip
+
+
+def _front(system: str) -> list[nodes.Node]:
+    from edgeopt.collection.fronts import FRONTS
+
+    found = [
+        one for one in json.loads(FRONTS.read_text(encoding="utf-8")) if one["system"] == system
+    ]
+    rows = [
+        [
+            paragraph(_literal(one["policy"])), ", ".join(one["information"]) or "nothing",
+            ", ".join(one["replaced_by"]) or "on the front",
+            f"{one['gap']:.3g}", f"{one['violated']:.3g}", f"{one['microseconds']:.2g}",
+        ]
+        for one in sorted(found, key=lambda one: float(one["gap"]))
+    ]  # fmt: skip
+    headings = ["policy", "must know", "replaced by", "gap", "violations", "microseconds"]
+    said = (
+        "All policies on held-out instances: mean gap to the reference bound, violations of a run, "
+        "and processor time per decision. A policy is replaced by one that must know no more, is "
+        "as good in everything, and better than noise in gap or time."
     )
     return [
         table(headings, rows, left=3, classes=["made"]), paragraph(said, classes=["made-caption"])

@@ -1,4 +1,4 @@
-"""Make the collection: copies, fingerprints, best known values, bounds, and the scoreboard.
+"""Make the collection: copies, best known values, bounds, the scoreboard, and fronts of policies.
 
 ``python -m edgeopt.collection.make`` computes what is not kept in ``.collection`` yet, and writes
 the results into the package. Values of others that are better stay.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import edgeopt
-from edgeopt.collection import cells
+from edgeopt.collection import cells, fronts
 from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, gap_of, read
 from edgeopt.collection.loading import (
     CERTIFICATES,
@@ -221,7 +221,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="of which, as patterns; by default of all")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--store", default=".collection", help="folder of finished cells")
-    parser.add_argument("--only", choices=("offline", "online"), help="leave the rest as it is")
+    parser.add_argument(
+        "--only", choices=("offline", "online", "fronts"), help="leave the rest as it is"
+    )
     given = parser.parse_args()
     document = read()
     rows: list[Row] = document["entries"]
@@ -230,15 +232,17 @@ def main() -> None:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     folder = Path(given.store)
     how: dict[str, Any] = {"store": Store(folder / "cells"), "workers": given.workers}
-    if given.only != "online":
+    if given.only in (None, "offline"):
         (folder / "certificates").mkdir(exist_ok=True)
         wanted = [row for row in rows if not given.names or _matches(row, given.names)]
         make_offline(wanted, how, str((folder / "certificates").resolve()), today)
         _write(FILE, document)
-    if given.only != "offline":
+    if given.only in (None, "online"):
         scores = make_online(rows, how, today)
         _write(FILE, document)
         _write(SCOREBOARD, {"edition": document["edition"], "policies": scores})
+    if given.only in (None, "fronts"):
+        _write(fronts.FRONTS, fronts.make_fronts(how))
 
 
 def _matches(row: Row, patterns: Sequence[str]) -> bool:

@@ -43,12 +43,6 @@ if TYPE_CHECKING:
 _NOWHERE: Final = np.zeros(0, dtype=np.int64)
 
 
-def kept_by_highs(solver: str | None, kind: Kind) -> None:
-    """Raise if another solver is to hold what only HiGHS can."""
-    if solver not in (None, "highs"):
-        raise OptionError(f"solver = {solver!r}: a {kind.value} is kept by highs; leave solver out")
-
-
 class Reusable:
     """Solve a problem again and again with new data, without building it again.
 
@@ -116,16 +110,26 @@ class Reusable:
         progress: ProgressCallback | None = None,
         **options: Any,
     ) -> None:
-        kept_by_highs(solver, kind_of(program))
+        name = self._holder(program, solver)
         self._request = Request(
-            "highs", algorithm, time_limit, gap, tolerance, threads, log, progress, options
+            name, algorithm, time_limit, gap, tolerance, threads, log, progress, options
         )
-        self._program: LinearProgram = program
-        self._building = 0.0
-        self._load(preferred_scaling(program))
+        self._begin(program)
 
     # Documented is what `__init__` takes, not that `__new__` takes anything.
     __signature__ = Signature(list(signature(__init__).parameters.values())[1:])
+
+    def _holder(self, program: Any, solver: str | None) -> str:
+        """Return which solver holds the problem, or raise if it cannot."""
+        if solver not in (None, "highs"):
+            kind = kind_of(program).value
+            raise OptionError(f"solver = {solver!r}: a {kind} is kept by highs; leave solver out")
+        return "highs"
+
+    def _begin(self, program: Any) -> None:
+        self._program: LinearProgram = program
+        self._building = 0.0
+        self._load(preferred_scaling(program))
 
     @property
     def program(self) -> LinearProgram:
@@ -389,35 +393,21 @@ class _OfModel(Reusable):
 class ReusableConvex(_OfModel):
     """A CVXPY problem whose compiled form and solver are kept."""
 
-    def __init__(
-        self,
-        program: Any,
-        solver: str | None = None,
-        *,
-        algorithm: str | None = None,
-        time_limit: float | None = None,
-        gap: float | None = None,
-        tolerance: float | None = None,
-        threads: int | None = None,
-        log: bool = False,
-        progress: ProgressCallback | None = None,
-        **options: Any,
-    ) -> None:
+    def _holder(self, program: Any, solver: str | None) -> str:
         if program.parameters() and not program.is_dpp():
             raise ProblemTypeError(
                 "the problem is not DPP, so that CVXPY compiles it for every value of a parameter: "
                 "state it with each parameter affine, or solve it by solve(...)"
             )
         name = default_solver(program, Kind.CVXPY) if solver is None else solver
-        self._backend = find_backend(name)
-        if Kind.CVXPY not in self._backend.warm:
+        if Kind.CVXPY not in find_backend(name).warm:
             raise OptionError(f"solver = {name!r}: keeps nothing of a solve; take highs, clarabel, "
                               "osqp or scs")  # fmt: skip
-        self._run = self._backend.solve_function(Kind.CVXPY)
+        return name
+
+    def _begin(self, program: Any) -> None:
+        self._run = find_backend(self._request.solver).solve_function(Kind.CVXPY)
         self._problem, self._solved = program, False
-        self._request = Request(
-            name, algorithm, time_limit, gap, tolerance, threads, log, progress, options
-        )
 
     @property
     def program(self) -> LinearProgram:
@@ -440,7 +430,7 @@ class ReusableModel(_OfModel):
     """A linear Pyomo model that stays loaded in HiGHS."""
 
     def __init__(self, program: Any, solver: str | None = None, **arguments: Any) -> None:
-        kept_by_highs(solver, Kind.PYOMO)
+        self._holder(program, solver)
         self._arguments, self._problem = arguments, program
         self._compile()
 

@@ -1,7 +1,8 @@
 r"""Smallest conflicts among the sides of a linear program, and its cheapest relaxation.
 
-A conflict is found by deletion: from a set that conflicts to a smallest one that still does. The
-relaxation is an elastic program:
+A conflict is found by deletion: from a set that conflicts to a smallest one that still does
+(Chinneck and Dravnieks, ORSA J. Computing 3, 1991), by halves as in QuickXplain (Junker, AAAI
+2004). The relaxation is an elastic program:
 
 .. math::
     \min_{x, s \ge 0} \sum_i \frac{s_i^- }{\max(r_i, |\underline{b}_i|)}

@@ -225,9 +225,10 @@ class InteriorPoint(Generic[FormT]):
         """Return the next point: predictor, corrector, centrality correctors while they help."""
         newton = self._newton
         newton.prepare(point)
-        newton.direct(Aim())
+        newton.direct(Aim())  # Mehrotra's predictor, then his corrector of second order
         goal = newton.goal()
         newton.direct(Aim(base=goal, second=1.0))
+        # Gondzio's correctors, one after the other, from a trial step beyond the last one.
         for _ in range(self.correctors):
             before = newton.longest
             if min(before) > 0.95:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def greedy(network: Network, cost: NDArray[np.float64], price: NDArray[np.float64]) -> Tree:
     """Return the tree that prices of sinks lead to."""
+    # Vogel's approximation method (Reinfeld and Vogel, Mathematical Programming, Prentice-Hall,
+    # 1958), its regrets taken once and not after every assignment.
     drains = network.capacity.size
     tree = new_tree(network.supply.size + drains + 1, drains)
     order = np.argsort(_urgency(network, cost, price), kind="stable")
@@ -72,7 +74,8 @@ def _fill(
             if left <= space:
                 attach(tree, source, node, route, True, left)
                 break
-            # The source fills the sink, or its group, and holds what it has filled from then on.
+            # The source fills the sink, or its group, and holds what it has filled from then on:
+            # the full arc leaves the tree, and the route that filled it comes in.
             left -= taken
             if within:
                 room[sink] = 0.0

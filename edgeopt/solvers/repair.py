@@ -54,6 +54,8 @@ def repaired(program: LinearProgram, values: Vector) -> Vector:
             np.where(np.isfinite(low), point - low, np.inf),
             np.where(np.isfinite(high), high - point, np.inf),
         )
+        # Distances from bounds as weights: the ellipsoid of affine scaling (Dikin, Soviet
+        # Mathematics Doklady 8, 1967).
         weight = _mobility(point, room, free=np.isinf(low) & np.isinf(high))
         stuck = np.flatnonzero(np.abs(gap) > TIGHT * size)
         weight = np.maximum(weight, _needed(matrix[stuck], gap[stuck], point, low, high))

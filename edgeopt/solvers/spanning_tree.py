@@ -102,6 +102,7 @@ def detach(tree: Tree, node: int) -> None:
 @compiled
 def _reroot(tree: Tree, node: int, top: int) -> None:
     """Turn the path from `node` up to `top`, which is off its parent already, upside down."""
+    # The stem of a pivot (Ahuja, Magnanti, Orlin: Network Flows, 1993, chapter 11).
     if node == top:
         return
     parent = tree.parent[node]
@@ -159,6 +160,8 @@ def optimise(
     limit: int,
 ) -> int:
     """Pivot until no arc prices out by more than `tolerance`."""
+    # Block search: the best of a block of arcs enters, and the next search goes on behind it
+    # (Kiraly and Kovacs, Acta Universitatis Sapientiae, Informatica 4, 2012).
     items = unserved.size + network.capacity.size
     _refresh(network, cost, unserved, tree)
     pivots, item, idle, since = 0, 0, 0, 0
@@ -288,7 +291,8 @@ def _pivot(
     origin, target = (head, tail) if backward else (tail, head)
 
     # Flow goes from the join down to the origin, along the arc, and from the target up again. The
-    # last arc that blocks on this way leaves: bases stay strongly feasible, and none recurs.
+    # last arc that blocks on this way leaves: bases stay strongly feasible, and none recurs
+    # (Cunningham, Mathematical Programming 11, 1976).
     push = _capacity(network, entering, unlimited)
     leaving, on_way_down, filled = NOBODY, True, False
     a, b = origin, target
@@ -321,7 +325,7 @@ def _pivot(
             b = int(tree.parent[b])
     else:
         push = 0.0
-    if leaving == NOBODY:
+    if leaving == NOBODY:  # bound flip: the arc goes from empty to full, or back, outside the tree
         tree.full[drain] = not tree.full[drain]
         return
 

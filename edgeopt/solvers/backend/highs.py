@@ -143,7 +143,8 @@ def _refine(model: highspy.Highs, program: LinearProgram, request: Request) -> N
     r"""Take out what HiGHS adds to a quadratic objective so that it is strictly convex.
 
     It adds :math:`\tfrac{\rho}{2} |x|^2`. With the costs :math:`c - \rho \hat x` it minimises
-    the objective and :math:`\tfrac{\rho}{2} |x - \hat x|^2`, which is 0 at a fixed point.
+    the objective and :math:`\tfrac{\rho}{2} |x - \hat x|^2`, which is 0 at a fixed point: the
+    proximal point method (Rockafellar, SIAM J. Control Optim. 14, 1976).
     """
     added = float(model.getOptionValue("qp_regularization_value")[1])
     every = np.arange(program.shape[1], dtype=np.int32)

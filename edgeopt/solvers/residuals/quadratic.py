@@ -66,6 +66,7 @@ def objective(solution: Solution) -> Sum:
 
 def dual_bound(solution: Solution) -> Sum:
     """Return the bound that point and duals prove; infinite where they prove none."""
+    # Dorn's dual: Quarterly of Applied Mathematics 18, 1960.
     program: LinearProgram = solution.problem
     none = Sum(-program.sign * np.inf, np.inf)
     if solution.duals is None or solution.values is None:

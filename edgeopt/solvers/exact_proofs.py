@@ -175,7 +175,9 @@ def data_of(program: LinearProgram) -> dict[str, Any]:
 def nearby(program: LinearProgram, signed: Vector) -> Iterator[Exact]:
     """Yield multipliers of the minimisation: as they are, without small ones, and solved for."""
     yield _rounded(signed)
-    exact = _rounded(np.where(np.abs(signed) > NEAR * EPSILON * _most(signed), signed, 0.0))
+    exact = _rounded(
+        np.where(np.abs(signed) > NEAR * EPSILON * np.abs(signed).max(initial=0.0), signed, 0.0)
+    )
     yield exact
     reduced, rounding = reduced_costs(program, signed)
     missing = np.isinf(program.lower) | np.isinf(program.upper)
@@ -255,10 +257,6 @@ def eliminated(lines: dict[int, Exact], right: dict[int, Fraction], first: Conta
         others = (a * change[i] for i, a in lines[j].items() if i in change)
         change[pivot] = (right[j] - sum(others)) / lines[j][pivot]
     return change
-
-
-def _most(values: Vector) -> float:
-    return float(np.abs(values).max(initial=0.0))
 
 
 def rested(program: LinearProgram, exact: Exact) -> Exact:

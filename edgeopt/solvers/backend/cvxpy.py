@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
+import operator
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from edgeopt.solvers.starting_point import COLD, START
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -518,9 +519,9 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     by_rows = [
         _rows(sides.matrix(rows), point, side[rows], relation)
         for rows, side, relation in (
-            (sides.equal, program.row_upper, "=="),
-            (sides.upper, program.row_upper, "<="),
-            (sides.lower, program.row_lower, ">="),
+            (sides.equal, program.row_upper, operator.eq),
+            (sides.upper, program.row_upper, operator.le),
+            (sides.lower, program.row_lower, operator.ge),
         )
     ]
     bounds = []
@@ -540,7 +541,9 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     duals = None
     if values is not None and outcome.pair is not None:
         # CVXPY's multipliers: minus the derivative, except for lower sides.
-        equal, upper, lower = (_multipliers(rows) for rows in by_rows)
+        equal, upper, lower = (
+            np.zeros(0) if rows is None else np.asarray(rows.dual_value) for rows in by_rows
+        )
         duals = program.sign * sides.duals(-equal, -upper, lower)
     return answer(
         program,
@@ -556,13 +559,6 @@ def solve_linear(program: LinearProgram, request: Request) -> Solution:
     )
 
 
-def _rows(matrix: Any, point: Any, side: NDArray[np.float64], relation: str) -> Any:
-    if not len(side):
-        return None
-    if relation == "==":
-        return matrix @ point == side
-    return matrix @ point <= side if relation == "<=" else matrix @ point >= side
-
-
-def _multipliers(rows: Any) -> NDArray[np.float64]:
-    return np.zeros(0) if rows is None else np.asarray(rows.dual_value)
+def _rows(matrix: Any, point: Any, side: NDArray[np.float64], relation: Callable[..., Any]) -> Any:
+    """Return the constraint of some rows, None without any."""
+    return relation(matrix @ point, side) if len(side) else None

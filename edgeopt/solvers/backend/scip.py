@@ -24,8 +24,6 @@ from edgeopt.solvers.tolerance import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import Request
     from edgeopt.solvers.solution import Solution
@@ -54,6 +52,11 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
 )
 
 logger = logging.getLogger("edgeopt.solvers")
+
+
+_UNSOLVABLE: Final = (
+    Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED,
+)  # fmt: skip
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
@@ -89,7 +92,10 @@ def _solve(program: LinearProgram, request: Request, reports: Reports) -> Soluti
         model.optimize()
     seconds = (built - start, time.perf_counter() - built)
     status = STATUS.get(model.getStatus(), Status.UNKNOWN)
-    values = _values(model, columns) if _may_have_point(model, status) else None
+    values = None
+    if status not in _UNSOLVABLE and model.getNSols() > 0:
+        best = model.getBestSol()
+        values = np.array([model.getSolVal(best, column) for column in columns])
     duals = None
     if values is not None and not program.is_mixed_integer and model.getStatus() == "optimal":
         duals = program.sign * np.array([model.getDualsolLinear(row) for row in rows])
@@ -194,16 +200,6 @@ def _configure(model: Any, request: Request, *, continuous: bool) -> dict[str, A
     if continuous:
         settings |= {"presolving/maxrounds": 0, "heuristics": "off", "propagation": "off"}
     return settings | request.options
-
-
-def _may_have_point(model: Any, status: Status) -> bool:
-    unusable = (Status.CLAIMED_INFEASIBLE, Status.CLAIMED_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
-    return status not in unusable and model.getNSols() > 0
-
-
-def _values(model: Any, columns: list[Any]) -> NDArray[np.float64]:
-    best = model.getBestSol()
-    return np.array([model.getSolVal(best, column) for column in columns])
 
 
 class _Watcher(Eventhdlr):

@@ -100,7 +100,9 @@ def dual_bound(solution: Solution) -> Sum:
     """
     program = solution.problem
     if program.is_mixed_integer:
-        return Sum(solution.bound, max(abs(solution.bound), _largest_cost(program)))
+        return Sum(
+            solution.bound, max(abs(solution.bound), float(np.abs(program.cost).max(initial=0.0)))
+        )
     if solution.duals is None:
         # What has been proven by others' duals stands; a solver's word is no bound.
         known = solution.values is None or solution.bound_by == "proof"
@@ -256,10 +258,6 @@ def dual_violation(program: LinearProgram, duals: Vector, terms: Vector | None =
     return worst
 
 
-def _largest_cost(program: LinearProgram) -> float:
-    return float(np.abs(program.cost).max(initial=0.0))
-
-
 def bound_from_duals(program: LinearProgram, duals: Vector, passes: int = MOVES) -> Sum:
     r"""Return the bound on the optimum that row duals prove.
 
@@ -295,6 +293,7 @@ def best_multipliers(
 
 def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float]:
     """Return the bound on the minimisation, its size, and how much of it implied bounds cost."""
+    # Safe dual bounds: Neumaier and Shcherbina, Mathematical Programming 99, 2004.
     reduced = program.sign * program.cost - program.matrix.T @ signed
     low, high = program.lower, program.upper
     leaning = unsupported(reduced, low, high) > 0.0
@@ -323,6 +322,7 @@ def _rest(multiplier: Vector, low: Vector, high: Vector) -> Vector:
 
 def _implied_bounds(program: LinearProgram, wanted: Mask) -> tuple[Vector, Vector]:
     """Return column bounds, those of the wanted columns tightened by the rows they stand in."""
+    # Bound propagation: Brearley, Mitra, Williams, Mathematical Programming 8, 1975.
     columns = np.flatnonzero(wanted)
     by_column = program.matrix[:, columns].tocoo()
     rows, position, value = by_column.row, by_column.col, by_column.data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -228,12 +228,11 @@ def of_case(case: Case) -> Standings:
     rows = []
     for row in case.rows.values():
         per_run = " per run" if case.objective.adds == "sum" else ""
-        exact = isfinite(row["value_exact"])
-        value = row["value_exact"] if exact else row["value"]
-        each, confidence = case.values(str(row["policy"])), case.settings.confidence
-        found = spread(each, "signed", confidence=confidence)
-        found = Spread(value, nan, nan, EXACT, each.size) if exact else found
-        amount = f"{case.objective.amount(value)}{per_run}"
+        each = case.values(str(row["policy"]))
+        found = spread(each, "signed", confidence=case.settings.confidence)
+        if isfinite(row["value_exact"]):
+            found = Spread(row["value"], nan, nan, EXACT, each.size)
+        amount = f"{case.objective.amount(row['value'])}{per_run}"
         ratio, label, bounded = _ratio_of(case, row)
         if not case.constraints:
             violations = f"has no {name} to {plain(verb)}"
@@ -273,10 +272,6 @@ def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool]:
     label += " of its scenarios" if bounded and row["bound_scope"] == "scenario" else ""
     name = "bound_ratio" if bounded else "ratio"
     kind = row["gap_spread"] if bounded else row["spread"]
-    bound = case.benchmarks[own].bound
-    if isfinite(row["value_exact"]):
-        ratio = row["value_exact"] / bound if 0 < bound < inf else nan
-        return Spread(ratio, nan, nan, EXACT, case.settings.runs), label, bounded
     ratio, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
     return Spread(ratio, low, high, kind, case.settings.runs), label, bounded
 

@@ -1,4 +1,4 @@
-"""The folder for what can be computed again: compiled kernels, and facts about sources."""
+"""The folder for compiled kernels, which can be computed again."""
 
 from __future__ import annotations
 

@@ -1,36 +1,35 @@
-"""Compiled kernels, kept on disk by the digest of their code.
+"""Compiled kernels, kept on disk by a hash of all that is compiled into them.
 
-Numba identifies a kept kernel by its own file. Here the digest of its module identifies it, which
-covers the kernels and constants that it imports: none is used after the code that it calls changed.
+Numba identifies a kept kernel by its own file. Here its code identifies it, the kernels that it
+calls and the constants that it names, as they are in memory: none is used after any of them changed
+in whatever file, and none is compiled again after other changes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
 import os
+import re
 import shutil
+import sys
 from functools import cache, cached_property
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 
+import numpy as np
 from numba.core import config, sigutils, types
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    NullCache,
-    UserProvidedCacheLocator,
-    UserWideCacheLocator,
-    _CacheLocator,
-)
+from numba.core.caching import IndexDataCacheFile, NullCache
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from edgeopt.cache import PACKAGE, cache_folder
-from edgeopt.digests import changed, closure, digest, modules_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -47,9 +46,6 @@ _CONFIG: Final[Any] = config
 
 _LEVEL: Final = _CONFIG.OPT if "NUMBA_OPT" in os.environ else type(_CONFIG.OPT)(1)
 """Level of LLVM: above the first one, compiling takes a third longer for no faster kernels."""
-
-_ALONE: Final = frozenset({__name__})
-"""This module counts for every kernel, its imports do not: they compile nothing."""
 
 
 class Kernel(Protocol[ReturnedT]):
@@ -183,103 +179,143 @@ class _KernelCache(NullCache):
     """What is kept of one kernel; nothing is looked up before it is first called."""
 
     def __init__(self, kernel: Any) -> None:
-        self._kernel, self._function = kernel, kernel.py_func
+        self._kernel = kernel
 
     @cached_property
-    def _kept(self) -> Any:
-        known = kernel_folder(self._function.__module__) is not None
-        return _OnDisk(self._function) if known else NullCache()  # type: ignore[no-untyped-call]
+    def _file(self) -> Any:
+        """The index of its variants by types of arguments; None if it is part of a script."""
+        function = self._kernel.py_func
+        if function.__module__ in (None, "__main__"):
+            return None
+        made: Any = IndexDataCacheFile  # without types
+        digest = kernel_digest(self._kernel)
+        name = f"{re.sub('[<>]', '', function.__qualname__)}.{sys.implementation.cache_tag}"
+        return made(str(kernel_folder(function.__module__)), f"{name}-{digest[:16]}", digest)
 
     @property
     def cache_path(self) -> Any:
-        return self._kept.cache_path
+        return self._file and self._file._cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = self._kept.load_overload(sig, target_context)
+        target_context.refresh()
+        kept = found = None
+        with contextlib.suppress(OSError):
+            kept = self._file and self._file.load(_key(sig, target_context.codegen()))
+        if kept is not None:
+            rebuild: Any = CompileResult._rebuild
+            found = rebuild(target_context, *kept)
         return found if found and (self._kernel.within or _is_callable(found)) else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        key = _key(sig, data.codegen)
+        # Addresses are of this process alone.
+        if self._file is None or data.library.has_dynamic_globals or " at 0x" in key:
+            return
+        folder = Path(self._file._cache_path)
         # A full disk, or a folder that another process just removed, must not stop a computation.
         with contextlib.suppress(OSError):
-            self._kept.save_overload(sig, data)
-            if (folder := self._kept.cache_path) is not None:
-                _remove_old(Path(folder))
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file.save(key, data._reduce())
+            _remove_old(folder, self._file._index_name)
 
     def flush(self) -> None:
-        self._kept.flush()
+        if self._file is not None:
+            self._file.flush()
+
+
+def kernel_folder(module: str) -> Path:
+    """Return the folder for the kernels of a module, whether it exists or not."""
+    return cache_folder() / module
+
+
+def _key(sig: Any, codegen: Any) -> str:
+    """Say what identifies a variant of a kernel: types of arguments, and the processor."""
+    given, _ = sigutils.normalize_signature(sig)  # type: ignore[no-untyped-call]
+    return repr((given, codegen.magic_tuple(), [_fields(one) for one in given]))
+
+
+def _fields(kind: Any) -> list[Any]:
+    """Return what the names of types leave out of named tuples: their classes and fields."""
+    inner: Any = kind if isinstance(kind, types.BaseTuple) else ()
+    named = isinstance(kind, types.BaseNamedTuple)
+    known = (kind.instance_class, kind.fields) if named else None
+    return [known, *(_fields(one) for one in inner)]
+
+
+def kernel_digest(kernel: Any) -> str:
+    """Hash all that is compiled into a kernel, however far down: code, options and constants."""
+    parts = (str(int(_LEVEL)), *_contents(kernel, set()))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _contents(value: Any, seen: set[int]) -> Iterator[str]:
+    """Yield what a value brings into a kernel that names it."""
+    if isinstance(value, _Kernel):
+        function: Any = value.py_func
+        yield function.__qualname__
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield from _contents((*sorted(value.targetoptions.items()), value.read), seen)
+            code, cells = function.__code__, function.__closure__ or ()
+            inner = zip(code.co_freevars, (one.cell_contents for one in cells), strict=True)
+            yield from _code(code, function.__globals__ | dict(inner), seen, function.__doc__)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    elif isinstance(value, set | frozenset):
+        yield repr(sorted(value, key=repr))
+    elif isinstance(value, tuple):
+        yield repr((type(value).__qualname__, getattr(value, "_fields", ()), len(value)))
+        for one in value:
+            yield from _contents(one, seen)
+    elif isinstance(value, type):
+        fields = getattr(value, "_fields", None) or getattr(value, "__members__", None)
+        yield f"{value.__module__}.{value.__qualname__} {fields}"
+    elif callable(value):
+        yield f"{getattr(value, '__module__', None)}.{getattr(value, '__name__', value)}"
+    elif not isinstance(value, ModuleType):
+        yield repr(value)
+
+
+def _code(
+    code: CodeType, known: Mapping[str, Any], seen: set[int], docstring: str | None = None
+) -> Iterator[str]:
+    """Yield what code says, and what is known by the names in it."""
+    names = (*code.co_names, *code.co_freevars)
+    yield repr((code.co_code, code.co_exceptiontable, code.co_varnames, names))
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _code(one, known, seen)
+        else:
+            yield from _contents(None if one is docstring else one, seen)
+    for name, value in _named(names, known, set()):
+        yield name
+        yield from _contents(value, seen)
+
+
+def _named(
+    names: Iterable[str], known: Mapping[str, Any], modules: set[ModuleType]
+) -> Iterator[tuple[str, Any]]:
+    """Yield what names may stand for, in code or in the modules that it names."""
+    for name in names:
+        if name in known:
+            value = known[name]
+            yield name, value
+            if isinstance(value, ModuleType) and value not in modules:
+                modules.add(value)
+                yield from _named(names, vars(value), modules)
 
 
 @cache
-def kernel_folder(module: str) -> Path | None:
-    """Return the folder for the kernels of a module, whether it exists or not.
-
-    None if they are not to be kept: it is a script, or its files have been touched since this
-    process began, so that what is in memory may be older than they.
-    """
-    modules = closure(frozenset({module}), alone=_ALONE)
-    if module == "__main__" or module not in modules or changed(modules):
-        return None
-    return cache_folder() / f"{module}-{digest(frozenset({module}), alone=_ALONE)[:16]}"
-
-
-class _Locator(_CacheLocator):
-    """Tells numba where kernels are kept: in a folder named by the digest of their code."""
-
-    def __init__(self, folder: Path, file: str) -> None:
-        self._folder = folder
-        self._py_file = file
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
-        folder = kernel_folder(py_func.__module__)
-        return None if folder is None else cls(folder, py_file)
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return self._folder.name
-
-    def get_disambiguator(self) -> str:
-        # The key that numba makes does not contain the level.
-        return f"O{int(_LEVEL)}"
-
-
-class _Parts(CompileResultCacheImpl):
-    _locator_classes = [_Locator]  # noqa: RUF012 - numba's own list
-
-
-class _OnDisk(FunctionCache):
-    _impl_class = _Parts
-
-
-@cache
-def _remove_old(folder: Path) -> None:
-    """Remove kernels of older code of a module."""
-    _remove_strays(folder.parent)
-    for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
-        if other != folder:
+def _remove_old(folder: Path, index: str) -> None:
+    """Remove a kernel as it was before its code changed, and those of modules that are gone."""
+    present = index.removesuffix(".nbi")
+    for other in folder.glob(f"{present.rpartition('-')[0]}-*"):
+        if not other.name.startswith(present):
+            other.unlink(missing_ok=True)
+    for other in folder.parent.glob(f"{PACKAGE.name}.*"):
+        module = PACKAGE.parent.joinpath(*other.name.split("."))
+        if not (module.is_dir() or module.with_name(f"{module.name}.py").exists()):
             shutil.rmtree(other, ignore_errors=True)
-
-
-@cache
-def _remove_strays(root: Path) -> None:
-    """Remove kernels of modules that no longer exist, and those that numba kept by itself."""
-    modules = set(modules_within(PACKAGE.name))
-    for folder in root.glob(f"{PACKAGE.name}.*-*"):
-        if folder.name.rpartition("-")[0] not in modules:
-            shutil.rmtree(folder, ignore_errors=True)
-    chosen = [UserProvidedCacheLocator] if _CONFIG.CACHE_DIR else []
-    locators: list[Any] = [*chosen, UserWideCacheLocator]
-    for source in {path.parent for path in PACKAGE.rglob("*.py")}:
-        for file in (source / "__pycache__").glob("*.nb[ci]"):
-            file.unlink(missing_ok=True)
-        for locator in locators:
-            elsewhere = Path(locator(_is_writable, str(source / "_.py")).get_cache_path())
-            for file in elsewhere.glob("*.nb[ci]"):
-                file.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                elsewhere.rmdir()
 
 
 @compiled(writes="out")

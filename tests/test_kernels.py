@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
-import json
 import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from edgeopt.digests import closure
-from edgeopt.kernels import compiled
+from edgeopt.kernels import _contents, _Kernel, compiled, kernel_digest
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,37 +48,128 @@ def test_every_kernel_is_compiled_by_the_one_decorator() -> None:
     assert direct == []
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=module_of)
-def test_the_digest_of_a_kernel_covers_all_that_it_calls(source: Path) -> None:
-    module = importlib.import_module(module_of(source))
-    covered = closure(frozenset({module.__name__}))
-    for node in decorated(source):
-        kernel = getattr(module, node.name)
-        assert kernel._cache is not None
-        for name in kernel.py_func.__code__.co_names:
-            used = getattr(module, name, None)
-            home = getattr(used, "__module__", None)
-            if home is not None and str(home).startswith("edgeopt"):
-                assert home in covered, (node.name, name)
+@cache
+def kernels() -> dict[str, Any]:
+    """All kernels by module and name."""
+    return {
+        f"{module_of(source)}.{node.name}": getattr(module, node.name)
+        for source in SOURCES
+        if (module := importlib.import_module(module_of(source)))
+        for node in decorated(source)
+        if isinstance(getattr(module, node.name, None), _Kernel)
+    }
 
 
-def between_files() -> list[tuple[str, str]]:
-    """Every pair of a module with kernels and another one whose kernels it calls."""
-    with_kernels = {module_of(source) for source in SOURCES}
-    return [
-        (caller, called)
-        for caller in sorted(with_kernels)
-        for called in closure(frozenset({caller}))
-        if called in with_kernels and called != caller
+def named_in(kernel: Any) -> dict[str, Any]:
+    """What a kernel finds in its module by the names in its code."""
+    known = kernel.py_func.__globals__
+    return {name: known[name] for name in kernel.py_func.__code__.co_names if name in known}
+
+
+def test_the_digest_of_a_kernel_is_that_of_every_process() -> None:
+    assert len(kernels()) > 300
+    for name, kernel in kernels().items():
+        assert not [one for one in _contents(kernel, set()) if " at 0x" in one], name
+
+
+@compiled
+def other(value: float) -> float:
+    return value
+
+
+def test_the_digest_of_a_kernel_covers_all_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    constants = called = 0
+    for name, kernel in kernels().items():
+        before, space = kernel_digest(kernel), kernel.py_func.__globals__
+        for named, value in named_in(kernel).items():
+            if isinstance(value, _Kernel):
+                changed, called = other, called + 1
+            elif isinstance(value, int | float | tuple):
+                changed = (*value, 1) if isinstance(value, tuple) else value + 1.0
+                constants += 1
+            else:
+                continue
+            if value is kernel or value == changed:  # it calls itself; the infinite
+                continue
+            with monkeypatch.context() as patch:
+                patch.setitem(space, named, changed)
+                assert kernel_digest(kernel) != before, (name, named)
+        assert kernel_digest(kernel) == before
+    assert called > 300
+    assert constants > 150
+
+
+def test_a_changed_kernel_moves_all_that_call_it_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = {
+        name: {id(one) for one in named_in(kernel).values() if isinstance(one, _Kernel)}
+        for name, kernel in kernels().items()
+    }
+    before = {name: kernel_digest(kernel) for name, kernel in kernels().items()}
+    across = [
+        (name, kernel)
+        for name, kernel in kernels().items()
+        if any(
+            id(kernel) in calls[caller] and not caller.startswith(kernel.py_func.__module__)
+            for caller in calls
+        )
     ]
+    assert len(across) > 30
+    for name, kernel in across[::5]:
+        moved = {id(kernel)}
+        while more := {id(kernels()[one]) for one, used in calls.items() if used & moved} - moved:
+            moved |= more
+        with monkeypatch.context() as patch:
+            patch.setattr(kernel, "py_func", other.py_func)
+            found = {one for one in before if kernel_digest(kernels()[one]) != before[one]}
+        assert found == {one for one, given in kernels().items() if id(given) in moved}, name
+
+
+class Scales(NamedTuple):
+    low: float
+    high: tuple[float, ...]
+
+
+def test_options_arrays_and_fields_count_and_docstrings_do_not() -> None:
+    def made(constant: Any, said: str = "", **options: Any) -> str:
+        def scaled(value):
+            return value * constant
+
+        scaled.__doc__ = said
+        return kernel_digest(compiled(**options)(scaled))
+
+    array = np.arange(5000.0)
+    several = array.copy()
+    several[2500] = 0.5  # where its text has dots
+    different = (
+        1, 1.0, True, array, several, array.astype("f4"), Scales(1.0, (2.0, 3.0)),
+        Scales(1.0, (2.0, 4.0)), (1.0, (2.0, 3.0)), np.sin, np.cos, frozenset("ab"), Scales,
+    )  # fmt: skip
+    assert len({made(one) for one in different}) == len(different)
+    options: list[dict[str, Any]] = [
+        {"writes": "value"},
+        {"fastmath": {"nsz"}},
+        {"inline": "always"},
+    ]
+    assert len({made(1.0), *(made(1.0, **given) for given in options)}) == 1 + len(options)
 
 
 BELOW = """
 from edgeopt.kernels import compiled
+from edgeopt.shift import SHIFT
 
 @compiled
 def below(value, limit):
-    return value < limit
+    return value + SHIFT < limit
+"""
+
+PAIRED = """
+from edgeopt.kernels import compiled
+
+@compiled
+def low(pair):
+    return pair.low
 """
 
 COUNT = """
@@ -96,12 +187,13 @@ def count(values, limit):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package in a folder of its own, where it may be edited, with two kernels of a moment."""
+    """The package in a folder of its own, where it may be edited, with kernels of a moment."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(
         ROOT / "edgeopt", folder / "edgeopt", ignore=shutil.ignore_patterns("__pycache__")
     )
-    for name, text in (("below", BELOW), ("count", COUNT)):
+    made = (("below", BELOW), ("count", COUNT), ("shift", "SHIFT = 0.0\n"), ("paired", PAIRED))
+    for name, text in made:
         (folder / "edgeopt" / f"{name}.py").write_text(text)
     return folder
 
@@ -120,43 +212,6 @@ def run(
     )
 
 
-EDITS = """
-import json, sys
-from pathlib import Path
-from edgeopt import kernels
-from edgeopt.digests import modules
-
-def folders():
-    for known in (modules.facts_of, modules.closure, modules.digest, kernels.kernel_folder):
-        known.cache_clear()
-    return {one: kernels.kernel_folder(one).name for one in every}
-
-kernels.changed = lambda names: []
-every, edited = json.loads(sys.stdin.read())
-before, moved = folders(), {}
-for module in edited:
-    file = Path(module.replace(".", "/") + ".py")
-    text = file.read_text()
-    file.write_text(text + "\\n_EDITED = 1\\n")
-    after = folders()
-    moved[module] = [one for one in every if after[one] != before[one]]
-    file.write_text(text)
-assert folders() == before
-print(json.dumps(moved))
-"""
-
-
-def test_an_edited_kernel_moves_all_that_call_it_and_nothing_else(copy: Path) -> None:
-    pairs = between_files()
-    assert len(pairs) > 30
-    edited = sorted({called for _, called in pairs})
-    every = [module_of(source) for source in SOURCES]
-    moved = json.loads(run(copy, EDITS, stdin=json.dumps([every, edited])).stdout)
-    for called in edited:
-        callers = (caller for caller, other in pairs if other == called)
-        assert set(moved[called]) == {called, *callers}
-
-
 CALLS = """
 import warnings; warnings.simplefilter("error")
 import numpy as np
@@ -167,19 +222,45 @@ print(sum(count.stats.cache_misses.values()))
 
 
 @pytest.mark.long
-def test_an_edited_kernel_is_not_hidden_by_what_was_compiled(copy: Path) -> None:
-    file = copy / "edgeopt/below.py"
+def test_an_edit_is_not_hidden_by_what_was_compiled(copy: Path) -> None:
+    below, shift = (copy / f"edgeopt/{name}.py" for name in ("below", "shift"))
     kept = copy / "edgeopt/__pycache__/kernels"
+    for gone in ("edgeopt.gone", "edgeopt.count-0123456789abcdef"):
+        (kept / gone).mkdir(parents=True)
     assert run(copy, CALLS).stdout.split() == ["1", "1"]
-    file.write_text(f'"""Kernels anew."""\n{BELOW}\n# The end.\n')
+    assert not list(kept.glob("edgeopt.gone")) + list(kept.glob("edgeopt.count-*"))
+    # A comment, a docstring, lines above, and another constant compile nothing.
+    edited = BELOW.replace("limit):", 'limit):\n    """Whether it is."""')
+    below.write_text(f'"""Kernels anew."""\nOTHER = 1\n{edited}\n# The end.\n')
+    shift.write_text("SHIFT = 0.0\nOTHER = 2.0\n")
     assert run(copy, CALLS).stdout.split() == ["1", "0"]
-    first = sorted(kept.glob("edgeopt.count-*"))
+    first = {path.name for path in kept.glob("edgeopt.count/*.nbi")}
     assert len(first) == 1
-    file.write_text(BELOW.replace("<", ">="))
+    # A kernel that it calls, and a constant of a third module.
+    below.write_text(BELOW.replace("<", ">="))
     assert run(copy, CALLS).stdout.split() == ["2", "1"]
-    assert sorted(kept.glob("edgeopt.count-*")) != first
-    assert len(list(kept.glob("edgeopt.count-*"))) == 1
-    file.write_text(BELOW)
+    shift.write_text("SHIFT = -2.0\n")
+    assert run(copy, CALLS).stdout.split() == ["0", "1"]
+    second = {path.name for path in kept.glob("edgeopt.count/*.nbi")}
+    assert len(second) == 1
+    assert second != first
+    below.write_text(BELOW)
+    shift.write_text("SHIFT = 0.0\n")
+
+
+PAIRS = """
+from edgeopt.paired import low
+from edgeopt.pairs import Pair
+print(low(Pair(low=1.0, high=2.0)), sum(low.stats.cache_misses.values()))
+"""
+
+
+def test_fields_of_arguments_in_another_order_are_other_arguments(copy: Path) -> None:
+    pairs = "from typing import NamedTuple\nclass Pair(NamedTuple):\n"
+    for fields in ("    low: float\n    high: float\n", "    high: float\n    low: float\n"):
+        (copy / "edgeopt/pairs.py").write_text(pairs + fields)
+        assert run(copy, PAIRS).stdout.split() == ["1.0", "1"]
+    assert run(copy, PAIRS).stdout.split() == ["1.0", "0"]
 
 
 def test_one_variant_serves_frozen_arrays_and_others() -> None:
@@ -263,19 +344,6 @@ def test_without_a_folder_to_write_a_temporary_one_serves(copy: Path, tmp_path: 
     assert said == "0"
 
 
-@pytest.mark.long
-def test_kernels_that_numba_kept_by_itself_are_removed(copy: Path) -> None:
-    old = copy / "edgeopt/rounding/__pycache__/kernels.finish-31.py311.nbi"
-    old.parent.mkdir(exist_ok=True)
-    old.write_bytes(b"")
-    foreign = copy / "edgeopt/rounding/__pycache__/kernels.txt"
-    foreign.write_bytes(b"")
-    shutil.rmtree(copy / "edgeopt/__pycache__/kernels", ignore_errors=True)
-    run(copy, CALLS)
-    assert not old.exists()
-    assert foreign.exists()
-
-
 INNER = """
 import numpy as np
 from edgeopt.below import below
@@ -310,23 +378,23 @@ def test_a_kernel_of_kernels_is_compiled_for_python_when_python_calls_it(copy: P
     assert run(copy, INNER.replace("FIRST", "False")).stdout.split() == ["1", "0"]
 
 
-TOUCHED = """
+EDITED = """
 import numpy as np
 from pathlib import Path
-from edgeopt import kernels
 from edgeopt.count import count
-Path("edgeopt/below.py").touch()
-assert kernels.kernel_folder("edgeopt.below") is None
+file = Path("edgeopt/below.py")
+file.write_text(file.read_text().replace("<", ">="))
 print(count(np.arange(3.0), 0.5))
 """
 
 
-def test_what_is_touched_while_it_runs_is_compiled_and_not_kept(copy: Path) -> None:
-    folder = copy / "edgeopt/__pycache__/kernels"
-    shutil.rmtree(folder, ignore_errors=True)
-    assert run(copy, TOUCHED).stdout == "1\n"
-    kept = {path.name.rpartition("-")[0] for path in folder.glob("edgeopt.*")}
-    assert not kept & {"edgeopt.below", "edgeopt.count"}
+def test_what_is_edited_while_it_runs_is_kept_as_what_ran(copy: Path) -> None:
+    shutil.rmtree(copy / "edgeopt/__pycache__/kernels", ignore_errors=True)
+    try:
+        assert run(copy, EDITED).stdout == "1\n"
+        assert run(copy, CALLS).stdout.split() == ["2", "1"]
+    finally:
+        (copy / "edgeopt/below.py").write_text(BELOW)
 
 
 def test_compiling_leaves_the_collection_of_garbage_as_it_was() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.sweeps.cells import Cell, modules_in
+from edgeopt.studies.sweeps.cells import Cell
 from edgeopt.studies.sweeps.sweep import Store, StoreWarning, compute_cells, run_cells, tabulate
 
-__all__ = ["Cell", "Store", "StoreWarning", "compute_cells", "modules_in", "run_cells", "tabulate"]
+__all__ = ["Cell", "Store", "StoreWarning", "compute_cells", "run_cells", "tabulate"]

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
+import pickle
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from edgeopt import digests
+import edgeopt
 from edgeopt.errors import OptionError
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Mapping
 
 Row = dict[str, Any]
 """The result of a cell: numbers and texts by name."""
 
-_DATA: Final = frozenset({"builtins", "networkx", "numba", "numpy", "pandas", "scipy", "xarray"})
-"""Libraries whose objects are data here, not code."""
-
-_PLAIN = (bool, int, float, complex, bytes, type(None))
+_OTHERS: Final = sys.stdlib_module_names | {
+    "networkx", "numba", "numpy", "pandas", "scipy", "xarray"
+}  # fmt: skip
+"""Libraries whose versions do not void a cell."""
 
 
 @brief
@@ -42,8 +47,8 @@ class Cell:
     arguments
         What it is called with; they have to be picklable.
     modules
-        Names of modules that the work finds by itself. Those of the work and of what is among the
-        arguments are known, and so are edgeopt's own systems that the arguments name.
+        Names of modules that the work finds by itself, outside edgeopt. Those of the work and of
+        what is among the arguments are known.
 
     Raises
     ------
@@ -89,73 +94,70 @@ def digest(content: Any) -> str:
 
 
 def code_of(cell: Cell, *, scripts: bool = True) -> str:
-    """Return the digest of the modules that a cell runs, and of all that they import.
+    """Return the version of edgeopt with a hash of its source and of the other code of a cell.
 
-    It covers the module of its work, those of the functions, classes and objects among its
-    arguments, however deep, what `Cell.modules` adds, and the systems that the arguments name.
-    Comments and docstrings do not count.
+    That are the whole packages of its work, of the functions and classes among its arguments,
+    however deep, and of `Cell.modules`, and the folder of a script.
     """
-    return digests.digest(*_roots(cell, scripts=scripts))
+    packages = sorted(packages_of(cell, scripts=scripts))
+    return f"{edgeopt.__version__} {digest([source_of(one).hash for one in packages])}"
 
 
-def modules_of(cell: Cell) -> tuple[str, ...]:
-    """Return the names of the modules that the digest of a cell covers."""
-    return digests.closure(*_roots(cell))
+def packages_of(cell: Cell, *, scripts: bool = True) -> frozenset[str]:
+    """Return the names of the packages that hold the code of a cell, edgeopt first of all."""
+    own = modules_in((cell.work, cell.arguments)) | cell.modules
+    if "__main__" in own:
+        # Run by ``python -m``, the script is a module that others import under its own name.
+        spec = sys.modules["__main__"].__spec__
+        script = {"__main__" if spec is None else spec.name} if scripts else set()
+        own = own - {"__main__"} | script
+    return frozenset({"edgeopt", *(one.partition(".")[0] for one in own)} - _OTHERS)
 
 
 def modules_in(value: Any) -> frozenset[str]:
-    """Return the modules of the functions, classes and objects in a value, however deep."""
-    return frozenset(one for one in _parts(value, set()) if not one.startswith("'"))
+    """Return the modules of the functions and classes in a value that can be pickled."""
+    seen = _Modules(io.BytesIO())
+    seen.dump(value)
+    return frozenset(seen.found)
 
 
-def _roots(cell: Cell, *, scripts: bool = True) -> tuple[frozenset[str], frozenset[str]]:
-    parts = frozenset(_parts((cell.work, cell.arguments), set()))
-    named = frozenset(one for one in digests.systems() if f"'{one}" in parts)
-    modules = cell.modules | {one for one in parts if not one.startswith("'")}
-    if "__main__" in modules:
-        # Run by ``python -m``, the script is a module that others import under its own name.
-        spec = sys.modules["__main__"].__spec__
-        script = frozenset({"__main__" if spec is None else spec.name} if scripts else ())
-        modules = modules - {"__main__"} | script
-    return modules, named
+class _Modules(pickle.Pickler):
+    """Notes where the functions and classes are defined that it meets."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.found: set[str] = set()
+
+    def persistent_id(self, thing: Any) -> str | None:
+        """Note the module of a function or a class, which is not looked for there."""
+        if not isinstance(thing, type | FunctionType):
+            return None
+        self.found.add(thing.__module__)
+        return thing.__qualname__
 
 
-def _parts(value: Any, seen: set[int]) -> Iterator[str]:
-    """Yield the modules in a value, and its texts with a quotation mark in front."""
-    if isinstance(value, str):
-        yield f"'{value}"
-    elif isinstance(value, _PLAIN) or id(value) in seen:
-        return
+class Source(NamedTuple):
+    """The code of a package: a hash of its files, and the one that was touched last."""
+
+    hash: str
+    latest: Path | None = None
+    touched: float = 0.0
+
+
+@cache
+def source_of(package: str) -> Source:
+    """Read the files of a package or a module, or of a script and the folder that it is in."""
+    if package == "__main__":
+        script = getattr(sys.modules["__main__"], "__file__", None)
+        beside = [] if script is None else sorted(Path(script).absolute().parent.glob("*.py"))
+        files = [file for file in beside if os.access(file, os.R_OK)]
     else:
-        seen.add(id(value))
-        for inner in _inner(value):
-            yield from _parts(inner, seen)
-        module = _module(value)
-        if module is not None:
-            yield module
-
-
-def _module(value: Any) -> str | None:
-    """Return the module of a function or class, or of the class of any other object."""
-    home = value if isinstance(value, type) or callable(value) else type(value)
-    module = getattr(home, "__module__", None) or type(value).__module__
-    return None if module.partition(".")[0] in _DATA else module
-
-
-def _inner(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        yield from value
-        yield from value.values()
-    elif isinstance(value, tuple | list | set | frozenset):
-        yield from value
-    elif isinstance(value, partial):
-        yield from (value.func, value.args, value.keywords)
-    elif isinstance(value, type):
-        return
-    elif is_dataclass(value):
-        yield from (getattr(value, field.name) for field in fields(value))
-    elif _module(type(value)) is not None:
-        # Closure of a function, instance of a method, attributes of an object.
-        yield from (cell.cell_contents for cell in getattr(value, "__closure__", None) or ())
-        yield getattr(value, "__self__", None)
-        yield from getattr(value, "__dict__", {}).values()
+        spec = find_spec(package)
+        folders = [] if spec is None else map(Path, spec.submodule_search_locations or ())
+        files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+        if spec is not None and not files and spec.has_location:
+            files = [Path(str(spec.origin))]
+    contents = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
+    times = [(max(one.st_mtime, one.st_ctime), file) for file in files if (one := file.stat())]
+    touched, latest = max(times, default=(0.0, None))
+    return Source(digest(contents), latest, touched)

@@ -12,12 +12,12 @@ import warnings
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import edgeopt
 from edgeopt import processes
-from edgeopt.digests import changed
 from edgeopt.errors import EdgeOptWarning, MissingDependencyError, OptionError, WorkerError
 from edgeopt.options import check_kind, check_text, check_workers, listed
 from edgeopt.studies.progress import progress_bar
-from edgeopt.studies.sweeps.cells import Cell, code_of, digest, modules_of
+from edgeopt.studies.sweeps.cells import Cell, code_of, digest, packages_of, source_of
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ FORMAT: Final = 2
 
 _LARGEST: Final = 2**26
 """Most bytes of a cell."""
+
+_TICK: Final = 0.005
+"""Seconds by which the clock of files may be late."""
 
 
 class StoreWarning(EdgeOptWarning):
@@ -113,13 +116,13 @@ class Store:
             _distrust(path, "is foreign: it is of another cell")
             return None
         if kept["code"] != code_of(cell):
-            _distrust(path, "is of other code: modules that it ran have changed")
+            _distrust(path, "is of other code: edgeopt, or what else it ran, has changed")
             return None
         row: dict[str, Any] = kept["row"]
         return row
 
     def put(self, cell: Cell, row: dict[str, Any], code: str = "") -> None:
-        """Keep the result of a cell and the digest of its code, by default in this process.
+        """Keep the result of a cell with the hash of its code, by default in this process.
 
         Raises
         ------
@@ -361,13 +364,17 @@ def compute_cells(
 
 
 def _refuse_changed(cells: Iterable[Cell]) -> None:
-    """Refuse code in memory that differs from the files, by which cells are identified."""
-    for file in changed({module for cell in cells for module in modules_of(cell)}):
-        raise OptionError(f"{file} has changed since this process began; start it again")
+    """Refuse code in memory that may differ from the files, by which cells are identified."""
+    for package in sorted({one for cell in cells for one in packages_of(cell)}):
+        source = source_of(package)
+        if source.touched > edgeopt._BEGAN - _TICK:
+            raise OptionError(
+                f"{source.latest} has changed since this process began; start it again"
+            )
 
 
 class Keep(NamedTuple):
-    """Where a cell is kept, and the digest of its code in the process that hands it out."""
+    """Where a cell is kept, and the hash of its code in the process that hands it out."""
 
     store: Store
     code: str

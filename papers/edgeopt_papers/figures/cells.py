@@ -13,7 +13,7 @@ from edgeopt.representation import brief
 from edgeopt.studies.entries import Benchmark
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.run import study
-from edgeopt.studies.sweeps import Cell, modules_in
+from edgeopt.studies.sweeps import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -234,7 +234,7 @@ def _simulated(
 ) -> list[Cell]:
     """List the cells of policies that have been looked up."""
     read = table_row if reading is None else reading
-    about = modules_in(record)
+    about = frozenset({record.instances.kind.__module__})
     listed = []
     for group in [entries] if joint else [(entry,) for entry in entries]:
         names = [entry.name for entry in group]

@@ -21,7 +21,7 @@ DEV := $(VENV)/.edgeopt-dev
 RL := $(VENV)/.edgeopt-rl
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
-.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills verdicts tuned programs collection learners docs clean
+.PHONY: help demo gallery release test test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned programs collection learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,11 +68,11 @@ bench-large: $(DEV) ## the same at sizes that take longer (up to an hour)
 kills: $(DEV) ## kill runs at a hundred random moments, and run them again
 	@$(BIN)/python -m tests.kills --moments 100
 
-verdicts: $(DEV) ## check all claims on their named instances, and store the verdicts in the package
-	@$(BIN)/python -c 'from edgeopt_papers.claims.stored import store; store()'
+derived: $(DEV) ## make the stored verdicts and tuned options anew, and say what differs (15 minutes; or verdicts, tuned alone)
+	@$(BIN)/python -m edgeopt_papers.derived
 
-tuned: $(DEV) ## tune EDR's policies where their code has changed, and store the options (10 minutes)
-	@$(BIN)/python -c 'from edgeopt_papers.tuning.stored import store; store("edr")'
+verdicts tuned: $(DEV)
+	@$(BIN)/python -m edgeopt_papers.derived $@
 
 programs: $(DEV) ## hold solvers against the public programs in EDGEOPT_DATA, and store the table of the docs (20 minutes)
 	@failed=0; run() { name=$$1; shift; $(BIN)/python -m edgeopt.testing.programs \
@@ -95,7 +95,8 @@ docs: $(DEV) ## build the documentation in docs/_build/html
 	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
 
-release: $(BIN)/python ## build wheel and source distribution, and check them and the workflow that publishes them
+release: $(RUNTIME) ## make what is stored anew, which must not differ; build and check wheel and source distribution
+	@$(BIN)/python -m edgeopt_papers.derived --check
 	@$(PIP) install --quiet --constraint constraints.txt build check-jsonschema twine
 	@rm -rf dist && $(BIN)/python -m build --outdir dist . && $(BIN)/python -m build --outdir dist papers
 	@$(BIN)/python -m twine check --strict dist/*

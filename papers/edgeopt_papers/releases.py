@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import shutil
 import sys
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgeopt import processes
-from edgeopt.digests import digest
 from edgeopt.errors import EdgeOptError, InputError, OptionError
 from edgeopt.studies.wording import duration
 from edgeopt.writing import write_file
 from edgeopt_papers import cases
+from edgeopt_papers.derived import Stamp, differences, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -40,13 +40,13 @@ class Series(NamedTuple):
         Its rows.
     command
         By which it is made anew.
-    code
-        Digest of the modules that made it.
+    stamp
+        Version and commit of the code that made it.
     """
 
     table: pd.DataFrame
     command: str
-    code: str
+    stamp: Stamp
 
 
 @dataclass(frozen=True)
@@ -64,35 +64,28 @@ class Release:
     make
         ``make(folder)`` trains, with what it needs to go on after an interruption in the folder;
         it returns the rows of a table, or the path of a checkpoint.
-    code
-        Modules whose digest a table carries, with all that they import.
-    alone
-        Modules of those whose imports do not count.
     """
 
     name: str
     path: Path
     command: str
     make: Callable[[Path], pd.DataFrame | Path]
-    code: tuple[str, ...] = ()
-    alone: tuple[str, ...] = ()
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the code as it is now."""
-        return digest(frozenset(self.code), alone=frozenset(self.alone))
 
     def file_in(self, folder: Path) -> Path:
         """Return the file of this name in a folder."""
         return folder / f"{self.name}{self.path.suffix}"
 
     def write(self, folder: Path, path: Path | None = None) -> Path:
-        """Train, and write the file, by default the one in the package."""
+        """Train, and write the file, by default the one in the package where it differs."""
         made, target = self.make(folder), self.path if path is None else path
         if isinstance(made, Path):
             return write_file(target, made.read_bytes())
+        if path is None and target.exists():
+            present = self.read().table.to_dict("list")
+            if not list(differences(present, made.to_dict("list"))):
+                return target
         text = io.StringIO()
-        text.write(f"# {self.command}\n# code {self.digest}\n")
+        text.write(f"# {self.command}\n# {stamp()}\n")
         made.to_csv(text, index=False, lineterminator="\n")
         return write_file(target, text.getvalue().encode())
 
@@ -103,15 +96,16 @@ class Release:
         source = self.path if path is None else path
         with source.open(encoding="utf-8", newline="") as file:
             first, second = (file.readline().rstrip("\n") for _ in range(2))
-            if not (first.startswith("# ") and second.startswith("# code ")):
-                raise InputError(source.name, "two lines with command and digest are missing")
+            made = re.fullmatch(r"# edgeopt (\S+?)(?:, commit (\S+))?", second)
+            if not first.startswith("# ") or made is None:
+                raise InputError(source.name, "two lines with command and version are missing")
             table = pd.read_csv(file)
-        return Series(table, first.removeprefix("# "), second.removeprefix("# code "))
+        return Series(table, first.removeprefix("# "), Stamp(made[1], made[2] or ""))
 
     def made_by_this_code(self, path: Path) -> bool:
-        """Tell whether a file has the table, and the digest of the code as it is now."""
+        """Tell whether a file has the table, made by the present version and commit."""
         try:
-            return self.read(path).code == self.digest
+            return self.read(path).stamp == stamp()
         except (OSError, ValueError):
             return False
 
@@ -119,8 +113,10 @@ class Release:
     def said(self) -> str:
         """How the table of the package was made, in a sentence."""
         series = self.read()
-        same = "" if series.code == self.digest else ", by an earlier state of the code"
-        return f"The series comes with the package{same}; `{series.command}` makes it anew."
+        return (
+            f"The series comes with the package, made with {series.stamp}; `{series.command}` "
+            "makes it anew."
+        )
 
 
 def weights(path: Path, system: str, learner: str, *, seed: int = 0, **options: str) -> Release:

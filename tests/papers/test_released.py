@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 from edgeopt_papers import cases
 from edgeopt_papers import releases as released
+from edgeopt_papers.derived import Stamp, stamp
 from edgeopt_papers.releases import Release
 
 from edgeopt.errors import InputError
@@ -19,8 +19,6 @@ from edgeopt.studies.learners import trained
 if TYPE_CHECKING:
     from pathlib import Path
 
-MODULE = "edgeopt_papers.releases"
-
 
 def drawn(folder: Path) -> pd.DataFrame:
     assert folder.name == "kept"
@@ -28,13 +26,22 @@ def drawn(folder: Path) -> pd.DataFrame:
 
 
 def test_a_table_reads_as_it_was_written(tmp_path: Path) -> None:
-    one = Release("mine", tmp_path / "mine.csv", "make mine", drawn, (MODULE,), (MODULE,))
+    one = Release("mine", tmp_path / "mine.csv", "make mine", drawn)
     path = one.write(tmp_path / "kept")
-    table, command, code = one.read()
+    table, command, made = one.read()
     pd.testing.assert_frame_equal(table, drawn(tmp_path / "kept"), check_exact=True)
-    assert (path, command, code) == (one.path, "make mine", one.digest)
-    assert "earlier" not in one.said
-    assert "by an earlier state of the code" in replace(one, code=("edgeopt.errors",)).said
+    assert (path, command, made) == (one.path, "make mine", stamp())
+    assert f"made with {stamp()}; `make mine` makes it anew" in one.said
+    assert one.made_by_this_code(path)
+    # The same numbers keep the stamp of who made them first; others do not.
+    path.write_text(path.read_text().replace(str(stamp()), "edgeopt 0.0.1"))
+    assert one.read().stamp == Stamp("0.0.1", "")
+    assert not one.made_by_this_code(path)
+    assert one.write(tmp_path / "kept") == path
+    assert one.read().stamp == Stamp("0.0.1", "")
+    path.write_text(path.read_text().replace("0.3", "0.31", 1))
+    one.write(tmp_path / "kept")
+    assert one.read().stamp == stamp()
     path.write_text("policy,reward\n")
     with pytest.raises(InputError, match="two lines"):
         one.read()

@@ -1,8 +1,7 @@
-"""Verdicts on named instances as they were proven for a release, kept with the code that did.
+"""Verdicts on named instances as they were proven for a release.
 
-Claims find the same on their named instances wherever they are checked: `store` proves those of all
-systems and writes the verdicts. After a change of a module that they import there are none until
-they are proven again.
+Claims find the same on their named instances wherever they are checked. A release proves all of
+them again.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from edgeopt import registry
 from edgeopt.bounds.claim import instance_label
 from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding, Verdict, in_json
-from edgeopt.digests import digest
 from edgeopt.representation import brief
 from edgeopt.writing.results import in_html
+from edgeopt_papers.derived import Stamp, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from importlib.metadata import EntryPoint
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Number of the way in which verdicts are written."""
 
 
@@ -38,9 +37,6 @@ def _claims_of() -> dict[str, EntryPoint]:
 
 
 FOLDER: Final = Path(__file__).parent / "verdicts"
-
-_ALONE: Final = frozenset({"edgeopt.registry"})
-"""It counts without the parts that it names: no claim runs a study or its page."""
 
 _NUMBERS: Final = ("measured", "guaranteed", "slack")
 
@@ -55,8 +51,8 @@ class StoredVerdicts:
     ----------
     system
         Name of the system.
-    digest
-        Of the code of the claims and of all modules that they import.
+    stamp
+        Version and commit of the code that proved them.
     verdicts
         By the identifier of the claim, without certificates.
     fingerprints
@@ -65,7 +61,7 @@ class StoredVerdicts:
     """
 
     system: str
-    digest: str
+    stamp: Stamp
     verdicts: Mapping[str, Verdict]
     fingerprints: Mapping[str, str]
 
@@ -81,7 +77,7 @@ def stored_verdicts(system: str) -> StoredVerdicts | None:
     Returns
     -------
     StoredVerdicts or None
-        None if there are none, or if they were made by other code than this.
+        None if there are none.
 
     Examples
     --------
@@ -89,10 +85,7 @@ def stored_verdicts(system: str) -> StoredVerdicts | None:
     >>> stored_verdicts("a system of mine") is None
     True
     """
-    if system not in _claims_of():
-        return None
-    kept = _read(system)
-    return kept if kept is not None and kept.digest == _digest_of(system) else None
+    return _read(system) if system in _claims_of() else None
 
 
 @cache
@@ -110,7 +103,7 @@ def _read(system: str) -> StoredVerdicts | None:
 
     return StoredVerdicts(
         system,
-        content["digest"],
+        Stamp(content["version"], content["commit"]),
         {
             name: Verdict(
                 name,
@@ -127,12 +120,6 @@ def _read(system: str) -> StoredVerdicts | None:
     )
 
 
-@cache
-def _digest_of(system: str) -> str:
-    module = _claims_of()[system].module
-    return digest(frozenset({module}), alone=_ALONE)
-
-
 def proven(system: str) -> dict[str, Any]:
     """Prove the claims of a system on their named instances; return what is to be written."""
     known, rows = claims(system), {}
@@ -145,13 +132,11 @@ def proven(system: str) -> dict[str, Any]:
             "instance": verdict.instance,
             "fingerprint": instance_label(build()),
         }
-    return {"format": FORMAT, "digest": _digest_of(system), "claims": rows}
+    return {"format": FORMAT, **stamp()._asdict(), "claims": rows}
 
 
-def store() -> None:
-    """Prove the claims of all systems, and write what was found of them."""
-    FOLDER.mkdir(exist_ok=True)
+def documents() -> Iterator[tuple[Path, str]]:
+    """Prove the claims of all systems; yield the file of each, and what is to be in it."""
     for system in _claims_of():
         text = json.dumps(proven(system), indent=1, ensure_ascii=False, allow_nan=False)
-        (FOLDER / f"{system}.json").write_text(text + "\n", encoding="utf-8")
-        print(f"{system}: {len(claims(system))} claims")
+        yield FOLDER / f"{system}.json", text + "\n"

@@ -7,7 +7,7 @@ import typer
 
 from edgeopt.cli import complete, show
 from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument, separated
-from edgeopt.writing import target_of
+from edgeopt.writing import target_of, write_file
 
 if TYPE_CHECKING:
     from edgeopt_papers.tuning import Tuned
@@ -43,7 +43,7 @@ def tune(
     found for edr; this command does not change that.
     """
     from edgeopt_papers.tuning import tune as tuned_policies
-    from edgeopt_papers.tuning.stored import table_of, write_table
+    from edgeopt_papers.tuning.stored import table_of, text_of
 
     if out is not None:
         target_of(out, force=force)
@@ -52,7 +52,7 @@ def tune(
         workers=workers,
     )  # fmt: skip
     if out is not None:
-        write_table(out, found)
+        write_file(out, text_of(found))
     if as_json:
         show.document(table_of(found))
         return

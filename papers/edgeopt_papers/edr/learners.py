@@ -97,24 +97,11 @@ def _table(folder: Path) -> pd.DataFrame:
     return table.assign(value=[float(f"{value:.6g}") for value in table["value"]])
 
 
-_CODE: Final = (
-    "edgeopt.learning.edr.macro",
-    "edgeopt.learning.edr.micro",
-    "edgeopt.learning.edr.rounds",
-    "edgeopt.learning.edr.rows",
-    "edgeopt.learning.edr.slots",
-    "edgeopt.learning.edr.policy",
-    "edgeopt.studies.edr.learners",
-    "edgeopt_papers.edr.learners",
-)
-
 TABLE: Final = Release(
     name="edr-learners",
     path=Path(__file__).with_name("learners.csv"),
     command="make learners NAMES=edr-learners",
     make=_table,
-    code=_CODE,
-    alone=_CODE,
 )
 """Five seeds of each learner on instances that chose nothing."""
 

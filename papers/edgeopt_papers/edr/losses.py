@@ -27,15 +27,11 @@ def _trained(_folder: Path) -> pd.DataFrame:
     return table()
 
 
-_CODE: Final = ("edgeopt_papers.edr.data", "edgeopt_papers.edr.federated")
-
 LOSSES: Final = Release(
     name="edr-losses",
     path=Path(__file__).with_name("losses.csv"),
     command="make learners NAMES=edr-losses",
     make=_trained,
-    code=_CODE,
-    alone=_CODE,
 )
 """The table, and how it is made."""
 

@@ -30,7 +30,6 @@ TUNING: Final = Tuning(
         "greedy": {},
         "even_rate": {},
     },
-    code=("edgeopt.instances.edr.generate", "edgeopt.online.edr.environment"),
     # A guard of 3 forces rounds that are early and dear, and half of a site is less than is free:
     # with these, tuned policies of the paper cost no more and scenario control much less.
     settings={"guard": 20.0, "training_room": 0.9, "reserve": "last", "price_forecast": "hour"},

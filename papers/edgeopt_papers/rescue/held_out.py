@@ -154,12 +154,6 @@ def _release(
         Path(__file__).with_name(f"{name}.csv"),
         f"make learners NAMES=rescue-{name}",
         made,
-        code=(
-            "edgeopt_papers.rescue.held_out",
-            "edgeopt.online.rescue.safe_policies",
-            "edgeopt.models.rescue.bounds",
-        ),
-        alone=("edgeopt_papers.rescue.held_out",),
     )
 
 

@@ -62,15 +62,11 @@ def _table(_folder: Path) -> pd.DataFrame:
     return pd.DataFrame(list(pairs()))
 
 
-_CODE: Final = ("edgeopt.learning.tapfinger.training", __name__)
-
 FRESH: Final = Release(
     name="tapfinger-fresh",
     path=Path(__file__).with_name("held_out.csv"),
     command="make learners NAMES=tapfinger-fresh",
     make=_table,
-    code=_CODE,
-    alone=(__name__,),
 )
 """The table; it is of the weights that it names."""
 

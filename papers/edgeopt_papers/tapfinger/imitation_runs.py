@@ -118,16 +118,11 @@ def _made(folder: Path) -> pd.DataFrame:
     return table(ran(networks))
 
 
-_ALONE: Final = (__name__, "edgeopt.learning.training")
-"""Modules that count without their imports, which would be all of edgeopt."""
-
 SHOWN: Final = Release(
     name="tapfinger-figures",
     path=Path(__file__).with_name("imitation_runs.csv"),
     command="make learners NAMES=tapfinger-figures",
     make=_made,
-    code=("edgeopt.learning.tapfinger.training", *_ALONE),
-    alone=_ALONE,
 )
 """The table; it names the weights of every row."""
 

@@ -188,16 +188,11 @@ def points(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(found).round({"flow": 6})
 
 
-_ALONE: Final = (__name__, "edgeopt.learning.training")
-"""Modules that count without their imports, which would be all of edgeopt."""
-
 TRAINING: Final = Release(
     name="tapfinger-training",
     path=Path(__file__).with_name("training.csv"),
     command="make learners NAMES=tapfinger-training",
     make=points,
-    code=("edgeopt.learning.tapfinger.training", *_ALONE),
-    alone=_ALONE,
 )
 """The curves; the networks that come with the package are those of seed 0."""
 

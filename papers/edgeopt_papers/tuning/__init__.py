@@ -1,7 +1,6 @@
 """Tuning: every policy gets the same number of evaluations, on instances that serve nothing else.
 
-Options found so are kept with the package, together with a digest of the code by which they were
-found.
+Options found so are kept with the package, with the version and commit by which they were found.
 """
 
 from __future__ import annotations

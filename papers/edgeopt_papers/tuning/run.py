@@ -14,7 +14,7 @@ from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.registry import choose, find_system
 from edgeopt_papers import cases
 from edgeopt_papers.tuning.search import search
-from edgeopt_papers.tuning.tuning import Evaluation, Tuned, Tuning, digest_of, options_at
+from edgeopt_papers.tuning.tuning import Evaluation, Tuned, Tuning, options_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ def tune(
 
 def _tuned(system: str, policy: str, mode: str, budget: int, test: bool) -> Tuned:
     """Tune a policy for a mode, and test the choice."""
-    record, tuning = tuning_of(system)
+    _, tuning = tuning_of(system)
     parameters = tuning.parameters[policy]
 
     def value(place: tuple[float, ...]) -> float:
@@ -103,12 +103,7 @@ def _tuned(system: str, policy: str, mode: str, budget: int, test: bool) -> Tune
 
     found = search(value, budget if parameters else 1, len(parameters))
     rows = tuple(Evaluation(place, one) for place, one in found.items())
-    [entry] = choose(record, [policy])
-    code = (type(entry.make(None, {})).__module__, *tuning.code)
-    chosen = Tuned(
-        policy, mode, parameters, tuning.seeds, rows, code, digest_of(code),
-        settings=tuning.settings,
-    )  # fmt: skip
+    chosen = Tuned(policy, mode, parameters, tuning.seeds, rows, settings=tuning.settings)
     if not test:
         return chosen
     seeds = tuning.test_seeds

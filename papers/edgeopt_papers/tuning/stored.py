@@ -1,4 +1,4 @@
-"""Tuned options that are kept with the package, and the code by which they were found."""
+"""Tuned options that are kept with the package."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.studies.wording import capitalised, listed, number
-from edgeopt.writing import write_file
-from edgeopt_papers.tuning.run import tune, tuning_of
+from edgeopt_papers.derived import Stamp, stamp
+from edgeopt_papers.tuning.run import tune
 from edgeopt_papers.tuning.search import GRID, STEP
-from edgeopt_papers.tuning.tuning import Evaluation, Tuned, Tuning
+from edgeopt_papers.tuning.tuning import Evaluation, Tuned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Number of the way in which tables are written."""
 
 FOLDER: Final = Path(__file__).parent / "tables"
@@ -64,10 +64,10 @@ def tuned_in_words(system: str, titles: Mapping[str, str], mode: str) -> str:
     Returns
     -------
     Sentences with the number of evaluations, their seeds, the options, the settings that all
-    policies have in common, the parameters whose best value is the last one tried, and whether the
-    code has changed since then.
+    policies have in common, the parameters whose best value is the last one tried, and the version
+    and commit that found them.
     """
-    table = stored(system)
+    made, table = _read(FOLDER / f"{system}.json")
     rows = {title: table[name, mode] for name, title in titles.items() if (name, mode) in table}
     rows = {title: one for title, one in rows.items() if one.parameters}
     if not rows:
@@ -91,11 +91,7 @@ def tuned_in_words(system: str, titles: Mapping[str, str], mode: str) -> str:
         if open_
         else "every best value lies between others that were tried"
     )
-    if not all(one.fresh for one in rows.values()):
-        said.append(
-            "these options were found with an earlier state of the code, and others may be better "
-            f"now: `edgeopt tune {system}` finds them"
-        )
+    said.append(f"these options were found with {made}; `edgeopt tune {system}` finds them anew")
     return " ".join(f"{capitalised(one)}." for one in said)
 
 
@@ -108,15 +104,21 @@ def _written(options: Mapping[str, Any]) -> str:
 
 def stored(system: str) -> dict[tuple[str, str], Tuned]:
     """Return what is kept for a system, by policy and mode."""
-    file = FOLDER / f"{system}.json"
-    return _read(file) if file.exists() else {}
+    return _read(FOLDER / f"{system}.json").rows
+
+
+class Table(NamedTuple):
+    """Tuned policies by name and mode, and who tuned them."""
+
+    stamp: Stamp
+    rows: dict[tuple[str, str], Tuned]
 
 
 @cache
-def _read(file: Path) -> dict[tuple[str, str], Tuned]:
-    content = json.loads(file.read_text(encoding="utf-8"))
-    if content["format"] != FORMAT:
-        return {}
+def _read(file: Path) -> Table:
+    content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if content.get("format") != FORMAT:
+        return Table(Stamp("", ""), {})
     found = (
         Tuned(
             row["policy"],
@@ -124,14 +126,13 @@ def _read(file: Path) -> dict[tuple[str, str], Tuned]:
             row["parameters"],
             tuple(row["seeds"]),
             tuple(Evaluation(tuple(place), value) for *place, value in row["evaluations"]),
-            tuple(row["code"]),
-            row["digest"],
             settings=row.get("settings", {}),
             **{name: tuple(row[name]) for name in _TESTED},
         )
         for row in content["tuned"]
     )
-    return {(one.policy, one.mode): one for one in found}
+    rows = {(one.policy, one.mode): one for one in found}
+    return Table(Stamp(content["version"], content["commit"]), rows)
 
 
 def table_of(rows: Iterable[Tuned]) -> dict[str, Any]:
@@ -145,42 +146,22 @@ def table_of(rows: Iterable[Tuned]) -> dict[str, Any]:
             "chosen": one.options,
             "on_the_edge": one.edges,
             "seeds": one.seeds,
-            "code": one.code,
-            "digest": one.digest,
             "evaluations": [[*place, value] for place, value in one.evaluations],
             **{name: getattr(one, name) for name in _TESTED},
         }
         for one in rows
     ]
-    return {"format": FORMAT, "step": STEP, "grid": GRID, "tuned": written}
+    return {"format": FORMAT, **stamp()._asdict(), "step": STEP, "grid": GRID, "tuned": written}
 
 
-def store(system: str, *, workers: int = -1) -> None:
-    """Tune and test what is not tuned by this code and as the system says, and write the table."""
-    _, tuning = tuning_of(system)
-    rows, known = [], stored(system)
-    for mode in tuning.modes:
-        kept = {policy: one for (policy, at), one in known.items() if at == mode}
-        kept = {policy: one for policy, one in kept.items() if up_to_date(one, tuning)}
-        new = [policy for policy in tuning.parameters if policy not in kept]
-        found = tune(system, new, modes=[mode], test=True, workers=workers) if new else []
-        kept |= {one.policy: one for one in found}
-        rows += [kept[policy] for policy in tuning.parameters]
-        print(f"{system}, {mode}: {', '.join(new) or 'nothing'} tuned")
-    write_table(FOLDER / f"{system}.json", rows)
-
-
-def write_table(path: Path, rows: Iterable[Tuned]) -> None:
-    """Write tuned policies, an evaluation a line."""
+def text_of(rows: Iterable[Tuned]) -> str:
+    """Return what is to be written of tuned policies, an evaluation a line."""
     text = json.dumps(table_of(rows), indent=1, allow_nan=False)
     text = re.sub(r"\[[^\[\]{}]*\]", lambda inner: json.dumps(json.loads(inner.group())), text)
-    write_file(path, text + "\n")
+    return text + "\n"
 
 
-def up_to_date(one: Tuned, tuning: Tuning) -> bool:
-    """Tell whether a policy is tuned and tested as its system says, and by this code."""
-    parameters = dict(tuning.parameters.get(one.policy, {}))
-    wanted = (tuning.settings, parameters, tuning.seeds, tuning.test_seeds)
-    has = (one.settings, dict(one.parameters), one.seeds, one.test_seeds)
-    budget = tuning.budget if parameters else 1
-    return has == wanted and len(one.evaluations) == budget and one.fresh
+def documents(workers: int = -1) -> Iterator[tuple[Path, str]]:
+    """Tune and test what systems name; yield the file of each, and what is to be in it."""
+    for file in sorted(FOLDER.glob("*.json")):
+        yield file, text_of(tune(file.stem, test=True, workers=workers))

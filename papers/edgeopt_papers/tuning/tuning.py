@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from edgeopt.digests import digest
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_real, check_whole
 from edgeopt.representation import brief
@@ -14,9 +13,6 @@ from edgeopt_papers.tuning.search import STEP, best_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-_ALONE: Final = frozenset({"edgeopt.registry"})
-"""It counts without the parts that it names: no policy runs them."""
 
 
 @brief
@@ -38,8 +34,6 @@ class Tuning:
         By the name of a policy, its parameters and the values around which they are sought: those
         that the policy has by default, without a unit and positive. A policy without parameters
         takes part in tests alone.
-    code
-        Names of the modules that draw the instances and simulate on them.
     settings
         Options that belong to no policy, the same for all.
     budget
@@ -56,7 +50,6 @@ class Tuning:
     seeds: tuple[int, ...]
     test_seeds: tuple[int, ...]
     parameters: Mapping[str, Mapping[str, float]]
-    code: tuple[str, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     budget: int = 32
 
@@ -103,10 +96,6 @@ class Tuned:
         Of the instances.
     evaluations
         All of them, in the order of the search.
-    code
-        Names of the modules of the policy, its environment and the instances.
-    digest
-        Of these and all that they import, when it was tuned.
     test_seeds
         Of the instances on which the choice was tested; none if it was not.
     untouched, tested
@@ -120,17 +109,10 @@ class Tuned:
     parameters: Mapping[str, float]
     seeds: tuple[int, ...]
     evaluations: tuple[Evaluation, ...]
-    code: tuple[str, ...]
-    digest: str
     test_seeds: tuple[int, ...] = ()
     untouched: tuple[float, ...] = ()
     tested: tuple[float, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def fresh(self) -> bool:
-        """Whether the code is still that by which it was tuned."""
-        return self.digest == digest_of(self.code)
 
     @property
     def best(self) -> Evaluation:
@@ -151,11 +133,6 @@ class Tuned:
         limits = [(min(steps), max(steps)) for steps in tried]
         at = zip(self.parameters, self.best.place, limits, strict=True)
         return tuple(name for name, step, ends in at if step in ends)
-
-
-def digest_of(code: tuple[str, ...]) -> str:
-    """Return the digest of modules and all that they import."""
-    return digest(frozenset(code), alone=_ALONE)
 
 
 def options_at(parameters: Mapping[str, float], place: tuple[float, ...]) -> dict[str, float]:

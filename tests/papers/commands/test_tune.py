@@ -36,7 +36,7 @@ def test_what_is_found_is_printed_and_saved(tmp_path: Path, capsys) -> None:
     assert run(["tune", "edr", *options, "--out", str(path)]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    found = stored._read(path)
+    found = stored._read(path).rows
     assert list(found) == [("lyapunov", "none"), ("greedy", "none")]
     one = found["lyapunov", "none"]
     assert len(one.evaluations) == 3

@@ -222,6 +222,9 @@ def test_bars_show_published_values_without_computed_ones() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["Twice", "Thrice"]
 
 
+MADE = "edgeopt 0.0.1, commit 0123abc"
+
+
 def _series(tmp_path: Path, trained: list[Path]) -> PaperFigure:
     """Return a figure whose series is 1 in the package, and grows with each training."""
 
@@ -232,9 +235,8 @@ def _series(tmp_path: Path, trained: list[Path]) -> PaperFigure:
         return pd.DataFrame({"policy": ["twice"], "x": [1], "value": [1.0 + len(trained)]})
 
     path = tmp_path / "package.csv"
-    path.write_text("# make learners\n# code 0\npolicy,x,value\ntwice,1,1.0\n")
-    module = ("edgeopt_papers.releases",)
-    one = Release("series", path, "make learners", make, module, module)
+    path.write_text(f"# make learners\n# {MADE}\npolicy,x,value\ntwice,1,1.0\n")
+    one = Release("series", path, "make learners", make)
     return replace(
         PAPER_FIGURE, number="4", cells=None, series=one, rows=lambda table: table, published=()
     )
@@ -248,14 +250,14 @@ def test_series_are_trained_anew_and_kept(tmp_path: Path) -> None:
     record = partial(reproduce, SYSTEM, figures=(PAPER_FIGURE, one, replace(one, number="5")))
     plain = record(figure="4").outcomes[0]
     assert float(plain.rows["value"].iloc[0]) == 1.0
-    assert "by an earlier state of the code" in plain.caveats[-1]
+    assert MADE in plain.caveats[-1]
     for _ in range(2):
         again = record(out=tmp_path / "out", quick=True, train=True)
         assert [float(o.rows["value"].iloc[0]) for o in again.outcomes[1:]] == [2.0, 2.0]
     assert trained == [tmp_path / "out" / "trained" / "series"]
     assert (trained[0] / "policy.safetensors").exists()
     kept = tmp_path / "out" / "trained" / "series.csv"
-    assert kept.read_text().startswith("# make learners\n# code ")
+    assert kept.read_text().startswith("# make learners\n# edgeopt ")
     assert again.outcomes[1].caveats[-1] == "The series was trained by this run."
     assert again.outcomes[0].caveats == plain.caveats[:-1]
     assert "trained by this run" in (tmp_path / "out" / "index.html").read_text()

@@ -15,7 +15,6 @@ from edgeopt_papers.tapfinger.figures.setting import windows
 from edgeopt_papers.tapfinger.recorded import RECORDED
 from edgeopt_papers.tapfinger.releases import COURSES, TRAINING
 
-from edgeopt.digests import closure
 from edgeopt.errors import InputError
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.learning import Checkpoint
@@ -23,8 +22,6 @@ from edgeopt.learning.tapfinger import LearnedScheduler, training
 from edgeopt.models.tapfinger import scenario_bound
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import (
-    LearntReservation,
-    ReservationSpt,
     TapFingerEnvironment,
     TiresiasContainers,
 )
@@ -39,18 +36,6 @@ if TYPE_CHECKING:
     from edgeopt_papers.figures import Outcome
 
 NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
-
-
-def test_the_digest_of_the_curves_covers_what_makes_them() -> None:
-    modules = closure(frozenset(TRAINING.code), alone=frozenset(TRAINING.alone))
-    learning = "edgeopt.learning.tapfinger"
-    parts = ("training", "mappo", "imitation", "tensors", "network", "runs")
-    assert {f"{learning}.{part}" for part in parts} <= set(modules)
-    assert {COURSES["imitated"].__module__, "edgeopt.learning.training"} <= set(modules)
-    assert ReservationSpt.__module__ in modules
-    assert LearntReservation.__module__ in modules
-    # What else is made of them is no part of it.
-    assert "edgeopt_papers.releases" not in modules
 
 
 def quick(number: str) -> Outcome:

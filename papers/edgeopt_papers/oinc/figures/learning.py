@@ -206,29 +206,10 @@ def points(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-_CODE: Final = (
-    "edgeopt_papers.oinc.figures.learning",
-    "edgeopt.studies.oinc.learners",
-    "edgeopt.learning.oinc.insertion_learner",
-    "edgeopt.learning.oinc.insertion",
-    "edgeopt.learning.oinc.placing",
-    "edgeopt.learning.oinc.strain",
-    "edgeopt.learning.oinc.slots",
-    "edgeopt.learning.oinc.sac",
-    "edgeopt.learning.oinc.credit",
-    "edgeopt.learning.networks",
-    "edgeopt.learning.updates",
-    "edgeopt.models.oinc.slot.local_search",
-    "edgeopt.models.oinc.slot.polish",
-)
-"""Modules that decide the figures of the curves."""
-
 CURVES: Final = Release(
     name="oinc-curves",
     path=Path(__file__).with_name("curves.csv"),
     command="edgeopt reproduce oinc --figure 2 --train",
     make=points,
-    code=_CODE,
-    alone=_CODE,
 )
 """The curves, and how they are made."""

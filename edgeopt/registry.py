@@ -33,7 +33,6 @@ PARAMETER_SPACES: Final = "edgeopt.parameter_spaces"
 COMMANDS: Final = "edgeopt.commands"
 """Group of the functions that the program offers as commands, by their names."""
 
-# Whole names, not patterns: the digest of code follows them.
 _OWN: Final = {
     "rescue": {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",

@@ -35,10 +35,10 @@ def found(system: str) -> dict[str, dict[str, Any]]:
     def compute() -> dict[str, dict[str, Any]]:
         from edgeopt_papers.claims import stored_verdicts
 
-        from edgeopt.bounds import check
         from edgeopt.studies.wording import number
 
         stored = stored_verdicts(system)
+        assert stored is not None
         return {
             verdict.claim: {
                 "verdict": str(verdict.verdict),
@@ -46,7 +46,7 @@ def found(system: str) -> dict[str, dict[str, Any]]:
                 "guaranteed": number(verdict.guaranteed, 4),
                 "instance": verdict.instance,
             }
-            for verdict in (stored.verdicts.values() if stored else check(system))
+            for verdict in stored.verdicts.values()
         }
 
     verdicts: dict[str, dict[str, Any]] = kept(["claims", system], compute)

@@ -48,4 +48,4 @@ def test_rounding_needs_numpy_and_numba_only(tmp_path: Path) -> None:
     assert {m for m in loaded if not m.startswith(("_", "cython"))} == {
         "edgeopt", "numpy", "numba", "llvmlite"
     }  # fmt: skip
-    assert parts == {"cache", "digests", "errors", "kernels", "options", "rounding"}
+    assert parts == {"cache", "errors", "kernels", "options", "rounding"}

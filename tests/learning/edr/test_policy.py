@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.digests import closure
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import generate
 from edgeopt.learning import Checkpoint, perceptron
@@ -244,8 +246,12 @@ def test_a_checkpoint_is_kept_bit_by_bit_and_others_are_refused(tmp_path):
 
 
 def test_trained_policies_come_with_edgeopt_and_need_no_torch():
-    loaded = closure(frozenset({"edgeopt.learning.edr.policy"}))
-    assert "edgeopt.learning.networks" not in loaded
+    code = (
+        "import sys; from edgeopt.learning.edr.policy import shipped; shipped('macro'); "
+        "print({'torch', 'edgeopt.learning.networks'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
     for name in ("macro", "micro"):
         found = shipped(name)
         assert not found.stopped

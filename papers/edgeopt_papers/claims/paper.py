@@ -150,8 +150,14 @@ class Paper:
         fields = {**self._words(self.statements, id), **self._defaults, **rest}
         return Claim(measure=measure, test_instances=named, **fields)
 
-    def erratum(self, id: str, values: tuple[float, float, float], **rest: Any) -> Erratum:
+    def erratum(
+        self, id: str, published: float, corrected: float, true: float, **rest: Any
+    ) -> Erratum:
         """Build an erratum from its words, and from its printed, corrected and true value."""
-        names = "published_value", "corrected_value", "true_value"
-        numbers = dict(zip(names, values, strict=True))
-        return Erratum(**{**self._words(self.errata, id), **numbers, **rest})
+        return Erratum(
+            **self._words(self.errata, id),
+            published_value=published,
+            corrected_value=corrected,
+            true_value=true,
+            **rest,
+        )

@@ -97,58 +97,54 @@ def errata() -> tuple[Erratum, ...]:
     load = float((overloaded.points @ overloaded.instance.round_work).max())
     able = float((overloaded.instance.capacity * overloaded.instance.slots).max())
     return (
-        erratum("rounds.published", (_more_rounds("published"), _more_rounds("corrected"), 0.0)),
+        erratum("rounds.published", _more_rounds("published"), _more_rounds("corrected"), 0.0),
         erratum(
             "rate.published",
-            (
-                (late.rounds / window * late.window)[0],
-                Relaxed.of(late).rate.sum(),
-                late.rounds[0],
-            ),
+            (late.rounds / window * late.window)[0],
+            Relaxed.of(late).rate.sum(),
+            late.rounds[0],
         ),
         erratum(
             "algorithm2.range.published",
-            (
-                _largest_entry(alike, ceiling=False),
-                _largest_entry(alike, ceiling=True),
-                1.0,
-            ),
+            _largest_entry(alike, ceiling=False),
+            _largest_entry(alike, ceiling=True),
+            1.0,
         ),
         erratum(
             "algorithm2.update.published",
-            (float(_most_energy(alike, alike.rounds)), floored, float(alike.spent)),
+            float(_most_energy(alike, alike.rounds)),
+            floored,
+            float(alike.spent),
         ),
         erratum(
             "assumption3.published",
-            (
-                _margin(Relaxed.of(arriving())),
-                _margin(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
-                0.0,
-            ),
+            _margin(Relaxed.of(arriving())),
+            _margin(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
+            0.0,
         ),
         erratum(
             "constants",
-            (
-                1.0,
-                math.sqrt(COPIES),
-                np.linalg.norm(many, axis=1).max() / problem.gradient,
-            ),
+            1.0,
+            math.sqrt(COPIES),
+            np.linalg.norm(many, axis=1).max() / problem.gradient,
         ),
         erratum(
             "equation17.still",
-            (math.sqrt(max(still.path, still.drift.sum()) / still.frames) / scaled, 1.0, 1.0),
+            math.sqrt(max(still.path, still.drift.sum()) / still.frames) / scaled,
+            1.0,
+            1.0,
         ),
         erratum(
             "lemma5.doubled",
-            (1.0, 2.0, published_constant(tiled(lemma5, 2)) / published_constant(lemma5)),
+            1.0,
+            2.0,
+            published_constant(tiled(lemma5, 2)) / published_constant(lemma5),
         ),
         erratum(
             "equation51.published",
-            (
-                lemma5.tasks * lemma5.sites * lemma5.frames * least.round_energy,
-                least.task_energy,
-                trained,
-            ),
+            lemma5.tasks * lemma5.sites * lemma5.frames * least.round_energy,
+            least.task_energy,
+            trained,
         ),
-        erratum("compute.published", (load, min(load, able), able)),
+        erratum("compute.published", load, min(load, able), able),
     )

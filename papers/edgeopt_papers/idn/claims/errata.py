@@ -104,32 +104,40 @@ def errata() -> tuple[Erratum, ...]:
     return (
         erratum(
             "budget.published",
-            (roomy.budget[v], min(roomy.budget[v], roomy.size[v].sum()), started[v]),
+            roomy.budget[v],
+            min(roomy.budget[v], roomy.size[v].sum()),
+            started[v],
         ),
         erratum(
             "permanent.published",
-            (min(1.0, host), float(tight.repository[w, m]), Infida().start(tight).fractional[w, m]),
+            min(1.0, host),
+            float(tight.repository[w, m]),
+            Infida().start(tight).fractional[w, m],
         ),
         erratum(
             "worst_needed.published",
-            (by_rank[0] if rank == len(kind.cost) - 1 else by_rank[1], by_rank[1], steep),
+            by_rank[0] if rank == len(kind.cost) - 1 else by_rank[1],
+            by_rank[1],
+            steep,
         ),
         erratum(
             "theorem_d1.published",
-            (
-                _filled(whole_catalogue(), both=True),
-                _filled(whole_catalogue(), both=False),
-                _projected(whole_catalogue()),
-            ),
+            _filled(whole_catalogue(), both=True),
+            _filled(whole_catalogue(), both=False),
+            _projected(whole_catalogue()),
         ),
         erratum(
             "theorem_d1.ties",
-            (_filled(tied(), both=True), _filled(tied(), both=False), _projected(tied())),
+            _filled(tied(), both=True),
+            _filled(tied(), both=False),
+            _projected(tied()),
         ),
         erratum(
             "rounding_gap.uncapped",
-            (PSI * min(1.0, 0.1 * 10.0), PSI * min(1.0, 0.1 * 1.0), _expected([0.1], [10.0], 1.0)),
+            PSI * min(1.0, 0.1 * 10.0),
+            PSI * min(1.0, 0.1 * 1.0),
+            _expected([0.1], [10.0], 1.0),
         ),
-        erratum("coins.by_item", (float(shares[0][0]), float(shares[1][0]), float(drawn[0]))),
-        erratum("equation163.published", (whole.instance.budget[u], used, used)),
+        erratum("coins.by_item", float(shares[0][0]), float(shares[1][0]), float(drawn[0])),
+        erratum("equation163.published", whole.instance.budget[u], used, used),
     )

@@ -69,21 +69,23 @@ def errata() -> tuple[Erratum, ...]:
     return (
         erratum(
             "budget.published",
-            (0.0, float(np.ptp(profit.budget)), float(np.ptp(_longest_paid(setting)))),
+            0.0,
+            float(np.ptp(profit.budget)),
+            float(np.ptp(_longest_paid(setting))),
             example=name,
         ),
         erratum(
             "accuracy_gap.published",
-            (gap[-1, j], max(0.0, 1.0 - decayed / profit.best_accuracy), again[-1, j]),
+            gap[-1, j],
+            max(0.0, 1.0 - decayed / profit.best_accuracy),
+            again[-1, j],
             example=name,
         ),
-        erratum("recursion.published", (crowd.arrival.sum(), solve_p1_lp(crowd).y.sum(), 1.0)),
+        erratum("recursion.published", crowd.arrival.sum(), solve_p1_lp(crowd).y.sum(), 1.0),
         erratum(
             "radio.published",
-            (
-                slots_left(PUBLISHED_NOISE_DBM, 0.15),
-                slots_left(float(thermal_noise_dbm(BANDWIDTH)), 0.45),
-                1.0,
-            ),
+            slots_left(PUBLISHED_NOISE_DBM, 0.15),
+            slots_left(float(thermal_noise_dbm(BANDWIDTH)), 0.45),
+            1.0,
         ),
     )

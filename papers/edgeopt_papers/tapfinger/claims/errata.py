@@ -143,64 +143,51 @@ def errata() -> tuple[Erratum, ...]:
     return (
         erratum(
             "equation2.published",
-            (
-                max(sum(y) for y in bundles),
-                max(sum(y) for y in bundles if sum(y) == 1),
-                1.0,
-            ),
+            max(sum(y) for y in bundles),
+            max(sum(y) for y in bundles if sum(y) == 1),
+            1.0,
         ),
         erratum(
             "equation8.published",
-            (
-                min(min(x) for x in bundles) - 1,
-                min(min(x) for x in bundles if min(x) >= 1) - 1,
-                0.0,
-            ),
+            min(min(x) for x in bundles) - 1,
+            min(min(x) for x in bundles if min(x) >= 1) - 1,
+            0.0,
         ),
         erratum(
             "timesteps.published",
-            (
-                (two.accumulation * two.decisions).sum(),
-                two.accumulation.sum(),
-                two.flow_time.sum(),
-            ),
+            (two.accumulation * two.decisions).sum(),
+            two.accumulation.sum(),
+            two.flow_time.sum(),
         ),
-        erratum("timesteps.uniform", (2 * rounds[0], rounds[:2].sum(), rounds.sum())),
+        erratum("timesteps.uniform", 2 * rounds[0], rounds[:2].sum(), rounds.sum()),
         erratum(
             "reward.discounted",
-            (
-                _reward(early, 0.99) - _reward(late, 0.99),
-                _reward(early, 1.0) - _reward(late, 1.0),
-                0.0,
-            ),
+            _reward(early, 0.99) - _reward(late, 0.99),
+            _reward(early, 1.0) - _reward(late, 1.0),
+            0.0,
         ),
         erratum(
             "algorithm1.published",
-            (loop((2,), published=True)[1], loop((2,), published=False)[1], 0.0),
+            loop((2,), published=True)[1],
+            loop((2,), published=False)[1],
+            0.0,
         ),
         erratum(
-            "algorithm1.endless",
-            (loop((0,), published=True)[0], loop((0,), published=False)[0], 1.0),
+            "algorithm1.endless", loop((0,), published=True)[0], loop((0,), published=False)[0], 1.0
         ),
         erratum(
             "equation11.published",
-            (
-                rivals.product[int(np.argmax(rivals.room))],
-                rivals.product[rivals.winner()],
-                rivals.product.max(),
-            ),
+            rivals.product[int(np.argmax(rivals.room))],
+            rivals.product[rivals.winner()],
+            rivals.product.max(),
         ),
-        erratum(
-            "durations.published", (_longest("constant"), _longest("sqrt"), _longest_by_steps())
-        ),
-        erratum(
-            "curve.published", (replayed(3, published=True), replayed(3, published=False), 3.0)
-        ),
-        erratum("noise.published", (0.0625, mean_gain(0.0625, 0.1), _averaged_gain(0.0625, 0.1))),
-        erratum("noise.durations.published", (shorter[0], shorter[1], shorter[1])),
-        erratum("noise.durations.faster", (longer[0], longer[1], longer[1])),
-        erratum("min.published", (min(flows), 1.5 * 11, float(np.mean(flows)))),
-        erratum("scenarios.shared", (_differences(shared=True), _differences(shared=False), 0.0)),
-        erratum("headline.published", (gain["median"], gain["mean"], gain["mean"])),
-        erratum("tiresias.published", (over["rounds"], over["slots"], 0.0)),
+        erratum("durations.published", _longest("constant"), _longest("sqrt"), _longest_by_steps()),
+        erratum("curve.published", replayed(3, published=True), replayed(3, published=False), 3.0),
+        erratum("noise.published", 0.0625, mean_gain(0.0625, 0.1), _averaged_gain(0.0625, 0.1)),
+        erratum("noise.durations.published", shorter[0], shorter[1], shorter[1]),
+        erratum("noise.durations.faster", longer[0], longer[1], longer[1]),
+        erratum("min.published", min(flows), 1.5 * 11, float(np.mean(flows))),
+        erratum("scenarios.shared", _differences(shared=True), _differences(shared=False), 0.0),
+        erratum("headline.published", gain["median"], gain["mean"], gain["mean"]),
+        erratum("tiresias.published", over["rounds"], over["slots"], 0.0),
     )

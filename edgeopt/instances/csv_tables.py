@@ -44,6 +44,7 @@ from edgeopt.instances.validate import (
     real_numbers,
 )
 from edgeopt.writing import Folder, write_file
+from edgeopt.writing.tables import csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -389,7 +390,7 @@ def _sheets(instance: Any) -> dict[str, str]:
         elif text:
             settings.append([name, text.replace("\n", "\\n"), ""])
         said.append((name, f"{name}.csv" if one is not None and one.texts else "settings.csv", one))
-    sheets[f"{SETTINGS}.csv"] = _csv(settings)
+    sheets[f"{SETTINGS}.csv"] = csv_text(settings)
     sheets["README.txt"] = _explained(instance, said)
     return sheets
 
@@ -421,7 +422,7 @@ def _sheet(instance: Any, axes: tuple[str, ...], values: Any, unit: str, one: Fi
         if meant:
             entry = meant[int(value)]
         rows.append([*(names[n] for names, n in zip(labels, index, strict=True)), entry])
-    return _csv(rows)
+    return csv_text(rows)
 
 
 def _labels_of(instance: Any, axis: str) -> tuple[str, ...]:
@@ -440,12 +441,6 @@ def _written(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value)) if not math.copysign(1, value) < 0 or value else "-0.0"
     return repr(value)
-
-
-def _csv(rows: list[list[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 _ABOUT: Final = """\

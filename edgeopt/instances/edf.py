@@ -32,7 +32,6 @@ __all__ = [
     "IntervalLoad",
     "demand_criterion",
     "edf_feasible",
-    "edf_longest_block",
     "edf_order",
     "edf_serve",
     "interval_loads",
@@ -214,44 +213,6 @@ def edf_feasible(
         # Nothing released is left: jump to the next release.
         tau = tau + 1 if busy else max(tau + 1, upcoming)
     return True
-
-
-@compiled
-def edf_longest_block(
-    order: NDArray[np.int64],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    demand: NDArray[np.float64],
-    remaining: NDArray[np.float64],
-    capacity: NDArray[np.float64],
-    slot: int,
-    limit: int,
-) -> int:
-    """Return the largest number of slots, from ``slot`` on, that the server may be blocked for.
-
-    Bisection on `edf_feasible`, which is monotone in the length of the block (compiled).
-
-    Parameters
-    ----------
-    order, start, end, demand, remaining, capacity, slot
-        As in `edf_feasible`.
-    limit
-        Longest block of interest, in slots.
-
-    Returns
-    -------
-    A number in 0..limit; -1 if the deadlines cannot be met even without a block.
-    """
-    if edf_feasible(order, start, end, demand, remaining, capacity, slot, slot + limit):
-        return limit
-    low, high = -1, limit  # low is safe (or unknown at -1), high is not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if edf_feasible(order, start, end, demand, remaining, capacity, slot, slot + middle):
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def demand_criterion(

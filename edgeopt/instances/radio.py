@@ -26,7 +26,6 @@ __all__ = [
     "small_cell_loss_decibel",
     "thermal_noise_dbm",
     "transmission_seconds",
-    "watt_to_dbm",
 ]
 
 THERMAL_NOISE_DBM_PER_HZ = -174.0  # power density of thermal noise at 290 K, dBm/Hz
@@ -47,11 +46,6 @@ def ratio_to_decibel(ratio: ArrayLike) -> NDArray[Any]:
 def dbm_to_watt(dbm: ArrayLike) -> NDArray[Any]:
     """Convert dBm (decibels relative to a milliwatt) to watt."""
     return decibel_to_ratio(dbm) / 1e3
-
-
-def watt_to_dbm(watt: ArrayLike) -> NDArray[Any]:
-    """Convert a positive power in watt to dBm."""
-    return ratio_to_decibel(np.asarray(watt, dtype=np.float64) * 1e3)
 
 
 def milliwatt_to_watt(milliwatt: ArrayLike) -> NDArray[Any]:

@@ -15,9 +15,8 @@ from edgeopt.testing.content import alike, difference
 from edgeopt.testing.recipe import Recipe
 from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
 from edgeopt.testing.scenarios import (
+    counterpart_of,
     entry_of,
-    other_future,
-    other_scenario,
     record_of,
     run,
     setups,
@@ -160,18 +159,15 @@ def _hides_future(checked: Checked) -> str:
 
 def _is_hidden(setup: Setup, done: Sequence[Step], last: int, rng: np.random.Generator) -> bool:
     """Compare what is shown up to a slot with another future; tell whether there was any."""
-    counterpart, scenario = setup, setup.scenario()
-    if not alike(setup.environment.instance, setup.truth):
-        changed = other_future(setup, last, rng)
-        counterpart = setup if changed is None else setup.with_truth(changed)
-    other = other_scenario(scenario, setup.scenario(int(rng.integers(3, 1000))), last)
-    if counterpart is setup and other is None:
+    found = counterpart_of(setup, last, rng)
+    if found is None:
         return False
+    counterpart, scenario = found
     before = setup.environment.instance, counterpart.environment.instance
     if not alike(*before):
         text = f"what a policy is told first depends on the future: {difference(*before)}"
         raise BrokenError(text, **setup.where)
-    episode = counterpart.environment.episode(scenario if other is None else other)
+    episode = counterpart.environment.episode(scenario)
     for step in done:
         when = time_of(step.seen)
         if when is None or when > last:

@@ -11,9 +11,8 @@ from edgeopt.testing.content import alike, content, difference
 from edgeopt.testing.report import BrokenError, SkippedError, require
 from edgeopt.testing.scenarios import (
     HaltedError,
+    counterpart_of,
     decisions,
-    other_future,
-    other_scenario,
     steps,
     stream,
 )
@@ -84,26 +83,11 @@ def causal(checked: Checked) -> str:
         if found == PAIRS * len(checked.seeds):
             break
         setup, done, past = known[place % len(known)]
-        counterpart = _counterpart(setup, int(rng.integers(setup.horizon)), rng)
+        counterpart = counterpart_of(setup, int(rng.integers(setup.horizon)), rng, unseen=True)
         found += counterpart is not None and _agrees(checked, setup, *counterpart, done, past)
     if not found:
         raise SkippedError("no two scenarios agree up to a slot and differ later")
     return f"{found} pairs of scenarios"
-
-
-def _counterpart(setup: Setup, last: int, rng: np.random.Generator) -> tuple[Setup, Any] | None:
-    """Draw a scenario that agrees with the first one up to a slot, as far as can be seen."""
-    counterpart, scenario = setup, setup.scenario()
-    if not alike(setup.environment.instance, setup.truth):
-        changed = other_future(setup, last, rng, now=True)
-        if changed is not None:
-            counterpart = setup.with_truth(changed)
-            if not alike(counterpart.environment.instance, setup.environment.instance):
-                counterpart = setup
-    other = other_scenario(scenario, setup.scenario(int(rng.integers(3, 1000))), last)
-    if counterpart is setup and other is None:
-        return None
-    return counterpart, scenario if other is None else other
 
 
 def _agrees(

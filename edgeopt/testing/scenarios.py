@@ -329,3 +329,22 @@ def other_scenario(scenario: Any, other: Any, last: int) -> Any | None:
     joined = scenario.copy()
     joined[last + 1 :] = other[last + 1 :]
     return None if np.array_equal(joined, scenario) else joined
+
+
+def counterpart_of(
+    setup: Setup, last: int, rng: np.random.Generator, *, unseen: bool = False
+) -> tuple[Setup, Any] | None:
+    """Draw an instance and a scenario that are others after a slot, None where there are none.
+
+    With `unseen`, slot `last` itself may be another one, where no policy is shown that beforehand.
+    """
+    counterpart, scenario = setup, setup.scenario()
+    if not alike(setup.environment.instance, setup.truth):
+        changed = other_future(setup, last, rng, now=unseen)
+        varied = setup if changed is None else setup.with_truth(changed)
+        if not unseen or alike(varied.environment.instance, setup.environment.instance):
+            counterpart = varied
+    other = other_scenario(scenario, setup.scenario(int(rng.integers(3, 1000))), last)
+    if counterpart is setup and other is None:
+        return None
+    return counterpart, scenario if other is None else other

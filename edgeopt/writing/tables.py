@@ -1,7 +1,9 @@
-"""Small tables in HTML, in the ink of the page around them."""
+"""Small tables: in HTML, in the ink of the page around them, and in CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -59,3 +61,10 @@ def _cells(kind: str, row: Sequence[str], left: int) -> str:
 def _escaped(text: str) -> str:
     text = printable(str(text))
     return escape(text if len(text) <= _MOST else f"{text[: _MOST - 1]}…")
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as a table in CSV, the same on every machine."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

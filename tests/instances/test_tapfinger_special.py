@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgeopt.instances.tapfinger import contested, larger_and_slower, mixed_bundles, small
+from edgeopt.instances.tapfinger import mixed_bundles, small
 
 
 def after(instance, progress, gpus):
@@ -32,19 +32,6 @@ def test_bundles_that_change_need_fewer_gpu_slots(law, fixed, mixed):
             steps[t + 1] = after(instance, steps[t], gpus)
         assert steps[2] < 1 <= steps[3]
     assert mixed_bundles(law, 16).capacity.tolist() == [[2, 16]]
-
-
-def test_a_task_that_two_clusters_want():
-    instance = contested()
-    assert instance.duration[:, 0, 1, 1].tolist() == [4, 2]
-    assert (instance.duration > 0).sum() == 2
-    assert instance.eligible.sum() == 3
-    assert instance.eligible.sum(axis=0).tolist() == [2, 1]
-
-
-def test_more_gpus_than_cores_are_slower():
-    assert larger_and_slower().duration[0, 0].tolist() == [[0, 0, 0], [0, 3, 4], [0, 3, 2]]
-    assert larger_and_slower().arrival.tolist() == [0, 1]
 
 
 def test_small_instances_differ_and_stay_small():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.writing import write_file
+from edgeopt.writing.tables import csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,8 +18,4 @@ FOLDER: Final = Path(__file__).parent  # the folder that holds the tables
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a CSV table with a header, the same bytes on every machine."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_file(path, text.getvalue())
+    write_file(path, csv_text([header, *rows]))

@@ -12,8 +12,6 @@ from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.named import (
-    contested,
-    larger_and_slower,
     mixed_bundles,
     small,
 )
@@ -23,13 +21,11 @@ from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, sy
 __all__ = [
     "TapFingerInstance",
     "Workload",
-    "contested",
     "expected_durations",
     "from_bundled",
     "from_durations",
     "from_raw",
     "generate",
-    "larger_and_slower",
     "mixed_bundles",
     "pointer_workload",
     "scenario_durations",

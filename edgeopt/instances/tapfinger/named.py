@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.workloads import synthetic_workload
 from edgeopt.options import check_whole
@@ -79,41 +78,4 @@ def mixed_bundles(law: Law = "sqrt", gpus: int = 7) -> TapFingerInstance:
         kind=np.array([0]),
         eligible=np.array([[True]]),
         switching=1.0,
-    )
-
-
-def contested() -> TapFingerInstance:
-    """Return the instance in which a task waits for two clusters, one of which serves it faster.
-
-    Task 0 takes 4 slots on cluster 0 and 2 on cluster 1; task 1 takes as long, and may run on
-    cluster 0 only. Both arrive in slot 0 and need a whole cluster. Two tasks wait, but clusters
-    that each count their own see three; and if both name task 0 and cluster 0 wins, task 1 waits.
-
-    Notes
-    -----
-    Li et al., equation (11), resolves such conflicts; the reward of an agent counts its own queue.
-    """
-    slots = np.array([4.0, 2.0])[:, None, None, None]
-    return from_durations(
-        np.broadcast_to(slots, (2, 1, 2, 2)),
-        minimum=[[1, 1]],
-        capacity=[[1, 1], [1, 1]],
-        arrival=[0, 0],
-        kind=[0, 0],
-        eligible=[[1, 1], [1, 0]],
-    )
-
-
-def larger_and_slower() -> TapFingerInstance:
-    """Return the instance whose task is slower with more GPUs than CPU cores.
-
-    It takes 3 slots with a CPU core and a GPU, 4 with two GPUs and a core, 2 with two of each, as
-    measured trainings do that split a batch. Its arrival is followed by that of another one.
-    """
-    return from_durations(
-        [[[0, 0, 0], [0, 3, 4], [0, 3, 2]]],
-        minimum=[[1, 1]],
-        capacity=[[2, 2]],
-        arrival=[0, 1],
-        kind=[0, 0],
     )

@@ -42,11 +42,34 @@ class Fields(NamedTuple):
     texts: dict[str, list[str]]
 
     def number(self, column: str, row: int, rule: Rule) -> float:
-        """Return an entry as a number that keeps a rule."""
+        """Return an entry as a number.
+
+        Parameters
+        ----------
+        column, row
+            Where it stands, rows counting from 0 without the header.
+        rule
+            A test that it must pass, and the rule in words.
+
+        Raises
+        ------
+        InstanceError
+            If it is no finite number, or breaks the rule.
+        """
         return read_number(self.path, column, self.line[row], self.texts[column][row], rule)
 
     def error(self, column: str, row: int, rule: str, value: object) -> InstanceError:
-        """Return the error that names an entry."""
+        """Return the error that names an entry by file, column and line.
+
+        Parameters
+        ----------
+        column, row
+            Where it stands, rows counting from 0 without the header.
+        rule
+            What it breaks, in words.
+        value
+            What stands there.
+        """
         return entry_error(self.path, column, self.line[row], rule, value)
 
 

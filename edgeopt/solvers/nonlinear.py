@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import brief
 from edgeopt.solvers.labels import Labels
+from edgeopt.solvers.program import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,17 +84,11 @@ class CasadiNlp:
         ):  # fmt: skip
             store(self, name, _vector(name, getattr(self, name), length))
         for low, high in (("row_lower", "row_upper"), ("lower", "upper")):
-            crossed = getattr(self, low) > getattr(self, high)
-            if crossed.any():
-                first = int(np.argmax(crossed))
-                raise InstanceError(
-                    low, f"must not exceed {high}", index=(first,), value=getattr(self, low)[first]
-                )
+            below, above = getattr(self, low), getattr(self, high)
+            require(below <= above, low, f"must not exceed {high}", below)
         nearest = np.clip(0.0, self.lower, self.upper)
         start = _vector("start", nearest if self.start is None else self.start, columns)
-        if not np.isfinite(start).all():
-            first = int(np.argmin(np.isfinite(start)))
-            raise InstanceError("start", "must be finite", index=(first,), value=start[first])
+        require(np.isfinite(start), "start", "must be finite", start)
         store(self, "start", start)
         store(self, "row_names", Labels(rows, self.row_names, "row"))
         store(self, "column_names", Labels(columns, self.column_names, "column"))
@@ -122,8 +117,6 @@ def _vector(field_name: str, value: ArrayLike, length: int) -> NDArray[np.float6
     array = np.full(length, array) if array.ndim == 0 else array.reshape(-1)
     if array.shape != (length,):
         raise InstanceError(field_name, f"must have shape ({length},)", value=array.shape)
-    if np.isnan(array).any():
-        first = int(np.argmax(np.isnan(array)))
-        raise InstanceError(field_name, "must be a number", index=(first,), value=array[first])
+    require(~np.isnan(array), field_name, "must be a number", array)
     array.flags.writeable = False
     return array

@@ -56,7 +56,7 @@ def _limits(field: str, value: ArrayLike, length: int, none: float) -> NDArray[n
         if none < 0
         else (f"must be a number above {-NO_LIMIT:g}, or inf")
     )
-    _require(np.copysign(1.0, none) * given > -NO_LIMIT, field, wrong, given)
+    require(np.copysign(1.0, none) * given > -NO_LIMIT, field, wrong, given)
     endless = (np.abs(given) >= NO_LIMIT) & np.isfinite(given)
     if not endless.any():
         return given
@@ -93,7 +93,8 @@ def _labels(
     return names
 
 
-def _require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[Any]) -> None:
+def require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[Any]) -> None:
+    """Raise at the first entry of a vector that does not keep a rule."""
     if not holds.all():
         first = int(np.argmin(holds))
         raise InstanceError(field, rule, index=(first,), value=values[first])
@@ -215,7 +216,7 @@ class LinearProgram:
         self._validate()
 
     def _validate(self) -> None:
-        _require(np.isfinite(self.cost), "cost", "must be finite", self.cost)
+        require(np.isfinite(self.cost), "cost", "must be finite", self.cost)
         finite = np.isfinite(self.matrix.data)
         if not finite.all():
             entry = int(np.argmin(finite))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -15,6 +14,7 @@ from edgeopt.bounds.claim import Claim, Measured, NotApplicableError
 from edgeopt.bounds.search.space import Parameter, ParameterSpace
 from edgeopt.bounds.verdict import Relation, Source
 from edgeopt_papers.claims.errata import Erratum
+from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,18 +101,6 @@ def space(
     return lambda build: ParameterSpace(name, parameters, build, instance_type)
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """Read texts, each in one line, however it is broken in the file."""
-
-    def joined(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {name: joined(text) for name, text in part.items()}
-        return " ".join(part.split()) if isinstance(part, str) else tuple(part)
-
-    texts: dict[str, Any] = joined(tomllib.loads(file.read_text(encoding="utf-8")))
-    return texts
-
-
 class Paper:
     """A paper: its words, and the fields of `Claim` that most of its claims share.
 
@@ -123,10 +111,8 @@ class Paper:
     def __init__(self, system: str, **defaults: Any) -> None:
         self.system = system
         self._defaults = defaults
-        folder = Path(__file__).parents[1] / system / "claims"
-        self.statements, self.errata = (
-            _read(folder / f"{name}.toml") for name in ("statements", "errata")
-        )
+        module = str(Path(__file__).parents[1] / system / "claims" / "__init__.py")
+        self.statements, self.errata = texts(module, "statements"), texts(module, "errata")
 
     def _words(self, texts: Mapping[str, Any], id: str) -> dict[str, Any]:
         """Return the fields that have the same meaning in both files, and the other texts."""

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.instances.edr.random_parts import LEARNING_MODELS
 from edgeopt.studies.pictures.canvas import INK, blank
 from edgeopt_papers.edr.figures.weeks import (
+    CAVEATS,
     OPEN,
     OWN,
     PANELS,
@@ -91,19 +92,7 @@ FIGURE_4E = PaperFigure(
                   said("from {first:3} to between {least:3} and {last:3}", **_ENDS),
                   rule=_falls, met="every one below the first at the end")
     ],
-    caveats=(
-        _ALONE[0],
-        "MNIST and CIFAR-10 cannot be bundled. The networks were trained on the 1,797 handwritten "
-        "digits of 8 x 8 pixels of scikit-learn: LeNet-5 on digits enlarged to the sizes of those "
-        "two data sets, a network of two convolutions on them as they are; for CIFAR-10 each digit "
-        "has one drawn colour. Digits are dealt to four clients at random, each of which does five "
-        "steps a round on 32 of them at a rate of 0.05; the loss is the mean cross-entropy of the "
-        "averaged network on all digits, and the mean over three seeds.",
-        "Each network was trained once with one round after the other, its loss by round is "
-        "stored, and the figure reads it at the rounds that tasks have done; all clients take part "
-        "in every round.",
-        *_ALONE[1:],
-    ),
+    caveats=(_ALONE[0], *CAVEATS["figure 4e"], *_ALONE[1:]),
     caption="PROPOSED; mean over the tasks of a kind.",
 )  # fmt: skip
 
@@ -148,13 +137,7 @@ FIGURE_4H = PaperFigure(
         Published("Algorithm 3, longest (ms)", "less than 2000", _LONGEST["slot"],
                   rule=partial(_within, "slot", 2000.0), sized=True),
     ],
-    caveats=(
-        _ALONE[0],
-        "The paper used a laptop with 12 cores of 2.6 GHz. Here it is the machine that ran "
-        "this; other work on it lengthens the times. Algorithms 1 and 2 are one decision here, "
-        "which includes the guard on deadlines and the repair of caps.",
-        *_ALONE[1:],
-    ),
+    caveats=(_ALONE[0], CAVEATS["figure 4h"], *_ALONE[1:]),
     caption="PROPOSED with tuned parameters.",
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.wording import interval, number
 from edgeopt_papers.edr.figures.weeks import (
     BASELINES,
+    CAVEATS,
     LEARNED,
     ONLINE,
     OPEN,
@@ -125,12 +126,7 @@ def _growing(
                       rule=partial(_sublinear, metric), met="the exponent's interval is below 1"),
             *further,
         ],
-        caveats=(
-            WEEKS[0],
-            "The horizons are the first eighth, quarter, half, three quarters and all of a week; a "
-            "task whose window is cut keeps its even rate.",
-            *WEEKS[1:],
-        ),
+        caveats=(WEEKS[0], CAVEATS["horizons"], *WEEKS[1:]),
         caption=f"{caption} Exponents are fitted to positive values over these horizons and hold "
         "for them alone.",
     )  # fmt: skip
@@ -199,14 +195,7 @@ def _noise(
         ),
         takeaway=takeaway,
         published=published,
-        caveats=(
-            OPEN[0],
-            "The paper does not say who disturbs whom; here are three readings. Where each "
-            "receiver hears sites of its own, links are so slow that many requests stay unserved; "
-            "there, parameters are those of a shared band.",
-            partial(sizes, **SMALLER),
-            *OPEN[1:],
-        ),
+        caveats=(OPEN[0], CAVEATS["noise"], partial(sizes, **SMALLER), *OPEN[1:]),
         caption="PROPOSED.",
     )  # fmt: skip
 

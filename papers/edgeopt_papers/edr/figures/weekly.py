@@ -9,6 +9,7 @@ from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt_papers.edr.figures.alone import KINDS, named
 from edgeopt_papers.edr.figures.weeks import (
     BASELINES,
+    CAVEATS,
     LEARNED,
     ONLINE,
     OURS,
@@ -205,12 +206,7 @@ _FIGURE_5 = PaperFigure(
         )
         for name, value in _EFFICIENCY.items()),
     ],
-    caveats=(
-        WEEKS[0],
-        "The paper does not give the accuracies of inference, which weigh requests in the "
-        "efficiency. Here they are all 1; in terms of OFFLINE scales cancel.",
-        *WEEKS[1:],
-    ),
+    caveats=(WEEKS[0], CAVEATS["figure 5"], *WEEKS[1:]),
     caption="Requests served per cost of serving. Hollow diamonds: published, in terms of OFFLINE "
     "too.",
 )  # fmt: skip

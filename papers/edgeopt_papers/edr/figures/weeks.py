@@ -17,6 +17,7 @@ from edgeopt.studies.sweeps import Cell
 from edgeopt_papers.edr.losses import loss_after
 from edgeopt_papers.edr.tuning import TUNING
 from edgeopt_papers.figures import InstanceSpec
+from edgeopt_papers.texts import texts
 from edgeopt_papers.tuning import tuned, tuned_in_words
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from edgeopt.online.edr.events import Decision, Slot
 
     Floats = NDArray[np.float64]
+
+CAVEATS: Final = texts(__file__, "caveats")
+"""Why computed values may differ from published ones."""
 
 OWN: Final = "saddle_point"
 PRINTED: Final = "saddle_point+published"
@@ -95,35 +99,12 @@ def steps(_: bool) -> str:
     )
 
 
-SHARED: Final = (
-    "The paper does not say who shares a band. Here one set of a tenth to a fifth of the sites "
-    "does so in each frame."
-)
+SHARED: Final = CAVEATS["shared band"]
 
-OPEN: Final = (
-    steps,
-    "Requests, prices, caps and arrivals of tasks are drawn, not taken from the paper's traces. "
-    "The paper does not give windows, objectives, speeds and batches; here they are made up.",
-    "A site can do three times the largest load that arrives at it, not once, because not every "
-    "site can serve every type, and training needs capacity, too.",
-    "Dollars and seconds are added with weights under which training and serving at an even rate "
-    "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
-    "requests cost extra.",
-    "PROPOSED is the method with its index and rounding corrected, a guard on deadlines and a "
-    "reserve for requests.",
-)
+OPEN: Final = (steps, *CAVEATS["open"])
 """What the paper leaves open in every figure, step sizes first."""
 
-WEEKS: Final = (
-    OPEN[0],
-    sizes,
-    SHARED,
-    *OPEN[1:],
-    "OASDR, LYNO and RL are readings of one line each. RL is one network for rounds, by deep "
-    "Q-learning, and one for requests, by DDPG; both were trained on instances of 20 sites and two "
-    "days, come with the package, and are not tuned. Comparisons also show PROPOSED as printed, "
-    "and a policy that is not the paper's, SCENARIO, which solves its linear programs exactly.",
-)
+WEEKS: Final = (OPEN[0], sizes, SHARED, *OPEN[1:], CAVEATS["rivals"])
 """What it leaves open in figures of several policies."""
 
 

@@ -11,7 +11,15 @@ from edgeopt.studies.idn.network import hosted_share, popular_task
 from edgeopt_papers.figures import said
 from edgeopt_papers.figures.drawing import shaded
 from edgeopt_papers.figures.reading import unrolled
-from edgeopt_papers.idn.figures.setting import OPEN, Check, Evaluation, Statement, cells, within
+from edgeopt_papers.idn.figures.setting import (
+    CAVEATS,
+    OPEN,
+    Check,
+    Evaluation,
+    Statement,
+    cells,
+    within,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,11 +128,7 @@ FIGURE_5: Final = Evaluation.of(
         least=partial(_small, 3.0), middle=partial(_small, 4.0), most=partial(_small, 5.0),
     ),
     statements=_STATEMENTS,
-    caveats=[
-        *OPEN[:3],
-        "Shown are deployed models over the last third of the slots; the mean of their share is "
-        "the fractional allocation.",
-    ],
+    caveats=(*OPEN[:3], CAVEATS["figure 5"]),
     caption="The darker a cell, the more of the tier's nodes on a path of the task host the "
     "model. The three replicas of a variant are neighbours. Numbers per node are means over the "
     "tiers below the cloud.",

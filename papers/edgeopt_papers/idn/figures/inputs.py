@@ -12,7 +12,7 @@ from edgeopt_papers.figures import PaperFigure, Published, found, said
 from edgeopt_papers.figures.cells import evaluated
 from edgeopt_papers.figures.drawing import curves, shaded
 from edgeopt_papers.figures.reading import overall, unrolled, where
-from edgeopt_papers.idn.figures.setting import OPEN, PROFILES, spec
+from edgeopt_papers.idn.figures.setting import CAVEATS, OPEN, PROFILES, spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,9 +120,6 @@ FIGURE_4 = PaperFigure(
             why="The paper gives the law; the requests of a slot are whole numbers.",
         )
     ],
-    caveats=[
-        OPEN[0],
-        "The paper shows a sample of 5,000 requests; shown here are the shares of all requests.",
-    ],
+    caveats=(OPEN[0], CAVEATS["figure 4"]),
     caption="The darker a cell, the more of the slot's requests are for the task.",
 )  # fmt: skip

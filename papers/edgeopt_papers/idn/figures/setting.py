@@ -11,6 +11,7 @@ from edgeopt.instances.idn import generate
 from edgeopt.studies.wording import number, percent
 from edgeopt_papers.figures import InstanceSpec, PaperFigure, Published, swept
 from edgeopt_papers.figures.reading import where
+from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.studies.sweeps import Cell
+
+CAVEATS: Final = texts(__file__, "caveats")
+"""Why computed values may differ from published ones."""
 
 RUNS: Final = 3
 """Runs per instance; they differ only in the coins of rounding."""
@@ -50,25 +54,7 @@ ATTACHMENTS: Final = {
 }
 """Where requests enter: readings of one sentence of the paper."""
 
-OPEN: Final = (
-    "The paper does not give the learning rate, the number of slots or the seeds. Here the step "
-    "adapts to the observed gradients, a run has five hours of 60 slots (a quick one, of 8), and "
-    "values are over draws.",
-    "“Each request type is assigned randomly to two base stations” can be read in several ways. "
-    "Figures 5 and 6 fit requests that enter at all stations, Figures 7 to 9 two stations that "
-    "serve all tasks; no reading fits Figures 5 and 9 together, see Table S1. Two common stations "
-    "are siblings, cousins below one node of tier 2, or apart: two draws of each are shown. "
-    "Topology II has two stations.",
-    "The paper does not say how the 36 nodes split into tiers; 1, 1, 2, 8 and 24 is the only split "
-    "with one cloud and whole fan-outs. Five nodes cannot form five tiers: topology II leaves tier "
-    "2 out and adds up its latencies.",
-    "Static greedy plans for the mean demand and stops as soon as no request reaches the "
-    "repository, as printed; “every slot” is equation (14), without the stop. OLAG counts the "
-    "requests that a node has forwarded; “requests seen” counts all that reach it. Copies share "
-    "their counter. It hosts nothing in its first slot, which costs it 0.3 % of its gain over 300 "
-    "slots and 2.5 % over the 40 slots of a quick run. INFIDA offline learns the mean demand. "
-    "Policies with hindsight know all requests in advance.",
-)
+OPEN: Final = CAVEATS["open"]
 """Settings that the paper leaves open, and the values taken for them."""
 
 FIRST: Final = 171

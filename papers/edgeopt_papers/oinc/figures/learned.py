@@ -9,6 +9,7 @@ from edgeopt_papers.figures import PaperFigure, Published, means
 from edgeopt_papers.figures.drawing import curves
 from edgeopt_papers.figures.reading import trend, where
 from edgeopt_papers.oinc.figures.learning import CURVES, FIGURES, FIXED, LATER, LEARNED, NINE
+from edgeopt_papers.oinc.figures.setting import CAVEATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,15 +57,7 @@ def _in_time(rows: pd.DataFrame) -> str:
     )
 
 
-_OPEN: Final = (
-    "The paper leaves open discount, rates, batch, levels and temperature of its learner. Here the "
-    "discount is 0, which is exact, since no decision changes a later slot; the actor chooses "
-    "sites, and shares are the best ones for them.",
-    "The published learner learns the instance on other slots than those shown; the insertion "
-    "actor has never seen the instance, only 40 others.",
-    "The insertion actor learns from the costs by which insertion by cost places requests.",
-    "Training here is as short as the episodes shown; the paper trains for 2000 episodes.",
-)
+_OPEN: Final = CAVEATS["learning"]
 
 
 def _figure(

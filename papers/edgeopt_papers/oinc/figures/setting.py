@@ -17,6 +17,7 @@ from edgeopt.instances.oinc.generate import CALIBRATED
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt_papers.figures import InstanceSpec, Published, means, swept
 from edgeopt_papers.figures.reading import where
+from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from edgeopt.studies.results import Case
     from edgeopt.studies.sweeps import Cell
     from edgeopt_papers.figures.cells import Sweep
+
+CAVEATS: Final = texts(__file__, "caveats")
+"""Why computed values may differ from published ones."""
 
 THREE: Final = {"oinc": "OINC", "ekya": "Ekya", "kalmia": "Kalmia"}
 """The policies of the paper's figures over sweeps."""
@@ -100,23 +104,11 @@ SETTINGS: Final = {
 
 PANELS: Final = ("setting", {name: f"{name} setting" for name in SETTINGS})
 
-OPEN: Final = (
-    "The paper does not give its trace of activity. Here each device switches on and off at random "
-    "and sends requests in 45 % of the slots.",
-    "The paper does not give objectives, nor the number, arrivals, deadlines and weights of jobs. "
-    "Here objectives are 0.3 to 0.9 s; 24 jobs arrive over the first 60 % of the slots, have "
-    "deadlines of 1.5 to 3 times what they take alone on half of an average site, and weigh 1.",
-    "The radio is read so that rates lie near 66 Mbit/s, with the path loss in decibels taken as "
-    "a gain. With the powers as printed no request would end within its slot.",
-    "A_inf is a search in every slot instead of the learned policy, and each baseline is one "
-    "reading of the line that the paper gives it.",
-)
+OPEN: Final = CAVEATS["open"]
 """What the paper leaves open in every figure, and what the default setting takes."""
 
 BOTH: Final = (
-    "No single setting is known that gives Table I and the figures together: completion times as "
-    "in Table I need a light load, gains as in Figures 4 to 9 a heavy one. All are therefore "
-    "shown in two settings, the same for every figure.",
+    CAVEATS["two settings"],
     "The calibrated setting is fitted to Table I: devices active in 40 % of the slots, jobs of 6 % "
     "of the work, one job in each of equal parts of the first 95 % of the slots, a quarter of each "
     "CPU kept by the fixed splits, and Greedy as first fit; the rest is as in the default setting. "

@@ -24,6 +24,7 @@ from edgeopt_papers.figures import (
 from edgeopt_papers.figures.cells import evaluated, simulated
 from edgeopt_papers.figures.drawing import curve, curves, stacked
 from edgeopt_papers.figures.reading import overall, unrolled, where
+from edgeopt_papers.rescue.figures.profits import CAVEATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,15 +134,7 @@ FIGURE_1 = PaperFigure(
             rule=lambda rows: _MANY(rows).value >= 2.0 * _FEW(rows).value, met="at least twofold",
         ),
     ],
-    caveats=[
-        "The paper does not describe its simulation. Here tasks request constant reservations, one "
-        "after the other, on 4 servers over 100 slots. A task loads 20 to 60 % of a server for 10 "
-        "to 40 slots and gets the first place that fits, from its requested slot on.",
-        "The paper does not define fragmentation. Here it is the share of the unreserved capacity "
-        "outside the largest piece; a piece is a run of slots of one server with one level of "
-        "free capacity.",
-        "A full run averages over 100 draws.",
-    ],
+    caveats=CAVEATS["figure 1"],
     caption="Left: 36 reserved tasks. Right: 10 % over-provisioning.",
 )  # fmt: skip
 
@@ -250,12 +243,7 @@ FIGURE_3 = PaperFigure(
                   rule=NOT_COMPARABLE, setting=which)
         for which, policy in (("unguarded", "rescue"), ("guarded", "rescue+guard"))
     ],
-    caveats=[
-        "The paper describes only the reserved task (0, 3, 6) and a retraining task that arrives "
-        "in slot 1. Chosen here: 10 slots of 6 TMAC, reserved tasks (3, 6, 6) and (7, 9, 6), runs "
-        "of 1 to 3 or of 3 to 5 slots, and more valuable tasks that arrive later with probability "
-        "0.2 per slot. The computed gain therefore does not test the published one."
-    ],
+    caveats=(CAVEATS["figure 3"],),
     caption="Mean work done in each slot; the line is the capacity. A task (s, e, d) needs d TMAC "
     "between slots s and e.",
 )  # fmt: skip

@@ -25,6 +25,7 @@ from edgeopt_papers.figures import (
 from edgeopt_papers.figures.cells import Sweep
 from edgeopt_papers.figures.drawing import curves
 from edgeopt_papers.figures.reading import by, overall, span, unrolled, where
+from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.results import Case
     from edgeopt.studies.sweeps import Cell
+
+CAVEATS: Final = texts(__file__, "caveats")
+"""Why computed values may differ from published ones."""
 
 VARIANTS: Final = {"unguarded": "", "guarded": "+guard"}
 """Whether reserved tasks may fail, and the ending of the policy's name."""
@@ -60,17 +64,7 @@ QUICK: Final[dict[str, Any]] = {
 }  # fmt: skip
 """Settings of the instances of a quick run."""
 
-_OPEN: Final = (
-    "The paper leaves these settings open. Taken here: 100 slots of 10 s, profiles with a mean "
-    "length of 4 to 20 slots, arrivals that swing by 40 % once over the horizon, and the package's "
-    "own variances of the four distributions, path loss, noise, profit curves, decay of accuracy "
-    "and placement of windows.",
-    "The paper does not give the parameters that a figure does not sweep. Taken here: 4 servers, "
-    "14 devices, 5 profiles, arrivals in half of the slots, 16 reserved tasks with a density of "
-    "40 % and a demand of 15 %, deadlines of 23 slots, normally distributed durations.",
-    "The paper says only of PickConfigs that it protects reserved tasks. Every method is therefore "
-    "shown twice: unguarded, where reserved tasks may fail, and guarded, where none does.",
-)
+_OPEN: Final = CAVEATS["open"]
 
 
 _SWEEPS: Final = {

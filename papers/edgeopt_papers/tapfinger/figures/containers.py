@@ -9,27 +9,14 @@ from typing import TYPE_CHECKING, Final
 from edgeopt.instances.tapfinger import from_bundled
 from edgeopt.studies.wording import listed, number
 from edgeopt_papers.tapfinger.figures.completion import TIMES, completion_figure, mean_range
-from edgeopt_papers.tapfinger.figures.setting import STATISTICS, TITLES, Setting, standing
+from edgeopt_papers.tapfinger.figures.setting import CAVEATS, STATISTICS, TITLES, Setting, standing
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN
 from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_KNOWN: Final = (
-    "Slots last 6.35 s and 0.87 tasks arrive per slot. The paper prints 5 s and 1, but the time "
-    "stamps of the recorded runs show slots of 6.2 to 6.5 s, and arrivals of 200 tasks within "
-    "1,410 to 1,487 s. Containers ran for 109 to 112 s on average.",
-    "A task takes as long as was measured in a container, and 14 s for its start, which is not in "
-    "the paper. A cluster may start several containers in a session, which the paper leaves open.",
-    "The clusters are at the edge of overload, so that one sequence of arrivals says little: all "
-    "means are shown as ranges over the draws, and the recorded runs met one sequence each. The "
-    "slots and arrivals of the time stamps explain how long tasks take on the whole, not who is "
-    "ahead of whom.",
-    "Why Min and Optimus were recorded at other times than any draw gives is not known. Optimus "
-    "follows the authors' program, which hands out all that is free and takes a unit back from a "
-    "bundle of several GPUs, with the fit that the paper describes.",
-)
+_KNOWN: Final = CAVEATS["containers"]
 
 CONTAINERS: Final = Setting(
     recorded="containers",

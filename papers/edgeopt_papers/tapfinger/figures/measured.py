@@ -28,7 +28,7 @@ from edgeopt_papers.figures import (
 )
 from edgeopt_papers.figures.drawing import bars, curves, rows_of_bars
 from edgeopt_papers.figures.reading import extreme, overall, unrolled, where
-from edgeopt_papers.tapfinger.figures.setting import TITLES, compared, unfolded
+from edgeopt_papers.tapfinger.figures.setting import CAVEATS, TITLES, compared, unfolded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,10 +95,7 @@ _FIGURE_2 = PaperFigure(
             rule=lambda rows: _seconds(1)(rows).value > _ONE_CORE(rows),
         ),
     ],
-    caveats=[
-        "The times are the authors' measurements on RTX 3090 GPUs, mean of two runs, in whole "
-        "seconds at 11 numbers of CPU cores. The paper does not say which of their runs it shows."
-    ],
+    caveats=(CAVEATS["figure 2"],),
 )  # fmt: skip
 
 _TASKS: Final = {
@@ -154,10 +151,7 @@ _TABLE_II = PaperFigure(
             met="from less than a minute to less than ten",
         )
     ],
-    caveats=[
-        "The entries of the table are not available. The times are the authors' measurements on "
-        "RTX 3090 GPUs, mean of two runs, in whole seconds at 10 numbers of CPU cores from 2 on."
-    ],
+    caveats=(CAVEATS["table II"],),
 )  # fmt: skip
 
 _COUNT: Final = 14
@@ -372,13 +366,7 @@ _FIGURE_7 = PaperFigure(
             why="The published value is TapFinger's inference. Reservation has no network.",
         ),
     ],
-    caveats=[
-        "Published values are those that the authors' program plots. They were measured on the "
-        "authors' machine, with emulated delays that are not listed.",
-        "Here communication is computed: 2 kB of state and 800 bytes of actions of one agent at 1 "
-        "Mbit/s, and light in fibre there and back at 200,000 km/s. Decisions are timed on the "
-        "machine that ran this, on six clusters of simulated tasks; the paper timed measured ones.",
-    ],
+    caveats=CAVEATS["figure 7"],
     caption="Diamonds: recorded by the authors.",
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ from edgeopt_papers.figures.reading import below, by
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN, SUMMARY, joined, what_ran
 from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED, Recorded
 from edgeopt_papers.tapfinger.releases import TRAINING, summary
+from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt_papers.releases import Release
+
+CAVEATS: Final = texts(__file__, "caveats")
+"""Why computed values may differ from published ones."""
 
 TITLES: Final = {
     "optimus+swapped": "Optimus",
@@ -63,54 +67,17 @@ FOUR: Final = ("mean", "median", "p95", "waiting")
 BOUND: Final = "bound"
 """Stands for a policy in the row of the bound on the mean of all that never change a bundle."""
 
-_TOLD: Final = (
-    "Policies told durations know how long kinds of tasks take with every bundle; those told "
-    "nothing do not. A kept book holds what was seen on one earlier workload, a fresh one nothing. "
-    "TapFinger's network has learned on workloads of the same kinds, and so has our imitation, "
-    "whose weights carry what its teacher was told; it was trained on three clusters of one size, "
-    "with a network of its own for other tasks than those of the simulations."
-)
-_TAUGHT_APART: Final = (
-    "Our imitation's network for these tasks does not come with the package: what is shown of it "
-    "is a series, of runs on the same tasks as those of the other policies. Times of its decisions "
-    "are left out."
-)
-_RECORDED_RUNS: Final = (
-    "Published values are those of the authors' recorded runs, one draw of tasks each; the paper "
-    "shows only pictures. Other draws give other values."
-)
-FIT: Final = (
-    "Optimus is shown with the fit of the authors' program, which takes CPU cores for GPUs and "
-    "GPUs for CPU cores, and with the fit that the paper describes."
-)
-_OPEN: Final = (
-    FIT,
-    "Tasks that want GPUs slow down as in the authors' program: 21 slots with one GPU, where the "
-    "paper says 2 to 17. The program also says how many clusters a task may run on: the number is "
-    "drawn evenly, then the clusters.",
-)
+_TOLD: Final = CAVEATS["durations"]
+_TAUGHT_APART: Final = CAVEATS["imitation"]
+_RECORDED_RUNS: Final = CAVEATS["recorded"]
+FIT: Final = CAVEATS["optimus"]
+_OPEN: Final = (FIT, CAVEATS["slowing"])
 """Why figures of generated tasks may differ."""
 
-_NOISE: Final = (
-    "In the recorded runs with one start per slot policies met different arrivals; here all meet "
-    "the same. Progress differs by up to 0.1 per slot, and is never negative.",
-    "Tiresias gives tasks the smallest bundle they accept, as the recorded use of GPUs shows.",
-)
-FREE: Final = (
-    "Tasks arrive at the rate of the authors' program, one per cluster and slot.",
-    "Tiresias gives tasks as much as it can, as the recorded use of GPUs shows; a change of bundle "
-    "is free.",
-)
+_NOISE: Final = CAVEATS["noise"]
+FREE: Final = CAVEATS["free"]
 
-_MEASURED: Final = (
-    "Running times come from the package's small tables: whole seconds, interpolated between some "
-    "numbers of CPU cores. The paper does not say how progress follows from them. Here a task "
-    "takes as long as was measured; in the recorded runs tasks were faster: a training of the "
-    "language model with the smallest bundle took 5 slots, here it takes 27.",
-    "No noise is added to progress: 0.1 per slot is more than most of these tasks progress.",
-    "Optimus is shown with the fit of the authors' program, which mixes up CPU cores and GPUs, and "
-    "with the fit that the paper describes. Tiresias gives tasks the smallest bundle.",
-)
+_MEASURED: Final = CAVEATS["measured"]
 """Why figures of measured tasks may differ."""
 
 

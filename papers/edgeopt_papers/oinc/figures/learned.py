@@ -57,9 +57,6 @@ def _in_time(rows: pd.DataFrame) -> str:
     )
 
 
-_OPEN: Final = CAVEATS["learning"]
-
-
 def _figure(
     number: str, what: str, metrics: Mapping[str, str], takeaway: Callable[[pd.DataFrame], str],
     published: Mapping[str, tuple[str | float, Callable[[pd.DataFrame], Any]]], caption: str = "",
@@ -80,7 +77,7 @@ def _figure(
         ),
         takeaway=takeaway,
         published=[Published(what, *pair) for what, pair in published.items()],
-        caveats=_OPEN,
+        caveats=CAVEATS["learning"],
         caption=caption,
     )  # fmt: skip
 

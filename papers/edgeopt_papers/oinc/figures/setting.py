@@ -104,8 +104,6 @@ SETTINGS: Final = {
 
 PANELS: Final = ("setting", {name: f"{name} setting" for name in SETTINGS})
 
-OPEN: Final = CAVEATS["open"]
-"""What the paper leaves open in every figure, and what the default setting takes."""
 
 BOTH: Final = (
     CAVEATS["two settings"],
@@ -115,7 +113,7 @@ BOTH: Final = (
     f"The fit used the seeds {FITTED[0]} and {FITTED[1]}; instances shown have seeds from "
     f"{SETTINGS[FIT].first} on. It is one explanation of the printed values; others may fit as "
     "well.",
-    *OPEN,
+    *CAVEATS["open"],
 )
 """What holds for every figure that is shown in both settings."""
 

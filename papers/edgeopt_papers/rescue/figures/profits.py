@@ -64,8 +64,6 @@ QUICK: Final[dict[str, Any]] = {
 }  # fmt: skip
 """Settings of the instances of a quick run."""
 
-_OPEN: Final = CAVEATS["open"]
-
 
 _SWEEPS: Final = {
     sweep.name: sweep
@@ -178,7 +176,7 @@ _FIGURE_5: Final = PaperFigure(
         *_both("share of OPT(LP) that RESCUE earns", 0.64, partial(found, "earned"), slot=max),
     ],
     caveats=[
-        *_OPEN,
+        *CAVEATS["open"],
         "A full run averages over 20 drawn instances with 200 runs each; the paper shows one "
         "setting.",
     ],
@@ -299,7 +297,7 @@ def _figure(
                    partial(overall, "mean", "lead")),
         ],
         caveats=[
-            *_OPEN,
+            *CAVEATS["open"],
             *more,
             "A full run averages over 10 drawn instances with 200 runs each; the paper gives no "
             "number of runs.",

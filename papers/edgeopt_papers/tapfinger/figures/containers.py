@@ -16,14 +16,13 @@ from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED
 if TYPE_CHECKING:
     import pandas as pd
 
-_KNOWN: Final = CAVEATS["containers"]
 
 CONTAINERS: Final = Setting(
     recorded="containers",
     make=from_bundled,
     options={"containers": "measured"},
     tasks=30,
-    open=_KNOWN,
+    open=CAVEATS["containers"],
     baselines=("optimus+containers", "tiresias+containers", "random", "min"),
     others=("reservation", "learnt", "learnt+kept", "imitation"),
     draws=10,

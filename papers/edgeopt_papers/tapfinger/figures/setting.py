@@ -67,18 +67,11 @@ FOUR: Final = ("mean", "median", "p95", "waiting")
 BOUND: Final = "bound"
 """Stands for a policy in the row of the bound on the mean of all that never change a bundle."""
 
-_TOLD: Final = CAVEATS["durations"]
-_TAUGHT_APART: Final = CAVEATS["imitation"]
-_RECORDED_RUNS: Final = CAVEATS["recorded"]
 FIT: Final = CAVEATS["optimus"]
 _OPEN: Final = (FIT, CAVEATS["slowing"])
 """Why figures of generated tasks may differ."""
 
-_NOISE: Final = CAVEATS["noise"]
 FREE: Final = CAVEATS["free"]
-
-_MEASURED: Final = CAVEATS["measured"]
-"""Why figures of measured tasks may differ."""
 
 
 OTHERS: Final = ("optimus", "reservation", "learnt", "learnt+kept", "imitation")
@@ -132,8 +125,8 @@ class Setting:
     def caveats(self, *further: str) -> list[str]:
         """Return why figures of the setting may differ."""
         runs = f"In full size means over {self.draws} draws of tasks, {self.runs} runs of each."
-        apart = [] if self.taught is None else [_TAUGHT_APART]
-        return [_RECORDED_RUNS, _TOLD, *apart, *self.open, *further, runs]
+        apart = [] if self.taught is None else [CAVEATS["imitation"]]
+        return [CAVEATS["recorded"], CAVEATS["durations"], *apart, *self.open, *further, runs]
 
     def rows(self, summarised: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[..., Any]:
         """Return what makes rows of cells, and of the table of runs of our imitation if needed."""
@@ -201,7 +194,7 @@ def ablated(key: str, _rows: pd.DataFrame) -> Estimate:
 SINGLE: Final = Setting(
     recorded="three",
     options={"single_start": True},
-    open=(*_OPEN, *_NOISE),
+    open=(*_OPEN, *CAVEATS["noise"]),
 )
 """Three clusters that start one task per slot."""
 
@@ -223,7 +216,7 @@ def servers(clusters: int, tasks: int) -> Setting:
     """Return the setting of measured tasks on so many clusters."""
     return Setting(
         recorded=f"test-bed {'three' if clusters == 3 else 'six'}, {tasks}",
-        open=_MEASURED,
+        open=CAVEATS["measured"],
         make=from_bundled,
         options={"figures": "testbed", "clusters": clusters, "tasks": tasks},
         tasks=tasks // 50,

@@ -166,7 +166,11 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
     }
 
     # One request and a price of 20: Balance waits for 19 slots. Two requests, a price of 1: 3.
-    balance, timer = json.loads(checked[1])["claims"]
+    balance, timer, *promised = json.loads(checked[1])["claims"]
+    assert {row["id"]: row["verdict"] for row in promised} == {
+        "sixth.guarantee.balance": "holds",
+        "sixth.bound.opt": "holds",
+    }
     assert balance["drawn"]["holds"] == 4
     assert (balance["verdict"], balance["measured"]) == ("holds", pytest.approx(39 / 20))
     assert timer["verdict"] == "violated"

@@ -75,7 +75,7 @@ def _claim(
     return Claim(
         id=f"{record.name}.{name}",
         statement=statement,
-        source=Source(str(record.paper or record.title), "record of the system"),
+        source=Source(str(record.paper or record.title).rstrip("."), "record of the system"),
         measure=measure,
         relation=Relation.AT_MOST if most else Relation.AT_LEAST,
         instance_type=record.instances.kind,

@@ -111,7 +111,10 @@ def test_drawn_instances_join_the_named_ones(
     offer(made_up.FEW, made_up.TRUE)
     assert run(["check", "toy", "stopping", "--instances", "4", "--json"]) == 0
     true, few, *promised = document(capsys)["claims"]
-    assert [one["id"] for one in promised] == ["stopping.bound.prophet"]
+    assert [one["id"] for one in promised] == [
+        "stopping.guarantee.half",
+        "stopping.bound.prophet",
+    ]
     # Seeds 0 to 3 draw 3, 4, 5 and 6 offers; of three nothing is said, six are just allowed.
     assert few["drawn"] == {"holds": 3, "violated": 0, "vacuous": 1}
     assert (few["instance"], few["measured"], few["slack"]) == ("drawn(3)", 6.0, 0.0)

@@ -24,6 +24,9 @@ def test_one_version_everywhere() -> None:
     assert re.search(rf"^version: {re.escape(VERSION)}$", citation, re.MULTILINE)
     assert f"Version {VERSION}" in (ROOT / "README.md").read_text()
     assert edgeopt.__version__ == VERSION
+    papers = tomllib.loads((ROOT / "papers" / "pyproject.toml").read_text())["project"]
+    assert (papers["version"], papers["dependencies"]) == (VERSION, [f"edgeopt=={VERSION}"])
+    assert (ROOT / "papers" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_workflow_uploads_what_make_release_has_checked() -> None:

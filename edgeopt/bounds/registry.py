@@ -246,4 +246,7 @@ def _unknown(pattern: str, known: Mapping[str, Claim]) -> str:
         if near
         else f"claims are of {', '.join(systems) or 'no system: no installed package has any'}"
     )
+    system = pattern.partition(".")[0]
+    if system in registry.built_in(registry.SYSTEMS) and not offered(system):
+        hint += "; claims of its paper come with the package edgeopt-papers"
     return f"claim {pattern!r} is unknown; {hint}"

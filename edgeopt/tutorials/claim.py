@@ -34,7 +34,7 @@ def begin():
 
     Papers claim: a bound holds, a constraint is kept, a ratio is never worse than one half. In
     edgeopt such a statement is an object. It can be checked on any instance, and searched for a
-    counterexample.
+    counterexample. Those of five papers come with the package `edgeopt-papers`.
 
     ## Two statements
 

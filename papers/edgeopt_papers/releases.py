@@ -21,7 +21,7 @@ from edgeopt.errors import EdgeOptError, InputError, OptionError
 from edgeopt.studies.wording import duration
 from edgeopt.writing import write_file
 from edgeopt_papers import cases
-from edgeopt_papers.derived import Stamp, differences, stamp
+from edgeopt_papers.provenance import Stamp, differences, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -7,7 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from edgeopt_papers.derived import STAMPS, differences, main, renew, stamp
+from edgeopt_papers.derived import main
+from edgeopt_papers.provenance import STAMPS, differences, renew, stamp
 
 import edgeopt
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from edgeopt_papers import cases
 from edgeopt_papers import releases as released
-from edgeopt_papers.derived import Stamp, stamp
+from edgeopt_papers.provenance import Stamp, stamp
 from edgeopt_papers.releases import Release
 
 from edgeopt.errors import InputError

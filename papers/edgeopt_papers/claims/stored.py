@@ -19,7 +19,7 @@ from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding, Verdict, in_json
 from edgeopt.representation import brief
 from edgeopt.writing.results import in_html
-from edgeopt_papers.derived import Stamp, stamp
+from edgeopt_papers.provenance import Stamp, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

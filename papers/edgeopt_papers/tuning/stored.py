@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.studies.wording import capitalised, listed, number
-from edgeopt_papers.derived import Stamp, stamp
+from edgeopt_papers.provenance import Stamp, stamp
 from edgeopt_papers.tuning.run import tune
 from edgeopt_papers.tuning.search import GRID, STEP
 from edgeopt_papers.tuning.tuning import Evaluation, Tuned

@@ -7,7 +7,7 @@ import math
 from itertools import chain
 
 import pytest
-from edgeopt_papers import derived
+from edgeopt_papers import derived, provenance
 from edgeopt_papers.claims import stored, stored_verdicts
 
 from edgeopt.bounds import Finding, Relation, check, claims
@@ -70,7 +70,7 @@ def test_what_is_written_is_what_is_found(monkeypatch, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("verdicts, rescue: 2 differences\n")
     kept = stored_verdicts("rescue")
     assert kept is not None
-    assert kept.stamp == derived.stamp()
+    assert kept.stamp == provenance.stamp()
     for found in check(few.values()):
         old = kept.verdicts[found.claim]
         assert (old.verdict, old.instance, old.reason) == (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from edgeopt_papers import cases, derived
-from edgeopt_papers.derived import stamp
+from edgeopt_papers.provenance import stamp
 from edgeopt_papers.tuning import run, stored, tune, tuned, tuned_in_words
 from edgeopt_papers.tuning.search import GRID, STEP, best_of, search
 

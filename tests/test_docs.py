@@ -260,3 +260,13 @@ def test_counts_are_those_of_the_registry(extension: Any) -> None:
     assert 0 < count("refuted", "idn") < count("claims", "idn")
     with pytest.raises(ValueError, match="'stars' is unknown"):
         count("stars")
+
+
+def test_the_files_of_the_walks_exist() -> None:
+    text = (DOCS / "layers.md").read_text()
+    walks = text.partition("## Four walks")[2].partition("\n## Conventions")[0]
+    named = re.findall(r"`([\w/]+(?:\.py|/template|/pictures))`", walks)
+    rooms = [ROOT / "edgeopt", ROOT / "papers", *(ROOT / "edgeopt").glob("*/")]
+    places = [*rooms, ROOT / "edgeopt" / "online" / "rescue"]
+    assert len(named) > 25
+    assert [one for one in named if not any((room / one).exists() for room in places)] == []

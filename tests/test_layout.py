@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import networkx as nx
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "edgeopt").rglob("*.py"))
@@ -129,3 +135,59 @@ def test_upward_imports_of_any_kind_are_found(tmp_path: Path) -> None:
     results = "edgeopt.studies.results"
     upper = ("edgeopt.studies.pages.study", "edgeopt.studies.run")
     assert upward(tmp_path) == {(results, one) for one in upper}
+
+
+def imports_of(node: ast.AST, function: str = "") -> Iterator[tuple[ast.ImportFrom, str]]:
+    """Yield the imports of a module that are made when it runs, and in which function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.ImportFrom):
+            yield child, function
+        inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+        yield from imports_of(child, child.name if inside else function)
+
+
+def circles(root: Path, package: str) -> list[list[str]]:
+    """Return sets of modules that import each other, unless one says in a docstring why.
+
+    The docstring of the module, or of the function that imports, must say when it does.
+    """
+    files = {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (root / package).rglob("*.py")
+    }
+    graph = nx.DiGraph()
+    for name, path in files.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        said = {
+            node.name: ast.get_docstring(node) or ""
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        why = ast.get_docstring(tree) or ""
+        for node, function in imports_of(tree):
+            told = function and re.search(r"\bimport(s|ed)?\b", why + said[function])
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                target = full if full in files else node.module
+                if target in files and target != name and not told:
+                    graph.add_edge(name, target)
+    return [sorted(one) for one in nx.strongly_connected_components(graph) if len(one) > 1]
+
+
+@pytest.mark.parametrize(("folder", "package"), [(".", "edgeopt"), ("papers", "edgeopt_papers")])
+def test_modules_know_each_other_in_a_circle_only_where_they_say_why(
+    folder: str, package: str
+) -> None:
+    assert circles(ROOT / folder, package) == []
+
+
+def test_circles_through_functions_are_found(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "a.py").write_text("from one.b import x\n")
+    inside = "def f():\n{}    from one.a import y\n"
+    (tmp_path / "one" / "b.py").write_text(inside.format(""))
+    assert circles(tmp_path, "one") == [["one.a", "one.b"]]
+    (tmp_path / "one" / "b.py").write_text(inside.format('    """It is imported when called."""\n'))
+    assert circles(tmp_path, "one") == []

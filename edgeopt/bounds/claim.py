@@ -1,4 +1,7 @@
-"""A theorem as an object: what is claimed, what it assumes, and a check that returns a verdict."""
+"""A theorem as an object: what is claimed, what it assumes, and a check that returns a verdict.
+
+A claim is pickled by its name in the table of claims, which is imported when that happens.
+"""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def study(
     policies: Annotated[
         list[str] | None,
         typer.Option(
-            help="Policies to compare: names or patterns, comma-separated or repeated; learned, "
-            "learned:NAME or learned:PATH for what was trained.",
+            help="Policies to compare, comma-separated or repeated: names, patterns or all; learned, "
+            "learned:NAME or learned:PATH for what was trained. By default at most eight.",
             autocompletion=complete.policies,
         ),
     ] = None,

@@ -1,4 +1,7 @@
-"""Solvers and policies that were compared on named instances: tables and rankings."""
+"""Solvers and policies that were compared on named instances: tables and rankings.
+
+`Bench.save` imports the page when called: that reads what stands here.
+"""
 
 from __future__ import annotations
 

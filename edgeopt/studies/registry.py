@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
@@ -22,6 +22,10 @@ from edgeopt.studies.system import System
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from importlib.metadata import EntryPoint
+
+
+ALL: Final = "all"
+"""Stands for all policies of a system; by default a study compares at most eight of them."""
 
 
 def systems() -> list[str]:
@@ -169,7 +173,10 @@ def choose(record: System, wanted: Any = None) -> tuple[PolicyEntry, ...]:
     chosen: dict[str, PolicyEntry] = {}
     for one in wanted:
         if isinstance(one, str):
-            found: Sequence[PolicyEntry] = [e for e in known if fnmatch.fnmatchcase(e.name, one)]
+            pattern = "*" if one == ALL else one
+            found: Sequence[PolicyEntry] = [
+                entry for entry in known if fnmatch.fnmatchcase(entry.name, pattern)
+            ]
             if not found and is_learned(one):
                 found = [learned_entry(record, one)]
             if not found:

@@ -1,4 +1,7 @@
-"""Results of a study: tables, trajectories, bounds and verdicts, of which every view is made."""
+"""Results of a study: tables, trajectories, bounds and verdicts, of which every view is made.
+
+Its faces `page`, `plot` and `to_json` import the pages when called: those read what stands here.
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ def study(
         One instance, a sequence of them, or a mapping from names to them; all of one system.
     policies
         Names and glob patterns of the system's policies (``"rescue*"``), policy objects, or a
-        mixture; one alone needs no list. By default all entries with ``default=True``.
+        mixture; one alone needs no list, and ``"all"`` are all of them. By default those entries
+        with ``default=True``, at most eight.
         ``[mine, "*"]`` compares a policy of your own with all of the system's. ``learned`` is the
         learned policy that the system recommends, ``learned:NAME`` one that comes with the package,
         ``learned:PATH`` one that `edgeopt train` has made. One that knows the future of a run,

@@ -1,4 +1,7 @@
-"""The record of a system, its objective and its constraint."""
+"""The record of a system, its objective and its constraint.
+
+A record is pickled by its name in the registry, which is imported when that happens.
+"""
 
 from __future__ import annotations
 

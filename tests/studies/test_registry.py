@@ -135,3 +135,13 @@ def test_policies_of_a_system_say_what_they_are(system: str) -> None:
     assert record.policies.reference in names
     with pytest.raises(OptionError, match="kind = 'both': must be one of 'causal'"):
         dataclasses.replace(entries[0], kind="both")
+
+
+@pytest.mark.parametrize("name", list(names.built_in(names.SYSTEMS)))
+def test_a_study_compares_at_most_eight_policies_by_default_and_all_on_demand(name: str) -> None:
+    record = registry.find_system(name)
+    shown = registry.choose(record)
+    assert 4 <= len(shown) <= 8
+    assert record.policies.reference in {"", *(entry.name for entry in shown)}
+    assert registry.choose(record, "all") == tuple(record.policies.entries)
+    assert registry.choose(record, ["all", shown[0].name]) == registry.choose(record, "*")

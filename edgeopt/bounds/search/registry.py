@@ -1,4 +1,7 @@
-"""The parameter spaces that are searched, by system."""
+"""The parameter spaces that are searched, by system.
+
+`known_claim` imports the table of claims when called: claims are pickled by their names there.
+"""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ _OINC: _Forms = (
         True,
     ),
     ("oinc+largest", "OINC, at most 80 % kept", {"reservation": {"largest": 0.8}}, True),
-    ("oinc+slot", "OINC, one job a slot", {"retraining": {"service": "slot"}}, True),
+    ("oinc+slot", "OINC, one job a slot", {"retraining": {"service": "slot"}}, False),
     ("oinc+deadline", "OINC, deadline weights", {"retraining": {"weights": "deadline"}}, False),
 )
 
@@ -246,7 +246,14 @@ POLICIES = (
         default=False,
     ),
     *(
-        PolicyEntry(name, title, partial(_combined, name), edition="published", bound=APART)
+        PolicyEntry(
+            name,
+            title,
+            partial(_combined, name),
+            edition="published",
+            bound=APART,
+            default=name.endswith("+density"),
+        )
         for name, title in COMBINATIONS.items()
     ),
 )

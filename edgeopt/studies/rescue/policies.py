@@ -149,6 +149,10 @@ _HALF = ("rescue", "rescueplus")
 """Unguarded, these guarantee half of OPT(LP) (Theorem 1)."""
 
 
+_SHOWN = ("rescue", "rescueplus", "srs")
+"""Beside the policies by price, a study compares these by default, guarded and not."""
+
+
 def _planned(
     kind: str,
     guarded: bool,
@@ -195,6 +199,7 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
         guarantee_of=PLAIN,
         follows=(SAFE if guarded else PLAIN) if planned else "",
         exact=_exact if name in _SERVER_BY_SERVER and not guarded else _exact_within_limit,
+        default=name in _SHOWN,
     )
 
 

@@ -258,6 +258,11 @@ def _imitation(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> 
 _MADE: Final = {"learnt+kept": _kept, "imitation": _imitation}
 """Policies that depend on the instance."""
 
+_SHOWN: Final = (
+    "rollout", "reservation", "priced", "learnt", "optimus", "tiresias", "random", "min",
+)  # fmt: skip
+"""Those that a study compares by default."""
+
 POLICIES = tuple(
     PolicyEntry(
         name,
@@ -274,7 +279,7 @@ POLICIES = tuple(
         learned=form == "LearnedScheduler",
         # Its book is of tasks drawn from those of the instance, later ones among them.
         kind="hindsight" if name == "learnt+kept" else "causal",
-        default=form != "LearnedScheduler",
+        default=name in _SHOWN,
     )
     for name, title, form, edition, options, bound in _FORMS
 )

@@ -1,7 +1,8 @@
 """What figures show of runs, and of imitations of which the networks do not come with the package.
 
 Figures 9, 10, 14 and 15 are of other tasks than the simulations, and each kind of tasks needs a
-network of its own. What these figures show of it is a table.
+network of its own. What these figures show of it is a table, which is made of their cells: the
+figures are imported when it is.
 """
 
 from __future__ import annotations

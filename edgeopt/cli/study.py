@@ -43,7 +43,7 @@ def study(
     policies: Annotated[
         list[str] | None,
         typer.Option(
-            help="Policies to compare, comma-separated or repeated: names, patterns or all; learned, "
+            help="Policies, comma-separated or repeated: names, patterns or all; learned, "
             "learned:NAME or learned:PATH for what was trained. By default at most eight.",
             autocompletion=complete.policies,
         ),

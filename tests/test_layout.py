@@ -71,7 +71,7 @@ def test_every_folder_of_sources_is_a_package() -> None:
 
 
 STUDIES = (
-    ("wording", "progress"),
+    ("drawing", "wording", "progress"),
     ("entries", "files", "learners", "live", "system"),
     ("results",),
     ("comparison", "standings", "sentences"),

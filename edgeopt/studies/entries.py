@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from edgeopt.studies.drawing import Drawing
     from edgeopt.studies.results import Case, Study
 
 ItemT = TypeVar("ItemT")
@@ -323,14 +323,15 @@ class Picture(Part):
     title
         ``title(case)`` states the main finding, computed from the numbers that are drawn.
     draw
-        ``draw(case)`` returns a matplotlib figure without title.
+        ``draw(case)`` returns lanes, bars, curves or panels of them, see
+        :mod:`edgeopt.studies.drawing`, or a matplotlib figure without title.
     caption
         What the axes, bands and marks mean.
     """
 
     name: str
     title: Callable[[Case], str]
-    draw: Callable[[Case], Figure]
+    draw: Callable[[Case], Drawing]
     caption: str
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from edgeopt.solvers import Certificate
-    from edgeopt.studies.pictures.vector import Lanes
+    from edgeopt.studies.drawing import Lanes
     from edgeopt.studies.results import Case
     from edgeopt.studies.system import System
 

@@ -32,7 +32,7 @@ from edgeopt.studies import (
     System,
 )
 from edgeopt.studies.comparison import over_instances
-from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -231,7 +231,7 @@ SYSTEM = System(
     ),
     reporting=Reporting(
         metrics=(Metric("patience", "Slots waited", _patience),),
-        pictures=(RATIOS, VALUE_OVER_TIME),
+        pictures=(VALUE_OVER_TIME,),
         logs=(Log("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
         comparisons=(
             Comparison(

@@ -9,48 +9,11 @@ import pytest
 
 from edgeopt.errors import QualityWarning
 from edgeopt.studies import Benchmark, BenchmarkEntry, Case, Study, study
-from edgeopt.studies.pages.study import pictures_of, plot
-from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, outside, reach
-from edgeopt.studies.pictures.values import curves
+from edgeopt.studies.pages.study import plot
+from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, in_style, outside, reach
+from edgeopt.studies.pictures.figure import figure
+from edgeopt.studies.pictures.values import over_time
 from tests.studies.stopping import SYSTEM, Offers
-
-
-def near(value: float) -> Case:
-    """Study policies whose values lie between 98.5 and 99.5 % of a bound, near a second one."""
-    bounds = {
-        name: BenchmarkEntry(
-            name, "every policy", lambda _, at=at: Benchmark(at, at, 0.0, 0.0, "", "")
-        )
-        for name, at in (("prophet", value), ("second", 0.991 * value), ("far", 3.0 * value))
-    }
-    system = dataclasses.replace(
-        SYSTEM,
-        objective=dataclasses.replace(
-            SYSTEM.objective,
-            total=lambda runs: value * (0.985 + 0.01 * runs.total),
-        ),
-        offline=dataclasses.replace(SYSTEM.offline, bounds=bounds),
-    )
-    return study({"near": Offers(12)}, system=system, runs=6, rng=3).cases[0]
-
-
-def test_ratios_in_a_narrow_band_fill_the_axis() -> None:
-    case = near(20.0)
-    axes = plot(case, "ratios").axes[0]
-    low, high = axes.get_xlim()
-    table = case.table
-    assert low > 97
-    assert high < 101.5
-    assert low < 100 * table["ratio_low"].min()
-    assert high > 100 * table["ratio_high"].max()
-    width = 100 * (table["ratio_high"].max() - table["ratio_low"].min())
-    assert width > 0.2 * (high - low)
-    assert axes.get_xlabel().endswith(f"({NOT_FROM_ZERO})")
-    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert labels[:3] == ["prophet", "second", "far (right of the axis)"]
-    assert labels[3].endswith("Half (left of the axis)")
-    drawn = [float(line.get_xdata()[0]) for line in axes.lines if list(line.get_ydata()) == [0, 1]]
-    assert drawn == pytest.approx([100, 99.1, 300, 50])
 
 
 def apart(plan: float, bound: float, *policies: str) -> Case:
@@ -66,34 +29,16 @@ def apart(plan: float, bound: float, *policies: str) -> Case:
 def test_a_line_under_the_name_of_the_bound_is_drawn_at_the_bound() -> None:
     case = apart(plan=0.2, bound=1.25)
     axes = plot(case, "value_over_time").axes[0]
-    [name] = [text for text in axes.texts if text.get_text() == "upper bound"]
+    assert "upper bound, 1.250" in [one.get_text() for one in axes.figure.legends[0].get_texts()]
     [drawn] = [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
     assert list(drawn.get_ydata()) == [1.25, 1.25] == [case.table["bound_value"].iloc[0]] * 2
-    assert name.xy[1] == 1.25
     assert axes.get_ylim()[1] > 1.25
-    ratios = plot(case, "ratios").axes[0]
-    drawn_at = {line.get_label(): float(line.get_xdata()[0]) for line in ratios.lines}
-    assert drawn_at["upper bound"] == 100
 
 
 def test_a_bound_that_proves_nothing_is_no_line() -> None:
     axes = plot(apart(plan=0.2, bound=np.inf), "value_over_time").axes[0]
     assert not [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
-    assert not axes.texts
-
-
-def test_a_title_tells_the_bound_and_not_the_plan() -> None:
-    case = apart(-2.0, 0.0, "never")
-    [ratios] = [one for one in pictures_of(case) if one.name == "ratios"]
-    assert ratios.title(case) == "upper bound is 0: there is nothing to compare with"
-
-
-def test_ratios_far_apart_start_at_0(stopped: Study) -> None:
-    axes = plot(stopped.case("short"), "ratios").axes[0]
-    assert axes.get_xlim()[0] == 0
-    assert NOT_FROM_ZERO not in axes.get_xlabel()
-    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert not [label for label in labels if "of the axis" in label]
+    assert not [one for one in axes.figure.legends[0].get_texts() if "bound" in one.get_text()]
 
 
 def test_curves_of_means_show_where_policies_end() -> None:
@@ -111,18 +56,19 @@ def test_curves_of_means_show_where_policies_end() -> None:
     assert last == 58
     assert 56 < low < 58 < high < 60
     assert axes.get_ylabel().endswith(f"({NOT_FROM_ZERO})")
-    assert [text.get_text() for text in axes.texts] == ["E[max], 0.9231 (below the axis)"]
-    assert len(axes.lines) == 2
+    labels = [one.get_text() for one in axes.figure.legends[0].get_texts()]
+    assert labels[-1] == "E[max], 0.9231 (below the axis)"
+    assert [line for line in axes.lines if np.isfinite(line.get_ydata()).all()] == axes.lines[:2]
 
 
 def test_curves_in_a_narrow_band_fill_the_axis(stopped: Study) -> None:
     case = stopped.case("long")
     runs = {name: np.full((4, 9), 90.0 + place) for place, name in enumerate(case.entries)}
-    axes = curves(case, runs, "served (%)").axes[0]
+    axes = in_style(lambda: figure(over_time(case, runs, "served (%)"))).axes[0]
     assert axes.get_ylim() == pytest.approx((89.84, 92.16))
     assert axes.get_ylabel() == f"served (%)\n({NOT_FROM_ZERO})"
     runs["half"][:, 0] = 0.0
-    axes = curves(case, runs, "served (%)").axes[0]
+    axes = in_style(lambda: figure(over_time(case, runs, "served (%)"))).axes[0]
     assert axes.get_ylim() == pytest.approx((0, 1.04 * 92))
     assert axes.get_ylabel() == "served (%)"
 

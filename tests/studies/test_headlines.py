@@ -37,7 +37,7 @@ def texts(case: Case) -> list[str]:
     """Return every text that names the first policies of an instance."""
     said = words.sentences(case)
     said += [f"{one.what}, {one.figure}, {one.detail}" for one in words.headlines(case)]
-    general = ("policies", "ratios", "value_over_time", "means", "weighted", "cost", "safety")
+    general = ("policies", "value_over_time", "weighted", "cost", "safety")
     return said + [one.title(case) for one in pictures_of(case) if one.name in general]
 
 

@@ -82,7 +82,7 @@ def test_page_is_self_contained_and_whole(stopped: Study, tmp_path: Path) -> Non
     for key in ("case0", "case1"):
         for section in ("summary", "table", "pictures", "claims"):
             assert f"{key}-{section}" in reader.identifiers
-        for picture in ("policies", "ratios", "value_over_time"):
+        for picture in ("policies", "value_over_time"):
             assert f"{key}-{picture}" in reader.identifiers
     assert "provenance" in reader.identifiers
     text = " ".join(reader.text)
@@ -98,8 +98,6 @@ def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None
         "overall.svg",
         "policies-1.svg",
         "policies-2.svg",
-        "ratios-1.svg",
-        "ratios-2.svg",
         "value_over_time-1.svg",
         "value_over_time-2.svg",
     ]
@@ -207,21 +205,21 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     best = case.best()
     assert best is not None
     titles = {picture.name: picture.title(case) for picture in stopped.system.reporting.pictures}
-    assert titles["ratios"].startswith(f"{best['group']} reaches {percent(best['ratio'])}")
-    with pytest.raises(OptionError, match="choose from policies, ratios, value_over_time"):
+    assert titles["value_over_time"].startswith(f"{best['group']} ends with the most")
+    with pytest.raises(OptionError, match="choose from policies, value_over_time"):
         plot(case, "ratio")
 
 
 def test_a_study_draws_a_picture_of_the_instance_that_is_named(stopped: Study) -> None:
-    [ratios] = [one for one in pictures_of(stopped.cases[0]) if one.name == "ratios"]
+    [curves] = stopped.system.reporting.pictures
     for drawn, expected in (
-        (stopped.plot("ratios", "short"), ratios.title(stopped.case("short"))),
-        (stopped.plot("ratios"), ratios.title(stopped.case("long"))),
+        (stopped.plot("value_over_time", "short"), curves.title(stopped.case("short"))),
+        (stopped.plot("value_over_time"), curves.title(stopped.case("long"))),
         (stopped.plot(), title(stopped.case("long"))),
     ):
         assert drawn.get_suptitle().split() == expected.split()
     with pytest.raises(OptionError, match="instance 'none' is not in this study"):
-        stopped.plot("ratios", "none")
+        stopped.plot("value_over_time", "none")
 
 
 def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:

@@ -15,8 +15,7 @@ from edgeopt.online import simulate
 from edgeopt.studies import study
 from edgeopt.studies.pages.study import plot
 from edgeopt.studies.rescue import SYSTEM
-from edgeopt.studies.rescue.gantt import failed_tasks, stretches
-from edgeopt.studies.rescue.pictures import utilisation
+from edgeopt.studies.rescue.pictures import failed_tasks, stretches, utilisation
 from edgeopt.studies.rescue.policies import FREE, ONLINE, PLAIN, SAFE, export, solve
 from tests.draws import some
 from tests.studies.test_page import assert_self_contained, overlapping
@@ -166,7 +165,7 @@ def test_pictures_can_be_read(servers: int) -> None:
         assert overlapping(figure) == [], picture.name
         labels = [axes.get_xlabel() for axes in figure.axes]
         assert any(labels), picture.name
-        if servers > 8 and picture.name in {"gantt", "values", "instance"}:
+        if servers > 8 and picture.name == "gantt":
             assert any("8 of 12 servers" in label for label in labels)
 
 
@@ -243,9 +242,7 @@ def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
     worthless = instance().replace(profit=np.zeros((1, 1, 1, 1, 1)))
     case = study({"worthless": worthless}, ["rescue", "random", "srs+guard"], runs=5).cases[0]
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
-    assert titles["ratios"] == "BOUND(safe) is 0: there is nothing to compare with"
     assert "costs" not in titles["safety"]
     assert titles["value_over_time"] == "No policy earns any profit"
-    assert "earns more" not in titles["utilisation_over_time"]
     for picture in SYSTEM.reporting.pictures:
         assert overlapping(plot(case, picture.name)) == [], picture.name

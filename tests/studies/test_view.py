@@ -13,9 +13,10 @@ import pytest
 from edgeopt.instances.rescue import generate
 from edgeopt.studies import find_system, study, systems
 from edgeopt.studies.claims.counterexample import hunt
+from edgeopt.studies.drawing import Lanes, Span
 from edgeopt.studies.live import instance_of, lines, live_of, offered
 from edgeopt.studies.pages.instance import View, view_of, written
-from edgeopt.studies.pictures.vector import TEXT, WIDTH, Lanes, Span, _ticks, lanes
+from edgeopt.studies.pictures.vector import TEXT, WIDTH, _ticks, lanes
 from edgeopt.studies.registry import choose
 from edgeopt.studies.view import ViewSettings, view
 from edgeopt.studies.wording import gap_said

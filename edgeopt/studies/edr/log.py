@@ -51,12 +51,6 @@ def capped(instance: EdrInstance) -> NDArray[np.int64]:
     return np.flatnonzero(np.isfinite(instance.cap))
 
 
-def done(instance: EdrInstance, trajectory: EdrTrajectory, run: int = 0) -> NDArray[np.float64]:
-    """Return the share of its rounds that each task has done by the end of each frame, [T, I]."""
-    so_far = np.cumsum(trajectory.rounds[run], axis=0)
-    return np.asarray(so_far / instance.rounds)
-
-
 METRICS = (
     Metric("energy_cost", "Energy cost", lambda _, runs: runs.energy_cost.sum(axis=1)),
     Metric(

@@ -12,11 +12,9 @@ from edgeopt.instances.edr import EdrInstance, from_bundled, from_raw, generate
 from edgeopt.instances.edr.data import build
 from edgeopt.instances.edr.named import small as random_instance
 from edgeopt.instances.edr.named import steady
-from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
-from edgeopt.studies.edr.flows import FLOWS
-from edgeopt.studies.edr.growth import GROWTH
 from edgeopt.studies.edr.learners import LEARNERS
 from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
+from edgeopt.studies.edr.pictures import COST, ENERGY
 from edgeopt.studies.edr.policies import (
     BENCHMARKS,
     INFORMED,
@@ -26,11 +24,10 @@ from edgeopt.studies.edr.policies import (
     export,
     solve,
 )
-from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.edr.view import LIVE
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
     Constraint,
@@ -227,7 +224,7 @@ SYSTEM = System(
     claims=Claims("edr"),
     reporting=Reporting(
         metrics=METRICS,
-        pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),
+        pictures=(COST, ENERGY, VALUE_OVER_TIME),
         logs=(FRAMES_LOG, TASKS_LOG),
         notes=_notes,
     ),

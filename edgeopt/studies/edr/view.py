@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.studies.edr.pictures import lanes
 from edgeopt.studies.live import Live, Slider
-from edgeopt.studies.pictures.canvas import MUTED, colours
-from edgeopt.studies.pictures.vector import Lanes, Span
-from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,60 +18,8 @@ if TYPE_CHECKING:
     from edgeopt.solvers import Certificate
     from edgeopt.studies.results import Case
 
-_TASKS: Final = 8
-"""Most tasks in a picture."""
-
 _SAME: Final = 1e-6
 """Relative difference of bounds up to which one proves the other."""
-
-_SERVING, _TRAINING, _EXCESS, _CAP = "serving", "training", "above the cap", "cap"
-_WINDOW = "window of a task"
-
-
-def lanes(case: Case, policy: str) -> Lanes:
-    """Draw energy against the cap, and when every task trains, frame by frame of one run."""
-    instance: EdrInstance = case.instance
-    run: Any = case.trajectories[policy]
-    energy, training = np.asarray(run.energy)[0], np.asarray(run.training_energy)[0]
-    cap = np.asarray(instance.cap)
-    top = float(max(energy.max(), cap[np.isfinite(cap)].max(initial=0.0))) or 1.0
-    shade = list(colours(("0", "1", "2")).values())
-    spans: list[Span] = []
-    for frame in range(instance.frames):
-        parts = {_SERVING: float(energy[frame] - training[frame]), _TRAINING: float(energy[frame])}
-        limit, low = float(cap[frame]), 0.0
-        for look, high in parts.items():
-            inside = min(high, limit)
-            if inside > low:
-                spans.append(Span(frame, frame + 1, look, low / top, inside / top, f"{look}"))
-            low = max(low, inside)
-        if energy[frame] > limit:
-            spans.append(Span(frame, frame + 1, _EXCESS, limit / top, energy[frame] / top))
-        if np.isfinite(limit):
-            spans.append(Span(frame, frame + 1, _CAP, max(0.0, limit / top - 0.05), limit / top))
-    found = {"energy": spans}
-    rounds = np.asarray(run.rounds)[0]
-    most = float(rounds.max()) or 1.0
-    shown = min(instance.tasks, _TASKS)
-    names = distinct(instance.name_of("task", task) for task in range(shown))
-    for task in range(shown):
-        first, last = int(instance.arrival[task]), int(instance.deadline[task])
-        found[names[task]] = [
-            Span(first, last + 1, _WINDOW, 0.0, 0.12),
-            *(
-                Span(t, t + 1, _TRAINING, 0.14, 0.14 + 0.86 * float(rounds[t, task]) / most)
-                for t in np.flatnonzero(rounds[:, task] > 0).tolist()
-            ),
-        ]
-    return Lanes(
-        f"Energy and training, run of {case.entries[policy].title}",
-        "frame",
-        float(instance.frames),
-        found,
-        {_SERVING: shade[0], _TRAINING: shade[2], _EXCESS: shade[1], _CAP: "currentColor",
-         _WINDOW: MUTED},
-        f"{shown} of {instance.tasks} tasks" if shown < instance.tasks else "",
-    )  # fmt: skip
 
 
 def _cap(instance: EdrInstance, scale: float) -> EdrInstance:

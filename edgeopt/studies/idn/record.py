@@ -14,8 +14,7 @@ from edgeopt.instances.idn.named import fitting, one_node
 from edgeopt.instances.idn.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRADE_OFF, UPDATES
-from edgeopt.studies.idn.network import ALLOCATION, NETWORK
+from edgeopt.studies.idn.pictures import HOSTED, INACCURACY, LATENCY, TRADE_OFF, UPDATES
 from edgeopt.studies.idn.policies import (
     BENCHMARKS,
     METHODS,
@@ -185,7 +184,7 @@ SYSTEM = System(
     claims=Claims("idn"),
     reporting=Reporting(
         metrics=(LATENCY, INACCURACY, UPDATES),
-        pictures=(VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
+        pictures=(TRADE_OFF, VALUE_OVER_TIME, HOSTED),
         notes=_notes,
     ),
     live=LIVE,

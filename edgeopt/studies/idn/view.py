@@ -6,60 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.studies.idn.pictures import lanes
 from edgeopt.studies.idn.policies import STATIC
 from edgeopt.studies.live import Live, Slider, uncertified
-from edgeopt.studies.pictures.canvas import MUTED, colours
-from edgeopt.studies.pictures.vector import Lanes, Span
-from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.studies.results import Case
-
-_NODES: Final = 8
-"""Most nodes in a picture."""
-
-_TASKS: Final = 7
-"""Tasks that have a colour of their own."""
-
-
-def lanes(case: Case, policy: str) -> Lanes:
-    """Draw what every node hosts in the last slot of one run, by task."""
-    instance: IdnInstance = case.instance
-    hosted = np.asarray(case.replay(policy).hosted[-1])
-    limited = np.flatnonzero(instance.active & np.isfinite(instance.budget))
-    requested = np.bincount(
-        instance.request_task, instance.requests.sum(axis=0), minlength=instance.tasks
-    )
-    popular = np.argsort(-requested, kind="stable")[:_TASKS].tolist()
-    names = distinct(instance.name_of("node", node) for node in limited[:_NODES].tolist())
-    shade = colours(f"task {task}" for task in popular)
-    looks = {name: MUTED if name == "other tasks" else colour for name, colour in shade.items()}
-    if instance.tasks > _TASKS:
-        looks["other tasks"] = MUTED
-    found: dict[str, list[Span]] = {}
-    end = 100.0
-    for name, node in zip(names, limited.tolist(), strict=False):
-        spans: list[Span] = []
-        place = 0.0
-        used = hosted[node] * np.broadcast_to(instance.size, hosted.shape)[node]
-        memory = np.bincount(instance.task, used, minlength=instance.tasks)
-        for task in [*popular, *sorted(set(range(instance.tasks)) - set(popular))]:
-            wide = 100.0 * float(memory[task]) / float(instance.budget[node])
-            look = f"task {task}" if task in popular else "other tasks"
-            if wide > 0:
-                spans.append(Span(place, place + wide, look, 0.1, 0.9, f"task {task}"))
-            place += wide
-        end = max(end, place)
-        found[name] = spans
-    return Lanes(
-        f"What nodes host at the end of a run of {case.entries[policy].title}",
-        "share of the memory (%)",
-        end,
-        found,
-        looks,
-        f"{len(found)} of {limited.size} nodes" if len(found) < limited.size else "",
-    )
 
 
 def _memory(instance: IdnInstance, scale: float) -> IdnInstance:

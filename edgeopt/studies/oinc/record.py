@@ -14,7 +14,6 @@ from edgeopt.instances.oinc.generate import CALIBRATED
 from edgeopt.instances.oinc.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.oinc.gantt import GANTT
 from edgeopt.studies.oinc.learners import LEARNERS
 from edgeopt.studies.oinc.log import (
     JOBS_LOG,
@@ -25,9 +24,8 @@ from edgeopt.studies.oinc.log import (
     constraint_count,
     request_count,
 )
+from edgeopt.studies.oinc.pictures import GANTT, LATENCY, WEIGHTED
 from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
-from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
-from edgeopt.studies.oinc.sums import GAPS, WEIGHTED
 from edgeopt.studies.oinc.table_one import TABLE_ONE
 from edgeopt.studies.oinc.view import LIVE
 from edgeopt.studies.system import (
@@ -187,7 +185,7 @@ SYSTEM = System(
     claims=Claims("oinc"),
     reporting=Reporting(
         metrics=METRICS,
-        pictures=(WEIGHTED, LATENCY, SUCCESS, LOAD, GANTT, GAPS),
+        pictures=(WEIGHTED, LATENCY, GANTT),
         logs=(SITES_LOG, JOBS_LOG, SLOTS_LOG),
         comparisons=(TABLE_ONE,),
         notes=_notes,

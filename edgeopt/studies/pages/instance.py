@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.representation import brief
 from edgeopt.studies import sentences
+from edgeopt.studies.drawing import Bar, Bars, Line, Said
 from edgeopt.studies.pictures import vector
 from edgeopt.studies.pictures.canvas import colours
-from edgeopt.studies.pictures.vector import Bar, Said
 from edgeopt.studies.wording import (
     beside,
     capitalised,
@@ -154,13 +154,14 @@ def _bars(
         if row["violated"] > 0:
             parts += [Said("", " · "), said(f"{name}.violated"), Said("", f" {past}")]
         apart = "apart" if row["kind"] == "hindsight" else "plain"
-        look = "failing" if row["violated"] > 0 else apart
-        colour = shade[case.entries[name].group]
-        drawn.append(Bar(row["title"], row["value"], row["low"], row["high"], colour, look, parts))
+        kind: Any = "failing" if row["violated"] > 0 else apart
+        value = {case.entries[name].group: row["value"]}
+        drawn.append(Bar(row["title"], value, row["low"], row["high"], kind, parts))
     known = [said("bound"), Said("", " (gap "), said("bound.gap"), Said("", ")")]
     starred = any(isfinite(row["gap"]) and _beside(case, row) for row in rows)
     note = "* to another bound, which is the policy's own" * starred
-    return vector.bars(drawn, case.benchmark.bound, known, case.label, note)
+    bound = Line(case.label, case.benchmark.bound, known)
+    return vector.bars(Bars(drawn, shade, (bound,), note=note))
 
 
 def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import io
 import re
 import textwrap
 import warnings
+from collections import Counter
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,11 +16,8 @@ from edgeopt.writing import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     from edgeopt.studies.entries import Picture
     from edgeopt.studies.results import Case
@@ -104,19 +102,25 @@ class Look(NamedTuple):
 
 
 _APART = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+_STYLES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
 
 
 def policy_looks(case: Case) -> dict[str, Look]:
-    """Give policies the colour of their group; those with hindsight are grey and dashed."""
-    colour = colours(case.entries[name].group for name in case.causal)
-    found = {name: Look(colour[case.entries[name].group]) for name in case.causal}
-    return found | looks_apart(case)
+    """Give policies the colour of their group; those with hindsight are grey and dashed.
 
-
-def looks_apart(case: Case) -> dict[str, Look]:
-    """Give policies with hindsight grey lines, each with dashes of its own."""
-    others = [name for name, entry in case.entries.items() if not entry.causal]
-    return {name: Look(MUTED, _APART[n % len(_APART)]) for n, name in enumerate(others)}
+    Dashes tell apart those of a group that no variant does, and groups beyond nine.
+    """
+    groups = list(dict.fromkeys(case.entries[name].group for name in case.causal))
+    forms: Counter[tuple[str, str]] = Counter()
+    found = {}
+    for name in case.causal:
+        group, variant = case.entries[name].group, case.entries[name].variant
+        place = groups.index(group)
+        style = _STYLES[(place // len(_PALETTE) + forms[group, variant]) % len(_STYLES)]
+        found[name] = Look(_PALETTE[place % len(_PALETTE)], style)
+        forms[group, variant] += 1
+    others = [name for name in case.entries if name not in found]
+    return found | {name: Look(MUTED, _APART[n % 3]) for n, name in enumerate(others)}
 
 
 NOT_FROM_ZERO = "axis does not start at 0"
@@ -161,11 +165,12 @@ def fit_x(axes: Axes, ends: tuple[float, float]) -> None:
         axes.set_xlabel(f"{axes.get_xlabel()}\n({NOT_FROM_ZERO})")
 
 
-def fit_y(axes: Axes, ends: tuple[float, float]) -> None:
+def fit_y(axes: Axes, ends: tuple[float, float], *, linear: bool = True) -> None:
     """Set the ends of the vertical axis; say beside its name, if any, where it leaves out 0."""
     axes.set_ylim(*ends)
-    axes.ticklabel_format(axis="y", useOffset=False)
-    if ends[0] * ends[1] > 0 and axes.get_ylabel():
+    if linear:
+        axes.ticklabel_format(axis="y", useOffset=False)
+    if linear and ends[0] * ends[1] > 0 and axes.get_ylabel():
         axes.set_ylabel(f"{axes.get_ylabel()}\n({NOT_FROM_ZERO})")
 
 
@@ -177,7 +182,13 @@ def outside(value: float, ends: tuple[float, float], sides: tuple[str, str]) -> 
 
 def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     """Draw a picture of a case in the common style."""
-    figure = in_style(lambda: picture.draw(case))
+    from edgeopt.studies.pictures import figure as described
+
+    def made() -> Figure:
+        found = picture.draw(case)
+        return described.figure(found) if isinstance(found, described.DESCRIBED) else found
+
+    figure = in_style(made)
     if titled:
         entitle(figure, picture.title(case))
     return figure
@@ -189,46 +200,6 @@ def in_style(drawing: Callable[[], Figure]) -> Figure:
 
     with mpl.rc_context(_STYLE):
         return drawing()
-
-
-def patch(label: str, **look: Any) -> Patch:
-    """Return the entry of a filled area for a legend."""
-    from matplotlib.patches import Patch
-
-    return Patch(label=label, **look)
-
-
-def line(label: str, color: str = INK, **look: Any) -> Line2D:
-    """Return the entry of a line for a legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=color, label=label, **look)
-
-
-def mark(label: str, marker: str, color: str = INK, **look: Any) -> Line2D:
-    """Return the entry of a mark for a legend."""
-    return line(label, color, linestyle="none", marker=marker, **look)
-
-
-def legend(figure: Figure, handles: Iterable[Artist], columns: int = 0, **look: Any) -> None:
-    """Put a legend below the panels, in so many columns, or else to their right."""
-    if columns:
-        figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, **look)
-    else:
-        figure.legend(handles=list(handles), loc="outside right center", **look)
-
-
-def in_strips(axes: Axes, names: Sequence[str], every: int = 1, **look: Any) -> None:
-    """Give every name a strip between whole numbers, the first on top; label one in `every`."""
-    axes.set_ylim(max(1, len(names)), 0)
-    axes.set_yticks([place + 0.5 for place in range(0, len(names), every)], names[::every], **look)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-
-
-def of_all(shown: int, every: int, noun: str) -> str:
-    """Say behind the name of an axis how many things are drawn, where not all of them are."""
-    return f" ({shown} of {every} {noun}s shown)" if shown < every else ""
 
 
 def in_rows(axes: Axes, names: Sequence[str]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, isfinite, log10
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.pictures.canvas import MUTED
+from edgeopt.studies.drawing import visible
+from edgeopt.studies.pictures.canvas import INK, MUTED
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from edgeopt.studies.drawing import Bar, Bars, Lanes, Said, Span
 
 WIDTH: Final = 330.0
 """Units across; about the pixels that a phone has left, so that text is as large as it says."""
@@ -31,68 +33,6 @@ MOST_SPANS: Final = 600
 """Spans beyond these are left out, so that a picture stays small."""
 
 
-class Said(NamedTuple):
-    """A number as written, and its key among the numbers of the view."""
-
-    key: str
-    text: str
-
-
-class Bar(NamedTuple):
-    """The value of a policy with its ends, and what stands beside its name.
-
-    `look` is ``"plain"``; ``"apart"`` for one that knows the future, drawn hollow; or ``"failing"``
-    for one that violates the service constraint, drawn grey and hatched.
-    """
-
-    title: str
-    value: float
-    low: float
-    high: float
-    colour: str
-    look: str
-    beside: Sequence[Said]
-
-
-class Span(NamedTuple):
-    """A box of a lane from `begin` to `end`; `low` and `high` are shares of the lane's height."""
-
-    begin: float
-    end: float
-    look: str
-    low: float = 0.0
-    high: float = 1.0
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """What every resource did in one run, a lane each.
-
-    Parameters
-    ----------
-    title
-        What is shown.
-    axis
-        Name of the horizontal axis, with its unit.
-    end
-        Where that axis ends; it begins at 0.
-    lanes
-        Spans by the name of the lane, the first one on top.
-    looks
-        Colour by the name of what spans stand for. Each of them has a pattern of its own, too.
-    more
-        What is left out, in words.
-    """
-
-    title: str
-    axis: str
-    end: float
-    lanes: Mapping[str, Sequence[Span]]
-    looks: Mapping[str, str]
-    more: str = ""
-
-
 def document(title: str, description: str, parts: Iterable[tuple[float, str]]) -> str:
     """Stack parts, each with its height, into one SVG document."""
     drawn, top = [], 4.0
@@ -110,27 +50,30 @@ def document(title: str, description: str, parts: Iterable[tuple[float, str]]) -
     )
 
 
-def bars(
-    rows: Sequence[Bar], bound: float, said: Sequence[Said], label: str, note: str = ""
-) -> tuple[float, str]:
-    """Draw values as bars from 0, the proven bound as a line through them, and a note below."""
-    shown = [one for row in rows for one in (row.value, row.low, row.high)] + [bound, 0.0]
-    finite = [one for one in shown if isfinite(one)]
+def bars(found: Bars) -> tuple[float, str]:
+    """Draw values as bars from 0, proven bounds as lines through them, and a note below."""
+    lines = [one for one in found.lines if isfinite(one.value)]
+    sums = [
+        one for row in found.rows for one in (row.value, row.low, row.high, *row.parts.values())
+    ]
+    finite = [one for one in (*sums, *(line.value for line in lines), 0.0) if isfinite(one)]
     low, high = min(finite), max(finite)
     scale = (WIDTH - 4.0) / ((high - low) or 1.0)
 
     def place(value: float) -> float:
         return 2.0 + scale * (value - low)
 
-    parts, top = [], _LINE
-    words = f"proven bound, {label}: " if isfinite(bound) else f"{label}: no bound"
-    parts.append(
-        f'<text y="10">{_text(words)}{_said(said) if isfinite(bound) else ""}</text>'
-        f'<path d="M0 {_n(top)}H22" {_BOUND}/>'
-    )
-    top += 5.0
-    line = []
-    for row in rows:
+    parts, top = [], 0.0
+    for one in found.lines:
+        known = isfinite(one.value)
+        words = f"proven bound, {one.label}: " if known else f"{one.label}: no bound"
+        parts.append(
+            f'<text y="{_n(top + 10)}">{_text(words)}{_said(one.beside) if known else ""}</text>'
+            f'<path d="M0 {_n(top + _LINE)}H22" {_BOUND}/>'
+        )
+        top += _LINE + 5.0
+    drawn = []
+    for row in found.rows:
         text = "".join(one.text for one in row.beside)
         two = _LETTER * (len(row.title) + len(text) + 3) > WIDTH
         parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(_cut(row.title))}</text>')
@@ -140,38 +83,50 @@ def bars(
             f"{_said(row.beside)}</text>"
         )
         top += _LINE
-        parts.append(_bar(row, place, top))
-        # Between the bars the line leaves space for names and numbers.
-        line.append(f"M{_n(place(bound))} {_n(top - 2)}v{_n(_BAR + 4)}" if isfinite(bound) else "")
+        parts.append(_bar(row, found.looks, place, top))
+        # Between the bars a line leaves space for names and numbers.
+        drawn += [f"M{_n(place(one.value))} {_n(top - 2)}v{_n(_BAR + 4)}" for one in lines]
         top += _BAR + 7.0
-    parts.append(f'<path class="bound" d="{"".join(line)}" {_BOUND}/>' if any(line) else "")
-    if note:
-        parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(note)}</text>')
+    parts.append(f'<path class="bound" d="{"".join(drawn)}" {_BOUND}/>' if drawn else "")
+    for text in filter(None, (found.axis, found.note)):
+        parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(text)}</text>')
         top += _LINE
+    if any(len(row.parts) > 1 for row in found.rows):
+        top, legend = _legend(found.looks, top + 2.0)
+        parts.append(legend)
     return top + 2.0, "".join(parts)
 
 
 _BOUND: Final = 'stroke="currentColor" stroke-width="1.6" stroke-dasharray="4 2" fill="none"'
 
 
-def _bar(row: Bar, place: Callable[[float], float], top: float) -> str:
-    """Draw the bar of a policy: filled, hollow, or grey and hatched."""
+def _bar(row: Bar, looks: Mapping[str, str], place: Callable[[float], float], top: float) -> str:
+    """Draw the parts of a row one behind the other: filled, hollow, or grey and hatched."""
     if not isfinite(row.value):
         return ""
-    left, right = sorted((place(0.0), place(row.value)))
-    box = f'x="{_n(left)}" y="{_n(top)}" width="{_n(right - left)}" height="{_n(_BAR)}"'
-    if row.look == "apart":
-        drawn = (
-            f'<rect class="bar" {box} fill="none" stroke="{MUTED}" stroke-width="1.4" '
-            'stroke-dasharray="3 2"/>'
-        )
-    elif row.look == "failing":
-        drawn = (
-            f'<rect class="bar" {box} fill="{MUTED}" fill-opacity="0.3" stroke="{MUTED}"/>'
-            f"{_hatch(left, top, right - left, _BAR, 1, MUTED)}"
-        )
-    else:
-        drawn = f'<rect class="bar" {box} fill="{row.colour}"/>'
+    drawn, ends = "", {True: 0.0, False: 0.0}
+    for name, width in row.parts.items():
+        # What is negative goes to the left.
+        start = ends[width >= 0]
+        ends[width >= 0] += width
+        left, right = sorted((place(start), place(start + width)))
+        box = f'x="{_n(left)}" y="{_n(top)}" width="{_n(right - left)}" height="{_n(_BAR)}"'
+        if row.kind == "apart":
+            drawn += (
+                f'<rect class="bar" {box} fill="none" stroke="{MUTED}" stroke-width="1.4" '
+                'stroke-dasharray="3 2"/>'
+            )
+        elif row.kind == "failing":
+            drawn += (
+                f'<rect class="bar" {box} fill="{MUTED}" fill-opacity="0.3" stroke="{MUTED}"/>'
+                f"{_hatch(left, top, right - left, _BAR, 1, MUTED)}"
+            )
+        else:
+            kind = list(looks).index(name) if len(row.parts) > 1 else 0
+            drawn += (
+                f'<rect class="bar" {box} fill="{looks[name]}"/>'
+                f"{_hatch(left, top, right - left, _BAR, kind)}"
+            )
     if isfinite(row.low) and isfinite(row.high):
         a, b, y = _n(place(row.low)), _n(place(row.high)), _n(top + _BAR / 2)
         up, down = _n(top + 1.5), _n(top + _BAR - 1.5)
@@ -189,19 +144,19 @@ def lanes(found: Lanes) -> tuple[float, str]:
     parts = [f'<text x="1" y="14" font-weight="600">{_text(_cut(found.title, 50))}</text>']
     top, left = 22.0, MOST_SPANS
     for name, spans in found.lanes.items():
+        tall = _LANE * found.height(name)
         parts.append(
-            f'<text x="{_n(_LEFT - 5)}" y="{_n(top + 13)}" text-anchor="end">'
+            f'<text x="{_n(_LEFT - 5)}" y="{_n(top + tall / 2 + 3)}" text-anchor="end">'
             f"{_text(_cut(name, 9))}</text>"
-            f'<path d="M{_n(_LEFT)} {_n(top + _LANE - 1)}H{_n(WIDTH - 6)}" stroke="{MUTED}" '
+            f'<path d="M{_n(_LEFT)} {_n(top + tall - 1)}H{_n(WIDTH - 6)}" stroke="{MUTED}" '
             'stroke-width="0.6"/>'
         )
         parts += [
-            _span(one, found.looks[one.look], kinds[one.look], scale, top)
-            for one in spans[:left]
-            if (_LANE - 1) * (one.high - one.low) >= _UNSEEN
+            _span(one, found.looks[one.look], kinds[one.look], scale, (top, tall - 1))
+            for one in filter(visible, spans[:left])
         ]
         left -= min(left, len(spans))
-        top += _LANE + 2.0
+        top += tall + 2.0
     for tick in _ticks(found.end):
         x = _n(_LEFT + scale * tick)
         anchor = "end" if tick > 0.97 * found.end else "middle"
@@ -218,15 +173,21 @@ def lanes(found: Lanes) -> tuple[float, str]:
     return height + 6.0, "".join([*parts, legend])
 
 
-def _span(one: Span, colour: str, kind: int, scale: float, top: float) -> str:
+def _span(one: Span, colour: str, kind: int, scale: float, lane: tuple[float, float]) -> str:
+    """Draw a span of a lane with its top and its height."""
     x, width = _LEFT + scale * one.begin, max(scale * (one.end - one.begin), 0.5)
-    y, height = top + (_LANE - 1) * (1 - one.high), (_LANE - 1) * (one.high - one.low)
+    y, height = lane[0] + lane[1] * (1 - one.high), lane[1] * (one.high - one.low)
     said = f"<title>{_text(one.label)}</title>" if one.label else ""
     return (
-        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" fill="{colour}" '
-        f'stroke="currentColor" stroke-width="0.3">{said}</rect>'
+        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
+        f'fill="{_ink(colour)}" stroke="currentColor" stroke-width="0.3">{said}</rect>'
         f"{_hatch(x, y, width, height, kind)}"
     )
+
+
+def _ink(colour: str) -> str:
+    """Write a colour; ink follows the page."""
+    return "currentColor" if colour == INK else colour
 
 
 def _legend(looks: Mapping[str, str], top: float) -> tuple[float, str]:
@@ -237,16 +198,13 @@ def _legend(looks: Mapping[str, str], top: float) -> tuple[float, str]:
         if x > 1.0 and x + wide > WIDTH:
             x, top = 1.0, top + _LINE
         parts.append(
-            f'<rect x="{_n(x)}" y="{_n(top)}" width="12" height="9" fill="{colour}"/>'
+            f'<rect x="{_n(x)}" y="{_n(top)}" width="12" height="9" fill="{_ink(colour)}"/>'
             f"{_hatch(x, top, 12.0, 9.0, kind)}"
             f'<text x="{_n(x + 15)}" y="{_n(top + 8.5)}">{_text(_cut(name, 50))}</text>'
         )
         x += wide
     return top + _LINE, "".join(parts)
 
-
-_UNSEEN: Final = 0.005
-"""Heights below are written as 0: what rounding leaves above a limit is no bar."""
 
 _STEP: Final = 4.0
 """Distance of the lines of a pattern."""

@@ -13,15 +13,8 @@ from edgeopt.instances.rescue import small as random_instance
 from edgeopt.instances.rescue.data import build
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
-from edgeopt.studies.rescue.gantt import GANTT
-from edgeopt.studies.rescue.pictures import (
-    INSTANCE,
-    SAFETY,
-    UTILISATION,
-    UTILISATION_OVER_TIME,
-    VALUES,
-)
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
+from edgeopt.studies.rescue.pictures import GANTT, SAFETY, UTILISATION
 from edgeopt.studies.rescue.policies import (
     BENCHMARKS,
     FREE,
@@ -188,7 +181,7 @@ SYSTEM = System(
     claims=Claims("rescue", given=_solved),
     reporting=Reporting(
         metrics=(UTILISATION,),
-        pictures=(SAFETY, RATIOS, GANTT, VALUE_OVER_TIME, UTILISATION_OVER_TIME, VALUES, INSTANCE),
+        pictures=(SAFETY, GANTT, VALUE_OVER_TIME),
         notes=_notes,
     ),
     live=LIVE,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from edgeopt.studies.entries import Log, Metric
-from edgeopt.studies.pictures.canvas import Look, colours, looks_apart
 from edgeopt.studies.wording import labelled
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axis import Axis
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
     Ints = NDArray[np.int64]
-
-_STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
 
 
 def simulated(case: Case) -> dict[str, TapFingerTrajectory]:
@@ -37,48 +33,6 @@ def average(instance: TapFingerInstance, total: float) -> float:
     """Turn a weighted sum of flow times into their weighted mean, slots; 0 without tasks."""
     weight = float(instance.weight.sum())
     return total / weight if weight > 0 else 0.0
-
-
-def own_bound(case: Case, policy: str) -> float:
-    """Return the bound that is valid for a policy in all its runs; NaN where there is none.
-
-    There is no bound for runs in which a task with some weight is never complete.
-    """
-    name = case.entries[policy].bound
-    if not name or not np.isfinite(case.values(policy)).all():
-        return float("nan")
-    bound = float(case.benchmarks[name].bound)
-    return bound if bound > 0 else float("nan")
-
-
-def lines(case: Case) -> dict[str, Look]:
-    """Give every policy a line: a colour for its method, dashes for its form."""
-    method = {name: case.entries[name].title.partition(",")[0] for name in case.causal}
-    colour = colours(method.values())
-    forms: dict[str, int] = {}
-    found = {}
-    for name, of in method.items():
-        place = forms.setdefault(of, 0)
-        forms[of] += 1
-        found[name] = Look(colour[of], _STYLES[place % len(_STYLES)])
-    return found | looks_apart(case)
-
-
-def doublings(axis: Axis, low: float, high: float) -> None:
-    """Make an axis logarithmic, with powers of two as plain numbers."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    powers = 2.0 ** np.arange(np.ceil(np.log2(low)), np.floor(np.log2(high)) + 1)
-    axes = axis.axes
-    if axis is axes.xaxis:
-        axes.set_xscale("log", base=2)
-        axes.set_xlim(low, high)
-    else:
-        axes.set_yscale("log", base=2)
-        axes.set_ylim(low, high)
-    axis.set_major_locator(FixedLocator(powers.tolist()))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def shortest_flow_times(case: Case) -> Floats:

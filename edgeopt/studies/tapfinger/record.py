@@ -23,11 +23,9 @@ from edgeopt.studies.system import (
     Reporting,
     System,
 )
-from edgeopt.studies.tapfinger.gantt import GANTT
 from edgeopt.studies.tapfinger.learners import LEARNERS
-from edgeopt.studies.tapfinger.load import ACCUMULATION, LOAD
 from edgeopt.studies.tapfinger.log import CLUSTERS_LOG, METRICS, TASKS_LOG
-from edgeopt.studies.tapfinger.means import FLOW_TIMES, MEANS
+from edgeopt.studies.tapfinger.pictures import ACCUMULATION, FLOW_TIMES, GANTT
 from edgeopt.studies.tapfinger.policies import (
     BENCHMARKS,
     CHANGING,
@@ -257,7 +255,7 @@ SYSTEM = System(
     learned=LEARNED,
     reporting=Reporting(
         metrics=METRICS,
-        pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),
+        pictures=(FLOW_TIMES, ACCUMULATION, GANTT),
         logs=(CLUSTERS_LOG, TASKS_LOG),
         comparisons=(THREE_CLUSTERS,),
         notes=_notes,

@@ -7,47 +7,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.studies.live import Live, Slider, uncertified
-from edgeopt.studies.pictures.canvas import colours
-from edgeopt.studies.pictures.vector import Lanes, Span
-from edgeopt.studies.tapfinger.gantt import pieces
+from edgeopt.studies.tapfinger.pictures import lanes
 from edgeopt.studies.tapfinger.policies import FIXED
-from edgeopt.studies.wording import distinct
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.studies.results import Case
-
-_CLUSTERS: Final = 6
-"""Most clusters in a picture."""
-
-
-def lanes(case: Case, policy: str) -> Lanes:
-    """Draw the tasks that hold the GPUs of every cluster in one run, as tall as their number."""
-    instance: TapFingerInstance = case.instance
-    run = case.replay(policy)
-    shown = min(instance.clusters, _CLUSTERS)
-    resource = 1 if instance.capacity[:, 1].any() else 0
-    kinds = distinct(instance.name_of("kind", k) for k in range(instance.task_kinds))
-    names = distinct(instance.name_of("cluster", n) for n in range(shown))
-    found: dict[str, list[Span]] = {}
-    for cluster in range(shown):
-        units = int(instance.capacity[cluster, resource])
-        found[names[cluster]] = [
-            Span(
-                one.begin, one.end, kinds[int(instance.kind[one.task])], one.low / units,
-                one.high / units, instance.name_of("task", one.task),
-            )
-            for one in pieces(run.held, cluster, resource, units)
-        ]  # fmt: skip
-    noun = ("CPU cores", "GPUs")[resource]
-    return Lanes(
-        f"{noun} in one run of {case.entries[policy].title}",
-        "slot",
-        float(max(1, int(run.end[0]))),
-        found,
-        colours(kinds),
-        f"{shown} of {instance.clusters} clusters" if shown < instance.clusters else "",
-    )
 
 
 def _capacity(instance: TapFingerInstance, scale: float) -> TapFingerInstance:

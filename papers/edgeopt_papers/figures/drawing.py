@@ -251,13 +251,13 @@ def shaded(
     return figure
 
 
-def logarithmic(axis: Any, linear_below: float | None = None) -> None:
+def logarithmic(axis: Any, linear_below: float | None = None, base: int = 10) -> None:
     """Make an axis logarithmic, its ticks plain numbers."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
     if linear_below is None:
-        set_scale("log")
+        set_scale("log", base=base)
     else:
         set_scale("symlog", linthresh=linear_below)
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from edgeopt_papers.edr.figures import PAPER_FIGURES
+from edgeopt_papers.edr.figures.growth import cut, lost
 from edgeopt_papers.edr.figures.weeks import OWN, PRINTED, SIDES, global_loss, on_both_sides
 from edgeopt_papers.edr.losses import loss_after, measured
 from edgeopt_papers.edr.tuning import TUNING
@@ -23,7 +24,6 @@ from edgeopt.models.edr import solve_offline
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint
 from edgeopt.studies import find_system
-from edgeopt.studies.edr.growth import cut, lost
 from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.sweeps import run_cells
 

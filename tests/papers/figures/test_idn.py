@@ -12,6 +12,7 @@ import pytest
 from edgeopt_papers.figures import Reproduction, reproduce
 from edgeopt_papers.figures.reading import where
 from edgeopt_papers.idn.figures.gains import EVALUATIONS
+from edgeopt_papers.idn.figures.hosts import hosted_share, popular_task
 from edgeopt_papers.idn.figures.setting import FIRST, ahead, along, near, pairs, within
 from edgeopt_papers.idn.figures.statements import TABLE_S1, checked
 
@@ -203,3 +204,30 @@ def test_the_repository_serves_with_the_second_most_accurate_model() -> None:
     said = lines["small models (0 to 18) per node, alpha 3"]
     assert said.startswith("yes" if small >= 3 else "no")
     assert float(said.split(": ")[1]) == pytest.approx(small, rel=0.01)
+
+
+def test_heat_map_counts_nodes_on_paths_of_the_task() -> None:
+    instance = generate(tasks=3, replicas=2, horizon=7, rng=4)
+    hosted = np.random.default_rng(1).random((7, *instance.size.shape)) < 0.4
+    task = popular_task(instance)
+    requested = [
+        sum(int(n) for n, t in zip(slot, instance.request_task, strict=True) if t == task)
+        for slot in instance.requests
+    ]
+    for other in range(instance.tasks):
+        assert instance.requests[:, instance.request_task == other].sum() <= sum(requested)
+    rows, models, share = hosted_share(instance, hosted, task)
+    assert rows == sorted(set(instance.tier.tolist()))
+    assert (np.diff(instance.accuracy[models]) <= 0).all()
+    assert set(models) == set(np.flatnonzero(instance.task == task))
+    last = range(instance.horizon - instance.horizon // 3, instance.horizon)
+    for row, tier in enumerate(rows):
+        nodes = {
+            int(v)
+            for path, t in zip(instance.path, instance.request_task, strict=True)
+            for v in path
+            if t == task and v >= 0 and instance.tier[v] == tier
+        }
+        for column, model in enumerate(models):
+            seen = [hosted[slot, v, model] for slot in last for v in nodes]
+            assert share[row, column] == pytest.approx(np.mean(seen))

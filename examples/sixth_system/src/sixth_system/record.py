@@ -18,7 +18,7 @@ from edgeopt.studies import (
     Source,
     System,
 )
-from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from sixth_system.instance import BatchInstance, generate
 from sixth_system.offline import optimum
 from sixth_system.online import ALONE, BALANCE, TIMER, RandomBalance, Waking
@@ -69,5 +69,5 @@ SYSTEM = System(
         bound_of=lambda _policy: "opt",
     ),
     claims=Claims("sixth"),
-    reporting=Reporting(pictures=(RATIOS, VALUE_OVER_TIME)),
+    reporting=Reporting(pictures=(VALUE_OVER_TIME,)),
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.edr.growth import exponent
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.wording import interval, number
+from edgeopt_papers.edr.figures.growth import exponent
 from edgeopt_papers.edr.figures.weeks import (
     BASELINES,
     CAVEATS,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.idn.network import hosted_share, popular_task
 from edgeopt_papers.figures import said
 from edgeopt_papers.figures.drawing import shaded
 from edgeopt_papers.figures.reading import unrolled
@@ -23,13 +22,37 @@ from edgeopt_papers.idn.figures.setting import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
+    from edgeopt.instances.idn import IdnInstance
     from edgeopt.studies.results import Case
 
 _ALPHAS: Final = {alpha: f"alpha = {alpha:g} ms per percent" for alpha in (3.0, 4.0, 5.0)}
 
 _SMALL: Final = {3.0: 18, 4.0: 18, 5.0: 20}
 """Up to this one the paper calls models small, sorted by accuracy and counted from 0."""
+
+
+def popular_task(instance: IdnInstance) -> int:
+    """Return the task with the most requests."""
+    of_type = instance.requests.sum(axis=0)
+    return int(np.bincount(instance.request_task, of_type, instance.tasks).argmax())
+
+
+def hosted_share(
+    instance: IdnInstance, hosted: NDArray[np.bool_], task: int
+) -> tuple[list[int], NDArray[np.int64], NDArray[np.float64]]:
+    """Say which share of a tier's nodes hosts each model of a task, in the last third."""
+    models = np.flatnonzero(instance.task == task)
+    models = models[np.argsort(-instance.accuracy[models], kind="stable")]
+    nodes = np.unique(instance.path[instance.request_task == task])
+    nodes = nodes[nodes >= 0]
+    late = hosted[-max(1, len(hosted) // 3) :]
+    assert instance.tier is not None
+    tier = instance.tier[nodes]
+    rows = sorted(set(tier.tolist()))
+    share = [late[:, nodes[tier == row]][:, :, models].mean(axis=(0, 1)) for row in rows]
+    return rows, models, np.array(share)
 
 
 def hosted(case: Case) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin
-from edgeopt.studies.tapfinger.log import doublings
 from edgeopt_papers.figures import PaperFigure, Published, found, said
-from edgeopt_papers.figures.drawing import HOLLOW, curves, rows_of_bars
+from edgeopt_papers.figures.drawing import HOLLOW, curves, logarithmic, rows_of_bars
 from edgeopt_papers.figures.reading import below, by, extreme, where
 from edgeopt_papers.tapfinger.figures.setting import (
     BOUND,
@@ -130,7 +129,8 @@ def _boxes(
                 axes.plot([value], [place], **HOLLOW | {"marker": mark, "markersize": 5.5})
             reach += [theirs.mean, theirs.median]
     rows_of_bars(axes, names.values())
-    doublings(axes.xaxis, 0.9 * min(reach), 1.12 * max(reach))
+    logarithmic(axes.xaxis, base=2)
+    axes.set_xlim(0.9 * min(reach), 1.12 * max(reach))
     axes.set_xlabel("completion time (slots)")
 
 

@@ -1,0 +1,193 @@
+"""What a picture shows, without a medium: lanes over time, bars against bounds, and curves.
+
+A system describes; :mod:`edgeopt.studies.pictures.figure` draws the description with matplotlib,
+and :mod:`edgeopt.studies.pictures.vector` writes lanes and bars as SVG without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import nan
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+
+class Said(NamedTuple):
+    """A number as written, and its key among the numbers of the view."""
+
+    key: str
+    text: str
+
+
+class Line(NamedTuple):
+    """A value that is drawn as a line through the picture, such as a bound."""
+
+    label: str
+    value: float
+    beside: Sequence[Said] = ()
+    style: Any = "-"
+
+
+class Bar(NamedTuple):
+    """A row: its parts by the name of their look, the ends of its sum, what stands beside it.
+
+    `kind` is ``"plain"``; ``"apart"`` for one that knows the future, drawn pale or hollow; or
+    ``"failing"`` for one that violates the service constraint, drawn grey and hatched.
+    """
+
+    title: str
+    parts: Mapping[str, float]
+    low: float = nan
+    high: float = nan
+    kind: Literal["plain", "apart", "failing"] = "plain"
+    beside: Sequence[Said] = ()
+
+    @property
+    def value(self) -> float:
+        """Sum of the parts."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Rows of bars from 0, and lines through them.
+
+    Parameters
+    ----------
+    rows
+        The bars, the first one on top.
+    looks
+        Colour by the name of what parts stand for.
+    lines
+        Values that are drawn as lines.
+    axis
+        Name of the horizontal axis, with its unit.
+    note
+        What is said below.
+    """
+
+    rows: Sequence[Bar]
+    looks: Mapping[str, str]
+    lines: Sequence[Line] = ()
+    axis: str = ""
+    note: str = ""
+
+
+class Span(NamedTuple):
+    """A box of a lane from `begin` to `end`; `low` and `high` are shares of the lane's height."""
+
+    begin: float
+    end: float
+    look: str
+    low: float = 0.0
+    high: float = 1.0
+    label: str = ""
+
+
+def visible(span: Span) -> bool:
+    """Tell whether a span is drawn: what rounding leaves above a limit is no bar."""
+    return span.high - span.low > 3e-4
+
+
+def shown_of(shown: int, every: int, noun: str) -> str:
+    """Say how many things are drawn, where not all of them are."""
+    return f"{shown} of {every} {noun}s" if shown < every else ""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What every resource did in one run, a lane each.
+
+    Parameters
+    ----------
+    title
+        What is shown.
+    axis
+        Name of the horizontal axis, with its unit.
+    end
+        Where that axis ends; it begins at 0.
+    lanes
+        Spans by the name of the lane, the first one on top.
+    looks
+        Colour by the name of what spans stand for. Each of them has a pattern of its own, too.
+    more
+        What is left out, in words.
+    tall
+        Heights of lanes by name, where they are not 1.
+    """
+
+    title: str
+    axis: str
+    end: float
+    lanes: Mapping[str, Sequence[Span]]
+    looks: Mapping[str, str]
+    more: str = ""
+    tall: Mapping[str, float] = field(default_factory=dict)
+
+    def height(self, lane: str) -> float:
+        """Return the height of a lane."""
+        return self.tall.get(lane, 1.0)
+
+
+class Curve(NamedTuple):
+    """A curve with its band, or points where `style` is empty.
+
+    One without a name is not in the legend; `step` keeps each value up to the next place.
+    """
+
+    name: str
+    x: Any
+    y: Any
+    colour: str
+    style: Any = "-"
+    low: Any = None
+    high: Any = None
+    step: bool = False
+    mark: str = ""
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves over one axis.
+
+    Parameters
+    ----------
+    xlabel, ylabel
+        Names of the axes, with their units.
+    curves
+        What is drawn.
+    lines
+        Values that are drawn as horizontal lines; one beyond the axis is only named.
+    title
+        What is shown.
+    across, up
+        Ends of the horizontal and of the vertical axis; by default they fit the curves.
+    log
+        Base of the logarithmic axes, by their letters: ``{"x": 2}``.
+    """
+
+    xlabel: str
+    ylabel: str
+    curves: Sequence[Curve]
+    lines: Sequence[Line] = ()
+    title: str = ""
+    across: tuple[float, float] | None = None
+    up: tuple[float, float] | None = None
+    log: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Pictures one below the other, or side by side, with one legend."""
+
+    parts: Sequence[Lanes | Bars | Curves]
+    abreast: bool = False
+
+
+Drawing: TypeAlias = "Lanes | Bars | Curves | Panels | Figure"
+"""What a picture can be: a description, or a figure of matplotlib without title."""

@@ -1,0 +1,167 @@
+"""Pictures of EDR: what cost is made of, and energy and training frame by frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.drawing import Bar, Bars, Lanes, Line, Panels, Span, shown_of
+from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead, lead_and_best
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
+from edgeopt.studies.wording import distinct, number, percent, plural, uncapitalised
+
+if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.studies.results import Case
+
+_COST_COLOURS = {
+    "inference energy": "#0072b2",
+    "training energy": "#56b4e9",
+    "inference delay": "#e69f00",
+    "training exchange": "#f3cf7a",
+    "late training": "#d55e00",
+    "unserved requests": "#cc79a7",
+}
+
+
+def _parts(case: Case) -> dict[str, dict[str, float]]:
+    """Mean over the runs of every part, by policy."""
+    return {
+        name: {
+            part: float(runs.mean()) for part, runs in cost_parts(case.instance, trajectory).items()
+        }
+        for name, trajectory in simulated(case).items()
+    }
+
+
+def _cost_title(case: Case) -> str:
+    best = case.best()
+    if best is None:
+        return f"Parts of the cost; {uncapitalised(ONLY_HINDSIGHT)}"
+    if not best["value"] > 0:
+        name = case.title(best)
+        lost = case.standings.price(str(best["policy"]))
+        return f"{name} has the least cost, {number(float(best['value']))}{lost}"
+    lost = case.standings.price(str(best["policy"]))
+    parts = _parts(case)
+    first = parts[str(best["policy"])]
+    total = sum(first.values())
+    energy = first["inference energy"] + first["training energy"]
+    delay = first["inference delay"] + first["training exchange"]
+    said = (
+        f"{case.title(best)} has the least cost, {number(total)}: "
+        f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay{lost}"
+    )
+    penalty = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
+    most = max(penalty, key=lambda name: penalty[name])
+    if not penalty[most] > 0:
+        return f"{said}; no policy has penalties"
+    share = percent(penalty[most] / sum(parts[most].values()), 0)
+    return f"{said}; penalties are {share} of the cost of {case.entries[most].title}"
+
+
+def _cost(case: Case) -> Bars:
+    rows = [Bar(case.entries[name].title, parts) for name, parts in _parts(case).items()]
+    bound = Line(case.label, case.benchmark.bound)
+    return Bars(rows, _COST_COLOURS, [bound], f"mean {case.objective.name} of a run (points)")
+
+
+COST = Picture(
+    "cost",
+    _cost_title,
+    _cost,
+    "Mean over the runs; the two weights of the instance make dollars and seconds comparable. The "
+    "energy of exchanging models is part of the training energy, the time of it is the training "
+    "exchange. Late training and unserved requests are penalties, which cost more than doing the "
+    "work; at a negative price the cost of energy is left of zero. Energy above a cap has no "
+    "price; the table counts it. The line is a lower bound on the cost of every policy that keeps "
+    "the caps.",
+)
+
+
+def _energy_title(case: Case) -> str:
+    instance = case.instance
+    name = lead(case)
+    frames = capped(instance)
+    title = case.entries[name].title
+    if not frames.size:
+        return f"No frame has a cap; {title} can follow the price freely"
+    trajectory = simulated(case)[name]
+    exceeded = float(np.asarray(trajectory.violations).sum(axis=1).mean())
+    if exceeded == 0:
+        used = trajectory.energy[:, frames].mean(axis=0).sum() / instance.cap[frames].sum()
+        said = f" and uses {percent(float(used), 0)} of them" if np.isfinite(used) else ""
+        return f"{title} keeps the caps of all {plural(frames.size, 'capped frame')}{said}"
+    over = percent(float(trajectory.excess_share().mean()))
+    count = plural(frames.size, "capped frame")
+    return (
+        f"{title} exceeds the cap in {number(exceeded, 2)} of {count}, "
+        f"by {over} of all capped energy"
+    )
+
+
+_TASKS: Final = 8
+"""Most tasks in a picture."""
+
+_SERVING, _TRAINING, _EXCESS, _CAP = "serving", "training", "above the cap", "cap"
+_WINDOW = "window of a task"
+
+
+def lanes(case: Case, policy: str) -> Lanes:
+    """Draw energy against the cap, and when every task trains, frame by frame of one run."""
+    instance: EdrInstance = case.instance
+    run: Any = case.trajectories[policy]
+    energy, training = np.asarray(run.energy)[0], np.asarray(run.training_energy)[0]
+    cap = np.asarray(instance.cap)
+    top = float(max(energy.max(), cap[np.isfinite(cap)].max(initial=0.0))) or 1.0
+    shade = list(colours(("0", "1", "2")).values())
+    spans: list[Span] = []
+    for frame in range(instance.frames):
+        parts = {_SERVING: float(energy[frame] - training[frame]), _TRAINING: float(energy[frame])}
+        limit, low = float(cap[frame]), 0.0
+        for look, high in parts.items():
+            inside = min(high, limit)
+            if inside > low:
+                spans.append(Span(frame, frame + 1, look, low / top, inside / top, f"{look}"))
+            low = max(low, inside)
+        if energy[frame] > limit:
+            spans.append(Span(frame, frame + 1, _EXCESS, limit / top, energy[frame] / top))
+        if np.isfinite(limit):
+            spans.append(Span(frame, frame + 1, _CAP, max(0.0, limit / top - 0.03), limit / top))
+    found = {"energy": spans}
+    rounds = np.asarray(run.rounds)[0]
+    most = float(rounds.max(initial=0)) or 1.0
+    shown = min(instance.tasks, _TASKS)
+    names = distinct(instance.name_of("task", task) for task in range(shown))
+    for task in range(shown):
+        first, last = int(instance.arrival[task]), int(instance.deadline[task])
+        found[names[task]] = [
+            Span(first, last + 1, _WINDOW, 0.0, 0.12),
+            *(
+                Span(t, t + 1, _TRAINING, 0.14, 0.14 + 0.86 * float(rounds[t, task]) / most)
+                for t in np.flatnonzero(rounds[:, task] > 0).tolist()
+            ),
+        ]
+    return Lanes(
+        f"Energy and training, run of {case.entries[policy].title}",
+        "frame",
+        float(instance.frames),
+        found,
+        {_SERVING: shade[0], _TRAINING: shade[2], _EXCESS: shade[1], _CAP: INK,
+         _WINDOW: MUTED},
+        shown_of(shown, instance.tasks, "task"),
+        {"energy": 3.0},
+    )  # fmt: skip
+
+
+ENERGY = Picture(
+    "energy",
+    _energy_title,
+    lambda case: Panels([lanes(case, name) for name in lead_and_best(case)]),
+    "The first run. On top, the energy of every frame: for serving and, above it, for training; "
+    "dark steps are caps, and energy above one has a colour of its own. Below, a lane per task: "
+    "its window, and the rounds that it trains in every frame.",
+)

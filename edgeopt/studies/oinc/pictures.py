@@ -1,0 +1,247 @@
+"""Pictures of OINC: the two parts of its value, latencies, and jobs on their sites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.drawing import (
+    Bar,
+    Bars,
+    Curve,
+    Curves,
+    Lanes,
+    Line,
+    Said,
+    Span,
+    shown_of,
+)
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.oinc.log import Parts, request_count, simulated
+from edgeopt.studies.oinc.policies import apart
+from edgeopt.studies.pictures.canvas import INK, colours, lead, policy_looks
+from edgeopt.studies.sentences import ONLY_HINDSIGHT
+from edgeopt.studies.wording import distinct, number, percent, plural
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc import OincTrajectory, Served
+    from edgeopt.studies.results import Case
+
+    Floats = NDArray[np.float64]
+
+
+def _weighted_title(case: Case) -> str:
+    best, kept = case.best(), case.best(kept=True)
+    if best is None:
+        return ONLY_HINDSIGHT
+    said = f"{case.title(best)} has the least {case.objective.name}, {number(best['value'])}"
+    if case.benchmark.bound > 0:
+        said += f", {percent(best['ratio'] - 1)} above the bound"
+    said += case.standings.price(str(best["policy"]))
+    if kept is not None and kept["policy"] != best["policy"]:
+        said += (
+            f"; {case.title(kept)} has the least without a missed {case.constraint.name}, "
+            f"{number(kept['value'])}"
+        )
+    return said
+
+
+_LOOKS: Final = {"mean latency": "#0072b2", "mean completion time": "#e69f00"}
+
+
+def _weighted(case: Case) -> Bars:
+    instance: OincInstance = case.instance
+    least = apart(case)
+    found = {name: Parts(*runs.scaled_parts()) for name, runs in simulated(case).items()}
+    rows = [_row("bound, each apart", least, bound=True)]
+    rows += [_row(case.entries[name].title, parts) for name, parts in found.items()]
+    return Bars(
+        rows,
+        _LOOKS,
+        [
+            Line("bound on latency", float(least.inference), style=(0, (2, 2))),
+            Line("bound on both", float(least.total)),
+        ],
+        f"{case.objective.name}: mean latency / {instance.latency_scale:g} s + "
+        f"mean completion time / {instance.completion_scale:g} s",
+    )
+
+
+def _row(title: str, parts: Parts, *, bound: bool = False) -> Bar:
+    """Describe a sum as its two parts, averaged over the runs."""
+    means = {name: float(np.mean(part)) for name, part in zip(_LOOKS, parts, strict=True)}
+    said = [Said("", number(sum(means.values()), 4))]
+    return Bar(title, means, kind="apart" if bound else "plain", beside=said)
+
+
+WEIGHTED = Picture(
+    "weighted",
+    _weighted_title,
+    _weighted,
+    "The measure by which policies are compared, and its two parts: weighted means over the "
+    "requests and over the jobs, each over its scale. The top row is a proven bound: latencies "
+    "and completion times if each kind had all CPUs to itself, which no policy can give to both.",
+)
+
+
+def quotients(trajectory: OincTrajectory) -> Floats:
+    """Return latency over objective of every answered request of the first run."""
+    answered = ~trajectory.refused[0]
+    shares = trajectory.latency[0, answered] / trajectory.slo[answered]
+    return np.asarray(np.where(trajectory.met[0, answered], np.minimum(shares, 1.0), shares))
+
+
+def _latency_title(case: Case) -> str:
+    if not request_count(case.instance):
+        return "There are no requests"
+    name = lead(case)
+    trajectory = simulated(case)[name]
+    title = case.entries[name].title
+    met = percent(float(trajectory.request_success()[0]))
+    found = quotients(trajectory)
+    if not found.size:
+        return f"{title} refuses every request"
+    said = f"{title} answers {met} of all requests in time, half of them within "
+    said += f"{percent(float(np.median(found)), 0)} of their objective"
+    others = {
+        n: float(runs.request_success()[0]) for n, runs in simulated(case).items() if n != name
+    }
+    if not others:
+        return said
+    worst = min(others, key=lambda n: others[n])
+    return f"{said}; {case.entries[worst].title} answers {percent(others[worst])} in time"
+
+
+def _latency(case: Case) -> Curves:
+    every = max(1, request_count(case.instance))
+    looks, drawn, occurring = policy_looks(case), [], [0.5, 2.0]
+    for name, trajectory in simulated(case).items():
+        at = np.sort(quotients(trajectory))
+        share = 100 * np.arange(1, at.size + 1) / every
+        within = percent(float(trajectory.request_success()[0]))
+        title = f"{case.entries[name].title}, {within}"
+        # From below all latencies to above them.
+        x, y = [_LEAST, *at, _MOST], [0, *share, share[-1] if at.size else 0]
+        drawn.append(Curve(title, x, y, looks[name].colour, looks[name].style, step=True))
+        occurring += at.tolist()
+    low, high = np.clip([min(occurring), max(occurring)], _LEAST, _MOST)
+    drawn.append(Curve("objective", [1, 1], [0, 101], INK, (0, (3, 2))))
+    return Curves(
+        "latency over objective",
+        "requests answered within it (%)",
+        drawn,
+        across=(0.9 * low, 1.1 * high),
+        up=(0.0, 101.0),
+        log={"x": 2},
+    )
+
+
+_LEAST: Final = 2.0**-4
+_MOST: Final = 2.0**4
+"""Multiples of the objective beyond which latencies are not told apart."""
+
+LATENCY = Picture(
+    "latency",
+    _latency_title,
+    _latency,
+    "The first run: share of all requests that are answered within a multiple of their objective. "
+    "Behind the name of a policy, the share that is answered in time; refused requests are not.",
+)
+
+
+_TOUCHING: Final = 1e-9
+
+
+class Stretch(NamedTuple):
+    """An uninterrupted service of a job on one share of a site's CPU."""
+
+    job: int
+    share: float
+    begin: float
+    end: float
+
+
+def stretches(served: Served) -> list[Stretch]:
+    """Join the runs of each job that follow each other without a break on the same share."""
+    found: list[Stretch] = []
+    for r in np.lexsort((served.begin, served.job)).tolist():
+        run = Stretch(
+            int(served.job[r]), float(served.share[r]), float(served.begin[r]), float(served.end[r])
+        )
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and last.job == run.job
+            and run.begin - last.end <= _TOUCHING
+            and abs(run.share - last.share) <= _TOUCHING
+        ):
+            found[-1] = last._replace(end=run.end)
+        else:
+            found.append(run)
+    return found
+
+
+def _gantt_title(case: Case) -> str:
+    name = lead(case)
+    trajectory = case.replay(name)
+    title = case.entries[name].title
+    jobs = case.instance.jobs
+    if not jobs:
+        return "There are no jobs"
+    late = int((~trajectory.on_time[0]).sum())
+    open_ones = int((~trajectory.complete[0]).sum())
+    count = plural(jobs, "job")
+    if open_ones:
+        return f"{title} leaves {plural(open_ones, 'job')} of {jobs} incomplete"
+    last = number(float(trajectory.completion[0].max()), 4)
+    said = f"{title} completes {count} within {last} s"
+    if not late:
+        return f"{said}, all of them by their deadlines"
+    worst = int(np.argmax(trajectory.completion[0] - case.instance.deadline))
+    by = number(float(trajectory.completion[0, worst] - case.instance.deadline[worst]), 3)
+    return (
+        f"{said}, {late} of them after {'its' if late == 1 else 'their'} deadline; job {worst} "
+        f"is latest, by {by} s"
+    )
+
+
+_SITES: Final = 10
+"""Most sites in a picture."""
+
+_ON_TIME, _LATE = "job, in time", "job, after its deadline"
+
+
+def lanes(case: Case, policy: str) -> Lanes:
+    """Draw when every site serves jobs in one run, as tall as their share of its CPU."""
+    instance: OincInstance = case.instance
+    run = case.replay(policy)
+    shown = min(instance.sites, _SITES)
+    names = distinct(instance.name_of("site", site) for site in range(shown))
+    found: dict[str, list[Span]] = {name: [] for name in names}
+    for one in stretches(run.served):
+        site = int(run.job_site[0, one.job])
+        if 0 <= site < shown:
+            look = _ON_TIME if run.on_time[0, one.job] else _LATE
+            label = instance.name_of("job", one.job)
+            found[names[site]].append(Span(one.begin, one.end, look, 0.0, one.share, label))
+    shade = list(colours(("0", "1")).values())
+    return Lanes(
+        f"Jobs in one run of {case.entries[policy].title}",
+        "time (s); the rest of a CPU serves requests",
+        max(float(instance.slots), float(run.end[0])),
+        found,
+        {_ON_TIME: shade[0], _LATE: shade[1]},
+        shown_of(shown, instance.sites, "site"),
+    )
+
+
+GANTT = Picture(
+    "gantt",
+    _gantt_title,
+    lambda case: lanes(case, lead(case)),
+    "The first run, a lane per site: its jobs, as tall as their share of the site's CPU.",
+)

@@ -1,0 +1,212 @@
+"""Descriptions of pictures drawn with matplotlib: for pages, notebooks and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, isfinite, nan
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.studies.drawing import Bars, Curves, Lanes, Panels, visible
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from edgeopt.studies.drawing import Bar, Curve
+
+DESCRIBED: Final = (Lanes, Bars, Curves, Panels)
+"""What can be drawn here."""
+
+_HATCHES: Final = ("", "///", "---", "|||", "\\\\\\")
+"""Patterns of looks, in the order in which SVG has them."""
+
+_SHARE: Final = 0.85
+"""Share of a lane that spans fill."""
+
+_BESIDE: Final = 6
+"""With more entries a legend stands to the right of curves, else below."""
+
+_LONG: Final = 22
+"""Letters of the longest entry of which three fit into a row of a legend."""
+
+_OPAQUE: Final = {"plain": 0.9, "apart": 0.45, "failing": 0.3}
+"""Opacity of the kinds of bars."""
+
+
+@dataclass
+class _Legend:
+    """Entries of all panels, each label once."""
+
+    entries: dict[str, Any] = field(default_factory=dict)
+
+    def area(self, label: str, colour: str, place: int) -> None:
+        """Note a colour with the pattern that it has at its place."""
+        from matplotlib.patches import Patch
+
+        self.entries.setdefault(label, Patch(label=label, **_pattern(colour, place)))
+
+    def line(self, label: str, **look: Any) -> None:
+        """Note a line or a mark."""
+        from matplotlib.lines import Line2D
+
+        self.entries.setdefault(label, Line2D([], [], label=label, **look))
+
+    def put(self, figure: Figure, *, curves: bool) -> None:
+        """Write the entries beside many curves, else below."""
+        handles = list(self.entries.values())
+        if curves and len(handles) > _BESIDE:
+            # As tall as the legend, with space for a title.
+            figure.set_figheight(max(figure.get_figheight(), 1.0 + 0.205 * len(handles)))
+            figure.legend(handles=handles, loc="outside right center")
+        elif handles:
+            columns = 3 if max(map(len, self.entries)) <= _LONG else 2
+            more = ceil(len(handles) / columns) - 1
+            figure.set_figheight(figure.get_figheight() + 0.2 * more)
+            figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def figure(found: Lanes | Bars | Curves | Panels) -> Figure:
+    """Draw a description."""
+    panels = found if isinstance(found, Panels) else Panels([found])
+    heights = [_height(one) for one in panels.parts]
+    count = len(heights)
+    made = canvas.blank(height=0.7 + (max(heights) if panels.abreast else sum(heights)))
+    if panels.abreast:
+        grid = made.subplots(1, count, sharey=True, squeeze=False)[0]
+    else:
+        grid = made.subplots(count, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    legend = _Legend()
+    for place, (axes, one) in enumerate(zip(grid, panels.parts, strict=True)):
+        _DRAW[type(one)](axes, one, legend)
+        if place and panels.abreast:
+            axes.set_ylabel("")
+        if place < count - 1 and not panels.abreast:
+            axes.set_xlabel("")
+    legend.put(made, curves=isinstance(panels.parts[0], Curves))
+    return made
+
+
+def _height(found: Lanes | Bars | Curves) -> float:
+    """Return the inches of a panel."""
+    if isinstance(found, Curves):
+        return 2.8
+    if isinstance(found, Bars):
+        return 0.65 + 0.25 * max(1, len(found.rows))
+    return 0.65 + 0.34 * max(1.0, sum(map(found.height, found.lanes)))
+
+
+def _pattern(colour: str, place: int) -> dict[str, Any]:
+    """Return colour and pattern of a filled area."""
+    return {"facecolor": colour, "hatch": _HATCHES[place % 5], "edgecolor": PAPER, "linewidth": 0.7}
+
+
+def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:
+    """Draw lanes over time."""
+    middles, floor = [], 0.0
+    for name, spans in found.lanes.items():
+        tall = found.height(name)
+        middles.append(floor + tall / 2)
+        floor += tall
+        for one in filter(visible, spans):
+            low, high = (_SHARE * tall * end for end in (one.low, one.high))
+            box = (floor - 0.5 * (1 - _SHARE) - high, high - low)
+            filled = _pattern(found.looks[one.look], list(found.looks).index(one.look))
+            axes.broken_barh([(one.begin, one.end - one.begin)], box, **filled)
+    for place, (look, colour) in enumerate(found.looks.items()):
+        legend.area(look, colour, place)
+    canvas.in_rows(axes, list(found.lanes))
+    axes.set_yticks(middles, list(found.lanes))
+    axes.set_ylim(floor or 1.0, 0.0)
+    axes.set_xlim(0, found.end or 1.0)
+    axes.set_xlabel(f"{found.axis}{f' ({found.more})' if found.more else ''}")
+    axes.set_title(found.title)
+
+
+def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
+    """Draw rows of bars, and lines through them."""
+    for place, row in enumerate(found.rows):
+        _row(axes, place, row, found.looks)
+        canvas.in_margin(axes, place, "".join(one.text for one in row.beside))
+    for place, (look, colour) in enumerate(found.looks.items()):
+        if any(row.parts.get(look) for row in found.rows):
+            legend.area(look, colour, place)
+    for line in found.lines:
+        if isfinite(line.value):
+            drawn: Any = {"color": INK, "linewidth": 1.2, "linestyle": line.style}
+            axes.axvline(line.value, **drawn)
+            legend.line(line.label, **drawn)
+    canvas.in_rows(axes, [row.title for row in found.rows])
+    if axes.get_xlim()[0] < 0:
+        axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_xlabel(f"{found.axis}\n{found.note}".strip())
+
+
+def _row(axes: Axes, place: int, row: Bar, looks: Mapping[str, str]) -> None:
+    """Draw the parts of a row one behind the other; what is negative goes to the left."""
+    ends = {True: 0.0, False: 0.0}
+    for name, width in row.parts.items():
+        start = ends[width >= 0]
+        ends[width >= 0] += width
+        look = _pattern(MUTED if row.kind == "failing" else looks[name], list(looks).index(name))
+        axes.barh(place, width, 0.72, left=start, alpha=_OPAQUE[row.kind], **look)
+    if isfinite(row.low) and isfinite(row.high):
+        axes.plot([row.low, row.high], [place, place], color=INK, linewidth=1.2)
+
+
+def _curves(axes: Axes, found: Curves, legend: _Legend) -> None:
+    """Draw curves with their bands, and lines through them."""
+    for one in found.curves:
+        _curve(axes, one)
+        if one.name:
+            legend.line(one.name, color=one.colour, linestyle=one.style or "none", **_mark(one))
+    for name, base in found.log.items():
+        _logarithmic(axes, name, base)
+    if found.across is not None:
+        axes.set_xlim(*found.across)
+    axes.set_xlabel(found.xlabel)
+    axes.set_ylabel(found.ylabel)
+    axes.set_title(found.title)
+    if found.up is not None:
+        canvas.fit_y(axes, found.up, linear="y" not in found.log)
+    ends = axes.get_ylim()
+    for line in found.lines:
+        if isfinite(line.value):
+            beyond = canvas.outside(line.value, ends, ("below", "above"))
+            at = nan if beyond else line.value
+            look = {"color": INK, "linewidth": 1.2, "linestyle": line.style}
+            axes.axhline(at, **look)
+            beside = "".join(one.text for one in line.beside)
+            legend.line(f"{line.label}{beside}{beyond}", **look)
+    axes.set_ylim(*ends)
+
+
+def _curve(axes: Axes, one: Curve) -> None:
+    step: Any = {"drawstyle": "steps-post"} if one.step else {}
+    axes.plot(one.x, one.y, color=one.colour, linestyle=one.style or "none", **_mark(one), **step)
+    if one.low is not None:
+        axes.fill_between(
+            one.x, one.low, one.high, step="post" if one.step else None, color=one.colour,
+            alpha=BAND, linewidth=0,
+        )  # fmt: skip
+
+
+def _mark(one: Curve) -> dict[str, Any]:
+    face = {"markerfacecolor": PAPER} if one.hollow else {}
+    return {"marker": one.mark, "markersize": 6, **face} if one.mark else {}
+
+
+def _logarithmic(axes: Axes, name: str, base: int) -> None:
+    """Make an axis logarithmic, with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis, scale = (axes.xaxis, axes.set_xscale) if name == "x" else (axes.yaxis, axes.set_yscale)
+    scale("log", base=base)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+_DRAW: Final[Mapping[type, Callable[..., None]]] = {Lanes: _lanes, Bars: _bars, Curves: _curves}

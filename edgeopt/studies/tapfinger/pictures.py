@@ -1,0 +1,300 @@
+"""Pictures of TapFinger: flow times, tasks in the system, and GPUs of clusters."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.drawing import (
+    Curve,
+    Curves,
+    Lanes,
+    Line,
+    Panels,
+    Said,
+    Span,
+    shown_of,
+)
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead, policy_looks
+from edgeopt.studies.tapfinger.log import (
+    average,
+    fewest_in_system,
+    shortest_flow_times,
+    simulated,
+)
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
+from edgeopt.studies.wording import distinct, number, percent, plural
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger import Held
+    from edgeopt.studies.results import Case
+
+    Floats = NDArray[np.float64]
+
+
+def distribution(flow: Floats) -> tuple[Floats, Floats]:
+    """Return the flow times that occur, ascending, and the share of tasks up to each."""
+    values, count = np.unique(flow[np.isfinite(flow)], return_counts=True)
+    return values.astype(float), np.asarray(np.cumsum(count) / max(1, flow.size))
+
+
+def _flow_times_title(case: Case) -> str:
+    if not case.instance.tasks:
+        return "There are no tasks"
+    name = lead(case)
+    flow = simulated(case)[name].flow_time
+    half = float(np.quantile(flow, 0.5, method="inverted_cdf"))
+    late = float(np.quantile(flow, 0.95, method="inverted_cdf"))
+    least = float(np.quantile(shortest_flow_times(case), 0.5, method="inverted_cdf"))
+    if not np.isfinite(late):
+        done = percent(float(np.isfinite(flow).mean()))
+        return f"{case.entries[name].title} completes {done} of the tasks"
+    return (
+        f"{case.entries[name].title} completes half of the tasks within {half:g} slots of "
+        f"their arrival and 95 % within {late:g}; each task alone, half would take {least:g}"
+    )
+
+
+def _flow_times(case: Case) -> Curves:
+    looks, drawn = policy_looks(case), []
+    least, runs = shortest_flow_times(case), simulated(case)
+    every = np.concatenate([least, *(run.flow_time.ravel() for run in runs.values())])
+    longest = float(every[np.isfinite(every)].max(initial=2.0))
+    # Each task alone and at its best speed: what is above is impossible.
+    at, share = _whole(least, longest)
+    drawn.append(Curve("impossible for all", at, share, INK, (0, (1, 1)), share, 101.0, step=True))
+    means = {name: float(run.flow_time.mean()) for name, run in runs.items() if run.flow_time.size}
+    for name in sorted(means, key=lambda name: means[name]):
+        title = f"{case.entries[name].title}, {number(means[name], 3)}"
+        x, y = _whole(runs[name].flow_time, longest)
+        drawn.append(Curve(title, x, y, looks[name].colour, looks[name].style, step=True))
+    return Curves(
+        "flow time (slots)",
+        "tasks complete within it (%)",
+        drawn,
+        across=(0.75, 1.15 * longest),
+        up=(0.0, 101.0),
+        log={"x": 2},
+    )
+
+
+def _whole(flow: Floats, longest: float) -> tuple[list[float], list[float]]:
+    """Return a distribution in per cent, from before all flow times to behind them."""
+    at, share = distribution(flow)
+    return [0.5, *at, 2 * longest], [0, *100 * share, 100 * share[-1] if share.size else 0]
+
+
+FLOW_TIMES = Picture(
+    "flow_times",
+    _flow_times_title,
+    _flow_times,
+    "Share of the tasks of all runs that are complete within a flow time. The legend lists the "
+    "policies by mean flow time. The shaded area is impossible for every policy: it is above the "
+    "distribution in which each task has its cluster to itself and runs as fast as its speeds and "
+    "the noise allow.",
+)
+
+
+_LOWEST: Final = 0.6
+"""Where a logarithmic axis begins; smaller values are drawn there."""
+
+
+def _in_system(case: Case) -> dict[str, Floats]:
+    """Return the mean number of tasks in the system, by policy, all of one length."""
+    found = {name: run.accumulation.mean(axis=0) for name, run in simulated(case).items()}
+    longest = max(1, *(curve.size for curve in found.values()))
+    return {name: np.pad(curve, (0, longest - curve.size)) for name, curve in found.items()}
+
+
+def _accumulation_title(case: Case) -> str:
+    if not case.instance.tasks:
+        return "There are no tasks"
+    found = _in_system(case)
+    name = lead(case)
+    peak = float(found[name].max())
+    worst = max(found, key=lambda n: float(found[n].max()))
+    least = int(fewest_in_system(case, found[name].size).max())
+    said = f"{case.entries[name].title} has {_count(peak)} tasks in the system at most"
+    if worst != name:
+        said += f", {case.entries[worst].title} {_count(float(found[worst].max()))}"
+    return f"{said}; no policy can have fewer than {least}"
+
+
+def _count(mean: float) -> str:
+    return f"{mean:g}" if mean == round(mean) else number(mean, 3)
+
+
+def _accumulation(case: Case) -> Panels:
+    found, looks = _in_system(case), policy_looks(case)
+    slots = next(iter(found.values())).size
+    edges = np.arange(slots + 1)
+    floor = np.maximum(_LOWEST, fewest_in_system(case, slots))
+    least = np.append(floor, floor[-1])
+    above = [
+        Curve("under every policy", edges, least, MUTED, "-", np.full(slots + 1, _LOWEST), least,
+              step=True)
+    ]  # fmt: skip
+    below = []
+    for name, curve in found.items():
+        title, (colour, style) = case.entries[name].title, looks[name]
+        held = np.maximum(_LOWEST, np.append(curve, curve[-1]))
+        above.append(Curve(title, edges, held, colour, style, step=True))
+        mean = np.append(0.0, curve.cumsum()) / max(1, case.instance.tasks)
+        below.append(Curve(title, edges, np.maximum(_LOWEST, mean), colour, style))
+    return Panels(
+        [
+            Curves(
+                "slot", ylabel, drawn, lines, across=(0, slots), log={"y": 2},
+                up=(_LOWEST, 1.15 * max(2.0, *(float(np.max(one.y)) for one in drawn))),
+            )
+            for ylabel, drawn, lines in (
+                ("tasks in the system", above, []),
+                ("flow time so far, mean\nover all tasks (slots)", below, _bounds(case)),
+            )
+        ]
+    )  # fmt: skip
+
+
+def _bounds(case: Case) -> list[Line]:
+    """Return the bounds on the ends of the curves; none where weights differ."""
+    if np.unique(case.instance.weight).size != 1:
+        return []
+    found = []
+    for name, style in ((CHANGING, "-"), (FIXED, (0, (3, 2)))):
+        mean = average(case.instance, case.benchmarks[name].bound)
+        if mean > 0:
+            said = [Said("", f", {number(mean, 3)}")]
+            found.append(Line(bound_label(case, name), mean, said, style))
+    return found
+
+
+ACCUMULATION = Picture(
+    "accumulation",
+    _accumulation_title,
+    _accumulation,
+    "Mean over the runs. Above: tasks in the system, which have arrived and are not complete; the "
+    "bottom is zero. Every policy has at least the shaded ones: no task is complete before it "
+    "would be alone, and all clusters together complete no more tasks by any slot than one machine "
+    "that serves the least remaining work first. Below: flow time so far, which ends at the mean "
+    "flow time; the lines are bounds on that end, BOUND(any) for every policy, BOUND(fixed) for "
+    "those that never change the bundle of a running task.",
+)
+
+
+class Piece(NamedTuple):
+    """Neighbouring units of a resource that a task holds for a while, ends excluded.
+
+    `held` is the place of its stretch in what was recorded; a stretch may have several pieces.
+    """
+
+    task: int
+    begin: int
+    end: int
+    low: int
+    high: int
+    held: int
+
+
+def pieces(held: Held, cluster: int, resource: int, capacity: int) -> list[Piece]:
+    """Give every stretch of a cluster units of its own, neighbours as far as there are any."""
+    here = np.flatnonzero((held.cluster == cluster) & (held.bundle[:, resource] > 0))
+    order = here[np.lexsort((held.task[here], held.begin[here]))]
+    until = np.zeros(capacity, dtype=np.int64)  # when each unit is free again
+    found: list[Piece] = []
+    for row in order.tolist():
+        begin, end = int(held.begin[row]), int(held.end[row])
+        free = np.flatnonzero(until <= begin).tolist()
+        taken = _neighbours(free, int(held.bundle[row, resource]))
+        until[taken] = end
+        task = int(held.task[row])
+        for low, high in _runs(taken):
+            found.append(Piece(task, begin, end, low, high, row))
+    return found
+
+
+def _runs(units: list[int]) -> list[tuple[int, int]]:
+    """Split ascending units into runs of neighbours, each with the unit after its last."""
+    split = groupby(enumerate(units), key=lambda pair: pair[1] - pair[0])
+    joined = [[unit for _, unit in group] for _, group in split]
+    return [(run[0], run[-1] + 1) for run in joined]
+
+
+def _neighbours(free: list[int], wanted: int) -> list[int]:
+    """Choose units: from the smallest run that has enough, else from as few runs as can be."""
+    runs = _runs(free)
+    enough = [run for run in runs if run[1] - run[0] >= wanted]
+    if enough:
+        low, _ = min(enough, key=lambda run: (run[1] - run[0], run[0]))
+        return list(range(low, low + wanted))
+    taken: list[int] = []
+    for low, high in sorted(runs, key=lambda run: (run[0] - run[1], run[0])):
+        taken += range(low, min(high, low + wanted - len(taken)))
+    return sorted(taken)
+
+
+_CLUSTERS: Final = 6
+"""Most clusters in a picture."""
+
+
+_NOUNS: Final = ("CPU cores", "GPUs")
+
+
+def _resource(instance: TapFingerInstance) -> int:
+    """Return the resource to draw: GPUs where there are any."""
+    return int(instance.capacity[:, 1].any())
+
+
+def lanes(case: Case, policy: str) -> Lanes:
+    """Draw the tasks that hold the GPUs of every cluster in one run, as tall as their number."""
+    instance: TapFingerInstance = case.instance
+    run = case.replay(policy)
+    shown = min(instance.clusters, _CLUSTERS)
+    resource = _resource(instance)
+    kinds = distinct(instance.name_of("kind", k) for k in range(instance.task_kinds))
+    names = distinct(instance.name_of("cluster", n) for n in range(shown))
+    found: dict[str, list[Span]] = {}
+    for cluster in range(shown):
+        units = int(instance.capacity[cluster, resource])
+        found[names[cluster]] = [
+            Span(
+                one.begin, one.end, kinds[int(instance.kind[one.task])], one.low / units,
+                one.high / units, instance.name_of("task", one.task),
+            )
+            for one in pieces(run.held, cluster, resource, units)
+        ]  # fmt: skip
+    return Lanes(
+        f"{_NOUNS[resource]} in one run of {case.entries[policy].title}",
+        "slot",
+        float(max(1, int(run.end[0]))),
+        found,
+        colours(kinds),
+        shown_of(shown, instance.clusters, "cluster"),
+    )
+
+
+def _gantt_title(case: Case) -> str:
+    name = lead(case)
+    held, resource = case.replay(name).held, _resource(case.instance)
+    title, sizes = case.entries[name].title, held.bundle[:, resource]
+    if not case.instance.tasks:
+        return "There are no tasks"
+    if not sizes.size:
+        return f"{title} leaves all clusters idle"
+    count = plural(int(np.unique(held.task).size), "task")
+    return f"{title} gives {count} from {sizes.min()} to {sizes.max()} {_NOUNS[resource]} each"
+
+
+GANTT = Picture(
+    "gantt",
+    _gantt_title,
+    lambda case: lanes(case, lead(case)),
+    "The first run, a lane per cluster: the tasks that hold its GPUs (without any, its CPU cores), "
+    "as tall as the share that they hold. They are interchangeable: the picture chooses which of "
+    "them a task holds, and draws a bundle in parts where there are not enough neighbours.",
+)

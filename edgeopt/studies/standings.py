@@ -65,6 +65,8 @@ class Standing:
         What it violates, as the end of "it ...".
     each
         Ratio on every instance, where there are several, shape [n].
+    guarantee
+        Ratio to that bound that is proven beforehand; NaN where there is none.
     """
 
     policy: str
@@ -81,6 +83,7 @@ class Standing:
     violated: float
     violations: str
     each: NDArray[np.float64]
+    guarantee: float = nan
 
     @property
     def keeps(self) -> bool:
@@ -233,7 +236,7 @@ def of_case(case: Case) -> Standings:
         if isfinite(row["value_exact"]):
             found = Spread(row["value"], nan, nan, EXACT, each.size)
         amount = f"{case.objective.amount(row['value'])}{per_run}"
-        ratio, label, bounded = _ratio_of(case, row)
+        ratio, label, bounded, guarantee = _ratio_of(case, row)
         if not case.constraints:
             violations = f"has no {name} to {plain(verb)}"
         elif row["violated"] > 0:
@@ -246,6 +249,7 @@ def of_case(case: Case) -> Standings:
                 str(row["policy"]), case.title(row), row["kind"] == "causal", float(row["value"]),
                 found, amount, ratio, label, bounded, _gap_of(row, each.size), row["gap_unit"],
                 float(row["violated"]) if case.constraints else nan, violations, np.empty(0),
+                guarantee,
             )
         )  # fmt: skip
     return Standings(
@@ -264,8 +268,8 @@ def plain(verb: str) -> str:
     return verb.removesuffix("es") if verb.endswith("sses") else verb.removesuffix("s")
 
 
-def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool]:
-    """Return the ratio to the policy's own bound, else to the reference bound; and which it is."""
+def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool, float]:
+    """Return ratio and guarantee to the policy's own bound, else to the reference bound."""
     bounded = isfinite(row["gap"])
     own = str(row["bound"]) if bounded else case.system.offline.reference
     label = case.system.offline.bounds[own].label
@@ -273,7 +277,17 @@ def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool]:
     name = "bound_ratio" if bounded else "ratio"
     kind = row["gap_spread"] if bounded else row["spread"]
     ratio, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
-    return Spread(ratio, low, high, kind, case.settings.runs), label, bounded
+    guarantee = _guarantee(case, str(row["policy"]), own)
+    return Spread(ratio, low, high, kind, case.settings.runs), label, bounded, guarantee
+
+
+def _guarantee(case: Case, policy: str, bound: str) -> float:
+    """Return what is proven for a policy as a ratio to a bound, NaN where nothing is."""
+    entry, reference = case.entries[policy], case.benchmarks[bound].bound
+    of = case.benchmarks.get(entry.guarantee_of or case.system.offline.reference)
+    if entry.guarantee is None or of is None or not reference > 0:
+        return nan
+    return entry.guarantee * of.bound / reference
 
 
 def of_study(study: Study) -> Standings:
@@ -301,7 +315,7 @@ def of_study(study: Study) -> Standings:
             float(np.mean(series_of(table, policy, cases, "violated"))) if constrained else nan,
             _violations(study, series_of(table, policy, cases, "violated"),
                         series_of(table, policy, cases, "violated_share")),
-            ratios,
+            ratios, float(np.mean([_guarantee(case, policy, of) for case in study.cases])),
         )  # fmt: skip
     import pandas as pd
 

@@ -19,12 +19,18 @@ from tests.studies.test_page import assert_self_contained
 
 if TYPE_CHECKING:
     from edgeopt.studies import System
+    from edgeopt.studies.standings import Standings
 
 SOFT = replace(SYSTEM.constraint, soft=True)
 
 
 def least(instance: Offers) -> Benchmark:
     value = 1 / (instance.slots + 1)
+    return Benchmark(value, value, 0.0, 0.0, "algebra", "exact")
+
+
+def lower(instance: Offers) -> Benchmark:
+    value = 0.8 * SYSTEM.offline.bounds["prophet"].compute(instance).bound
     return Benchmark(value, value, 0.0, 0.0, "algebra", "exact")
 
 
@@ -54,6 +60,28 @@ def means(result: Study, column: str) -> dict[str, np.ndarray]:
 
 def written(*values: float) -> str:
     return " to ".join(f"{100 * value:.1f}" for value in values)
+
+
+def test_a_proven_ratio_is_a_mark_in_the_row_of_its_policy(six: Study) -> None:
+    def marks(found: Standings) -> dict[str, float]:
+        axes = drawn(found).axes[0]
+        lines = [line for line in axes.lines if line.get_marker() == "|"]
+        at = {found.rows[int(line.get_ydata()[0])].policy: line.get_xdata()[0] for line in lines}
+        low, high = axes.get_xlim()
+        assert all(low <= place <= high for place in at.values())
+        return at
+
+    assert marks(six.standings) == marks(six.cases[0].standings) == {"half": 50}
+    # Half of a bound that is four fifths of the one of the row.
+    bounds = SYSTEM.offline.bounds | {"other": BenchmarkEntry("other", "every policy", lower)}
+    half = next(one for one in SYSTEM.policies.entries if one.name == "half")
+    entries = (replace(half, guarantee_of="other"),)
+    other = replace(
+        SYSTEM,
+        offline=replace(SYSTEM.offline, bounds=bounds),
+        policies=replace(SYSTEM.policies, entries=entries),
+    )
+    assert marks(over(other, count=2).standings) == pytest.approx({"half": 40})
 
 
 def test_the_first_sentence_names_the_best_its_share_and_what_it_violates(six: Study) -> None:

@@ -27,10 +27,11 @@ CAPTION: Final = (
     "or the same in all, or lies within its dot. Blue: better for sure than all others that it was "
     "chosen from. Small dots are instances. Right margin: violated constraints per run. "
     "Rows are sorted by the gap to the bound, those without one by their value. Grey, below the "
-    "line: policies with hindsight."
+    "line: policies with hindsight. Orange: proven ratio to the bound."
 )
 
 _BEST: Final = "#0072b2"
+_PROVEN: Final = "#d55e00"
 
 
 def drawn(found: Standings, *, narrow: bool = False) -> Figure:
@@ -90,6 +91,10 @@ def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standin
             alpha=0.7,
         )  # fmt: skip
     ratio = one.ratio
+    if isfinite(one.guarantee):
+        axes.plot(
+            [scale * one.guarantee], [height], "|", color=_PROVEN, markersize=11, markeredgewidth=2
+        )
     if isfinite(ratio.low):
         axes.plot([scale * ratio.low, scale * ratio.high], [height] * 2, color=colour)
     axes.plot(
@@ -97,7 +102,9 @@ def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standin
         markersize=7.5 if one is found.first else 5.5,
         markerfacecolor=colour if one.bounded else PAPER,
     )  # fmt: skip
-    return [float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, *one.each)]
+    return [
+        float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, one.guarantee, *one.each)
+    ]
 
 
 FIRST: Final = Picture(

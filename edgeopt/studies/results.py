@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import of_case, of_study
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -69,9 +69,6 @@ class Settings:
     platform: str
     provenance: tuple[str, ...] = ()
     detailed: int | None = None
-
-
-ValueT = TypeVar("ValueT")
 
 
 @brief
@@ -279,22 +276,6 @@ class Case:
     def winner(self) -> pd.Series | None:
         """Row of the best policy, without violations unless the service constraint is soft."""
         return self.best(kept=not self.constraint.soft)
-
-    def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
-        """Compute something of this case at the first call, and keep it for title and drawing.
-
-        Parameters
-        ----------
-        compute
-            ``compute(case)`` returns it; one function for each thing.
-        """
-        if compute not in self._computed:
-            self._computed[compute] = compute(self)
-        return cast("ValueT", self._computed[compute])
-
-    @cached_property
-    def _computed(self) -> dict[Callable[..., Any], Any]:
-        return {}
 
 
 def _put_together(kind: type[Case], values: dict[str, Any]) -> Case:

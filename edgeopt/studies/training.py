@@ -13,18 +13,12 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_real, check_whole
 from edgeopt.studies.comparison import mean_columns
+from edgeopt.studies.drawing import Curve, Curves
 from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.learners import find_learner
 from edgeopt.studies.pages.rendering import render
-from edgeopt.studies.pictures.canvas import (
-    BAND,
-    blank,
-    colours,
-    in_style,
-    inline_svg,
-    standalone_svg,
-    svg,
-)
+from edgeopt.studies.pictures.canvas import colours, in_style, inline_svg, standalone_svg, svg
+from edgeopt.studies.pictures.figure import figure
 from edgeopt.studies.wording import beside, duration, listed, number, plural, uncapitalised
 from edgeopt.writing import Folder
 
@@ -32,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from edgeopt.learning import Training
     from edgeopt.studies.learners import LearnerEntry
@@ -155,7 +148,7 @@ def trained(
 def write(result: Trainings, folder: Folder) -> None:
     """Write the page, the curve and its picture."""
     curve = result.curve()
-    drawing = svg(in_style(lambda: _drawn(result, curve)))
+    drawing = svg(in_style(lambda: figure(_drawn(result, curve))))
     sentence = result.sentence()
     shown = inline_svg(drawing, prefix="curve-", label=sentence)
     folder.write("curve.svg", standalone_svg(drawing, sentence))
@@ -177,21 +170,19 @@ def write(result: Trainings, folder: Folder) -> None:
     )
 
 
-def _drawn(result: Trainings, curve: pd.DataFrame) -> Figure:
-    """Draw the band over the seeds, and a line for every other policy and bound."""
-    figure = blank(height=3.6)
-    axes = figure.subplots()
-    names = [result.entry.title, *result.references]
-    colour = colours(names)
-    x = curve["updates"]
-    axes.plot(x, curve["figure"], color=colour[names[0]], label=names[0])
-    axes.fill_between(
-        x, curve["figure_low"], curve["figure_high"], color=colour[names[0]], alpha=BAND,
-        linewidth=0,
-    )  # fmt: skip
-    for name in names[1:]:
-        axes.axhline(result.references[name], color=colour[name], linestyle="--", label=name)
-    axes.set_xlabel("updates")
-    axes.set_ylabel(uncapitalised(result.entry.heading))
-    figure.legend(loc="outside lower center", ncols=2)
-    return figure
+def _drawn(result: Trainings, curve: pd.DataFrame) -> Curves:
+    """Describe the band over the seeds, and a line for every other policy and bound."""
+    title, x = result.entry.title, curve["updates"]
+    shade = colours([title, *result.references])
+    low, high = curve["figure_low"], curve["figure_high"]
+    return Curves(
+        "updates",
+        uncapitalised(result.entry.heading),
+        [
+            Curve(title, x, curve["figure"], shade[title], low=low, high=high),
+            *(
+                Curve(name, x, np.full(len(x), value), shade[name], "--")
+                for name, value in result.references.items()
+            ),
+        ],
+    )

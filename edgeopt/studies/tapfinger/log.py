@@ -40,10 +40,6 @@ def shortest_flow_times(case: Case) -> Floats:
 
     Each task has its fastest bundle from its arrival on, and the most favourable noise.
     """
-    return case.once(_shortest)
-
-
-def _shortest(case: Case) -> Floats:
     from edgeopt.instances.tapfinger.durations import shortest_durations
     from edgeopt.models.tapfinger import scheduling_problem
     from edgeopt.models.tapfinger.volume_bound import fastest

@@ -44,7 +44,7 @@ SETTINGS: Final[Mapping[str, tuple[int, tuple[Row, ...]]]] = {
 }
 """Runs of each policy, and options of what is drawn or of a named source, by system."""
 
-_TOLD: Final = ("rollout", "reservation", "imitation", "optimus", "optimus+swapped",
+_TOLD: Final = ("rollout", "reservation", "priced", "imitation", "optimus", "optimus+swapped",
                 "optimus+containers", "optimus+text")  # fmt: skip
 
 BEYOND: Final[Mapping[str, Mapping[str, str]]] = {

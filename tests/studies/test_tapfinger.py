@@ -96,7 +96,7 @@ def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Stud
     assert bound_of(object()) == CHANGING
     assert kinds == {
         "Min", "RandomAllocation", "Optimus", "Tiresias", "OptimusContainers",
-        "TiresiasContainers", "ReservationSpt", "FutureRollout",
+        "TiresiasContainers", "PricedSpt", "ReservationSpt", "FutureRollout",
         "LearntReservation",
     }  # fmt: skip
 

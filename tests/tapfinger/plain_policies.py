@@ -366,6 +366,31 @@ class PlainScheduler:
                 row.remove(j)
 
 
+def priced(
+    instance: TapFingerInstance, seen: Round, pressure: float = 1.0, *, lists: Lists | None = None
+) -> Decision:
+    """Answer a round as `PricedSpt` does."""
+    plain = PlainScheduler(instance, seen, pressure, lists)
+    free = [[int(units) for units in row] for row in seen.free]
+    decision = Decision.void(instance.clusters)
+    while True:
+        picks = [
+            plain.pick(j, n, 0, x, d, -sum(free[n]))
+            for n in plain.clusters
+            if decision.task[n] < 0 and not (instance.single_start and seen.started[n])
+            for j in plain.pending[n]
+            for x, d in plain.lists[n, int(seen.tasks.kind[j])].items()
+            if x[0] <= free[n][0] and x[1] <= free[n][1]
+        ]
+        if not picks:
+            return decision
+        best = min(picks)
+        decision.task[best.cluster], decision.bundle[best.cluster] = best.task, best.bundle
+        for r in range(2):
+            free[best.cluster][r] -= best.bundle[r]
+        plain.remove(best.task)
+
+
 def reserved(
     instance: TapFingerInstance,
     seen: Round,

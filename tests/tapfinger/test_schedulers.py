@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
-from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
+from edgeopt.online.tapfinger import PricedSpt, ReservationSpt, TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.efficient_bundles import estimates, free_ahead
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
-from tests.tapfinger.plain_policies import bundle_lists, reserved
+from tests.tapfinger.plain_policies import bundle_lists, priced, reserved
 from tests.tapfinger.scenarios import gpus, held, ran
 
 if TYPE_CHECKING:
@@ -26,21 +26,27 @@ if TYPE_CHECKING:
 @given(
     tapfinger_instances(tasks=6, noise=None),
     st.sampled_from([1.0, 0.0, 0.3, 4.0]),
-    st.sampled_from([None, 12, 6]),
+    st.sampled_from(["priced", None, 12, 6]),
 )
-def test_like_the_reference(instance: TapFingerInstance, pressure: float, look: int | None) -> None:
+def test_like_the_reference(
+    instance: TapFingerInstance, pressure: float, look: int | str | None
+) -> None:
     hold_to_reference(instance, pressure, look)
 
 
-def test_so_it_is_in_a_crowd_of_several_weights() -> None:
+@pytest.mark.parametrize("look", ["priced", None])
+def test_so_they_are_in_a_crowd_of_several_weights(look: str | None) -> None:
     truth = generate(clusters=5, tasks=40, rate=8.0, rng=3)
     weight = np.random.default_rng(3).choice([0.0, 0.5, 1.0, 1.0, 5.0], truth.tasks)
-    hold_to_reference(truth.replace(weight=weight), 1.0, None)
+    hold_to_reference(truth.replace(weight=weight), 1.0, look)
 
 
-def hold_to_reference(instance: TapFingerInstance, pressure: float, look: int | None) -> None:
+def hold_to_reference(instance: TapFingerInstance, pressure: float, look: int | str | None) -> None:
     """Compare every decision of a run with the reference's."""
-    policy = ReservationSpt(pressure=pressure, look=look)
+    reserves = look != "priced"
+    policy = (
+        ReservationSpt(pressure=pressure, look=look) if reserves else PricedSpt(pressure=pressure)
+    )
     environment = TapFingerEnvironment(instance, preemption=False)
     state = policy.start(environment.instance)
     episode, lists = environment.episode(0), bundle_lists(instance)
@@ -49,13 +55,15 @@ def hold_to_reference(instance: TapFingerInstance, pressure: float, look: int | 
         # with one round per slot, but a hand may.
         seen = seen._replace(started=seen.started | (np.arange(instance.clusters) < seen.slot % 2))
         decision, state = policy.decide(state, seen, np.random.default_rng(0))
-        expected = reserved(environment.instance, seen, pressure, look, lists=lists)
+        given = (environment.instance, seen, pressure)
+        expected = reserved(*given, look, lists=lists) if reserves else priced(*given, lists=lists)
+        assert decision.task.tolist() == expected.task.tolist()
         assert decision.bundle.tolist() == expected.bundle.tolist()
         episode.act(decision)
 
 
 def first_bundle(tasks: int, pressure: float = 1.0) -> int:
-    return held(ran(gpus([0] * tasks), ReservationSpt(pressure=pressure)))[0][1]
+    return held(ran(gpus([0] * tasks), PricedSpt(pressure=pressure)))[0][1]
 
 
 def test_the_more_wait_the_less_a_task_is_given() -> None:
@@ -65,17 +73,29 @@ def test_the_more_wait_the_less_a_task_is_given() -> None:
     assert first_bundle(8, pressure=0.0) == 3
 
 
-def test_of_equals_the_one_with_less_choice_goes_first_to_the_cluster_with_more_room() -> None:
+def test_what_fits_is_started_at_once() -> None:
+    """In slot 1 there is one GPU, and three in slot 2, with which task 1 would be complete at 4."""
+    assert held(ran(gpus([0, 1]), PricedSpt())) == {0: (0, 3, 0, 2), 1: (0, 1, 1, 5)}
+
+
+@pytest.mark.parametrize("kind", [PricedSpt, ReservationSpt])
+def test_of_equals_the_one_with_less_choice_goes_first_to_the_cluster_with_more_room(
+    kind: Any,
+) -> None:
     choice = gpus([0, 0, 0], clusters=2, eligible=[[1, 1], [1, 0], [1, 1]])
-    runs = held(ran(choice, ReservationSpt(pressure=0.0)))
+    runs = held(ran(choice, kind(pressure=0.0)))
     assert runs[1][:3] == (0, 3, 0)
     assert runs[0][:3] == (1, 3, 0)
     room = gpus([0], clusters=2, capacity=[[0, 4], [1, 4]])
-    assert held(ran(room, ReservationSpt()))[0][0] == 1
-    assert held(ran(gpus([0], clusters=2), ReservationSpt()))[0][0] == 0
+    assert held(ran(room, kind()))[0][0] == 1
+    assert held(ran(gpus([0], clusters=2), kind()))[0][0] == 0
 
 
 def test_the_heavier_task_goes_first() -> None:
+    runs = held(ran(gpus([0, 0, 0], weight=[1.0, 0.0, 2.0]), PricedSpt(pressure=0.0)))
+    assert runs[2] == (0, 3, 0, 2)
+    assert runs[0] == (0, 1, 0, 4)
+    assert runs[1] == (0, 3, 2, 4)
     runs = held(ran(gpus([0, 0, 0], weight=[1.0, 0.0, 2.0]), ReservationSpt(pressure=0.0)))
     assert runs[2] == (0, 3, 0, 2)
     # Three GPUs from slot 2 on are as good to task 0 as one now, and the faster bundle goes first.
@@ -84,11 +104,11 @@ def test_the_heavier_task_goes_first() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-12, 1e11])
-def test_the_unit_of_the_weights_does_not_matter(scale: float) -> None:
+@pytest.mark.parametrize("policy", [PricedSpt(), ReservationSpt()], ids=lambda policy: policy.name)
+def test_the_unit_of_the_weights_does_not_matter(policy: Any, scale: float) -> None:
     weight = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     plain, scaled = (
-        ran(gpus([0] * 6, clusters=2, weight=weight * factor), ReservationSpt())
-        for factor in (1.0, scale)
+        ran(gpus([0] * 6, clusters=2, weight=weight * factor), policy) for factor in (1.0, scale)
     )
     assert np.array_equal(plain.completion, scaled.completion)
     assert plain.flow_time[0, 3:].sum() < plain.flow_time[0, :3].sum()
@@ -131,6 +151,8 @@ def test_slots_planned_ahead_are_twice_the_longest_duration_and_no_fewer_than_30
 @pytest.mark.parametrize(
     ("policy", "name"),
     [
+        (PricedSpt(), "PricedSpt"),
+        (PricedSpt(pressure=0.5), "PricedSpt, pressure=0.5"),
         (ReservationSpt(), "ReservationSpt"),
         (ReservationSpt(pressure=0.5, look=40), "ReservationSpt, pressure=0.5, look=40"),
     ],
@@ -139,10 +161,11 @@ def test_names(policy: Any, name: str) -> None:
     assert policy.name == name
 
 
-def test_options_are_checked() -> None:
+@pytest.mark.parametrize("kind", [PricedSpt, ReservationSpt])
+def test_options_are_checked(kind: Any) -> None:
     for pressure in (-1.0, float("nan"), float("inf")):
         with pytest.raises(OptionError, match=f"pressure = {pressure}"):
-            ReservationSpt(pressure=pressure)
+            kind(pressure=pressure)
     with pytest.raises(OptionError, match="look = 0"):
         ReservationSpt(look=0)
 

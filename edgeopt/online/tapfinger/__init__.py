@@ -12,7 +12,7 @@ from edgeopt.online.tapfinger.policies.duration_estimates import ServiceBook
 from edgeopt.online.tapfinger.policies.learned_durations import LearntReservation
 from edgeopt.online.tapfinger.policies.optimus import Optimus
 from edgeopt.online.tapfinger.policies.random import Min, RandomAllocation
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rollout import FutureRollout
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.without_preemption import (
@@ -30,6 +30,7 @@ __all__ = [
     "Optimus",
     "OptimusContainers",
     "Outcome",
+    "PricedSpt",
     "RandomAllocation",
     "ReservationSpt",
     "Round",

@@ -182,6 +182,7 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     ("imitation", "Imitation, told", "LearnedScheduler", "own", {}, FIXED),
     ("imitation+untold", "Imitation, untold", "LearnedScheduler", "own", {"checkpoint": "untold"},
      FIXED),
+    ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
     ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
     ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "published"},
      CHANGING),

@@ -34,6 +34,7 @@ from edgeopt.online.tapfinger import (
     Decision,
     Min,
     OptimusContainers,
+    PricedSpt,
     RandomAllocation,
     ReservationSpt,
     TapFingerEnvironment,
@@ -44,7 +45,7 @@ from tests.draws import draws, every
 from tests.oracles.tapfinger.plans import best_plans
 
 STEADY = (
-    Min(), RandomAllocation(), ReservationSpt(),
+    Min(), RandomAllocation(), PricedSpt(), ReservationSpt(),
     OptimusContainers(), TiresiasContainers(),
 )  # fmt: skip
 SCENARIOS = st.integers(0, 2**63 - 1)

@@ -1,4 +1,4 @@
-"""Reservation by priced time: tasks that wait for a cluster raise the price of its time."""
+"""Schedulers by priced time: tasks that wait for a cluster raise the price of its time."""
 
 from __future__ import annotations
 
@@ -36,12 +36,121 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Priced(Titled, Deterministic, IgnoresFeedback):
+    """What both share: nothing is preempted, and waiting tasks raise the price of time."""
+
+    preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "durations"
+
+    pressure: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_real("pressure", self.pressure, "[0, inf)")
+
+    def start(self, instance: TapFingerInstance) -> Estimates:
+        """Return what is expected of the tasks."""
+        return estimates(instance)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PricedSpt(_Priced):
+    r"""Start what takes the least time, at a price that grows with what a bundle keeps from others.
+
+    In every round, as long as something fits, the pending task j, cluster n without an action in
+    this round, and bundle x that fits there now, of duration d, are taken that minimise
+
+    .. math:: d \, (1 + \kappa \, q_{nj} \max_r x_r / C_{nr}) / w_j,
+
+    where :math:`q_{nj}` counts the other tasks that wait for the cluster, one that may run on m
+    clusters as 1/m. Of equals, a task that may run on fewer clusters goes first, then the cluster
+    with more free units, the lower task, the lower cluster and the faster bundle. Only bundles
+    count that no other one beats in size and time.
+
+    Parameters
+    ----------
+    pressure
+        Price :math:`\kappa \ge 0` of keeping others waiting.
+
+    Raises
+    ------
+    OptionError
+        If the pressure is negative or not finite.
+
+    Notes
+    -----
+    Not a published rule, and without a proven ratio. It knows the durations of all kinds of tasks
+    with all bundles, under noise their means: so does Optimus; a learner is given
+    none of them.
+    """
+
+    title: ClassVar[str] = "PricedSpt"
+
+    def decide(
+        self, state: Estimates, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Estimates]:
+        """Answer a round."""
+        tasks = observation.tasks
+        barred = observation.started & state.instance.single_start
+        decision = Decision.void(state.instance.clusters)
+        _priced(
+            float(self.pressure), observation.free, observation.pending, observation.crowd, barred,
+            tasks.kind, tasks.eligible, tasks.weight, state.first, state.bundle, state.duration,
+            state.share, decision.task, decision.bundle,
+        )  # fmt: skip
+        return decision, state
+
+
+@compiled(writes="task given")
+def _priced(
+    pressure: float, free: Ints, pending: Ints, crowd: Ints, barred: Flags, kind: Ints,
+    eligible: Flags, weight: Floats, first: Ints, bundle: Ints, duration: Floats, share: Floats,
+    task: Ints, given: Ints,
+) -> None:  # fmt: skip
+    """Write the task that each cluster starts, -1 for none, and its bundle."""
+    clusters, places = pending.shape
+    kinds = (first.size - 1) // clusters
+    choice = choices(pending, eligible)
+    crowds, waits, width = crowd.copy(), pending.copy(), widths(crowd)
+    while True:
+        best = (np.inf, 0, 0, 0, 0)  # the least, and so the first
+        taken = -1
+        for n in range(clusters):
+            if task[n] >= 0 or barred[n]:
+                continue
+            waiting = crowding(crowds[n], width[n])
+            units = free[n, 0] + free[n, 1]
+            for i in range(places):
+                j = waits[n, i]
+                if j < 0:
+                    continue
+                price = pressure * max(0.0, waiting - 1.0 / choice[n, i])
+                at = n * kinds + kind[j]
+                for b in range(first[at], first[at + 1]):
+                    if bundle[b, 0] > free[n, 0] or bundle[b, 1] > free[n, 1]:
+                        continue
+                    cost = rank(duration[b] * (1.0 + price * share[b]), weight[j])
+                    key = (cost, choice[n, i], -units, j, n)
+                    if key < best:
+                        best, taken = key, b
+        if taken < 0:
+            return
+        _, m, _, j, n = best
+        task[n], given[n, 0], given[n, 1] = j, bundle[taken, 0], bundle[taken, 1]
+        for other in range(clusters):
+            if eligible[j, other]:
+                crowds[other, m] -= 1
+                for i in range(places):
+                    if waits[other, i] == j:
+                        waits[other, i] = -1
+
+
 FARTHEST: Final = 10**5
 """Most slots that can be planned ahead."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReservationSpt(Titled, Deterministic, IgnoresFeedback):
+class ReservationSpt(_Priced):
     r"""Reserve what ends first, at a price that grows with what a bundle keeps from others.
 
     In every round, as long as something fits, the pending task j, cluster n and bundle x are taken
@@ -77,19 +186,12 @@ class ReservationSpt(Titled, Deterministic, IgnoresFeedback):
     """
 
     title: ClassVar[str] = "ReservationSpt"
-    preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "durations"
 
-    pressure: float = 1.0
     look: int | None = None
 
     def __post_init__(self) -> None:
-        check_real("pressure", self.pressure, "[0, inf)")
+        super().__post_init__()
         check_whole("look", self.look, 1, FARTHEST, none=True)
-
-    def start(self, instance: TapFingerInstance) -> Estimates:
-        """Return what is expected of the tasks."""
-        return estimates(instance)
 
     def decide(
         self, state: Estimates, observation: Round, rng: np.random.Generator

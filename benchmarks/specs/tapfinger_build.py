@@ -66,7 +66,7 @@ def in_linopy(problem: SchedulingProblem, slots: int, *, relax: bool = False) ->
     import linopy as lp
     import xarray as xr
 
-    from edgeopt.models.tapfinger.time_index import starts
+    from edgeopt.models.tapfinger.programs import starts
 
     lp.options["semantics"] = "v1"
     table = starts(problem, latest=slots)

@@ -22,7 +22,7 @@ from edgeopt.online.tapfinger import (
     TapFingerEnvironment,
     Tiresias,
 )
-from edgeopt.online.tapfinger.policies.duration_estimates import fill_durations, level
+from edgeopt.online.tapfinger.policies.learned_durations import fill_durations, level
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws, every
 from tests.tapfinger.plain_policies import reserved, seen, whole, written

@@ -14,7 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.models.tapfinger import SchedulingProblem, list_schedule
 from edgeopt.models.tapfinger.list_scheduling import _arrays, least_flow
-from edgeopt.models.tapfinger.time_index import efficient
+from edgeopt.models.tapfinger.programs import efficient
 from edgeopt.online.tapfinger import (
     Decision,
     FutureRollout,

@@ -7,16 +7,21 @@ for Edge Machine Learning.
 from __future__ import annotations
 
 from edgeopt.instances.tapfinger.data import from_bundled, from_raw
-from edgeopt.instances.tapfinger.durations import expected_durations, shortest_durations
-from edgeopt.instances.tapfinger.from_durations import from_durations
-from edgeopt.instances.tapfinger.generate import generate
-from edgeopt.instances.tapfinger.instance import TapFingerInstance
-from edgeopt.instances.tapfinger.named import (
-    mixed_bundles,
-    small,
+from edgeopt.instances.tapfinger.durations import (
+    expected_durations,
+    scenario_durations,
+    shortest_durations,
 )
-from edgeopt.instances.tapfinger.scenarios import scenario_durations
-from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
+from edgeopt.instances.tapfinger.from_durations import from_durations
+from edgeopt.instances.tapfinger.generate import (
+    Workload,
+    generate,
+    mixed_bundles,
+    pointer_workload,
+    small,
+    synthetic_workload,
+)
+from edgeopt.instances.tapfinger.instance import TapFingerInstance
 
 __all__ = [
     "TapFingerInstance",

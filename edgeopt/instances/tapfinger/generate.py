@@ -1,19 +1,143 @@
-"""Random instances in the setting of the paper's simulations."""
+"""Random instances: in the setting of the paper's simulations, and small ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
-from edgeopt.instances.tapfinger.workloads import Law, pointer_workload, synthetic_workload
 from edgeopt.instances.validate import check_sizes, frozen_integers, real_numbers
-from edgeopt.options import check_choice, check_flag, check_real, check_room, check_whole, generator
+from edgeopt.options import (
+    check_choice,
+    check_flag,
+    check_real,
+    check_room,
+    check_whole,
+    generator,
+    refused,
+)
+from edgeopt.options import generator as source
+from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+Law = Literal["sqrt", "constant"]
+
+LARGEST: Final = (16, 16)  # CPU cores and GPUs that a made-up task is given at most
+INSENSITIVE: Final = 0.25
+"""Progress per slot of a task that more than the smallest bundle does not help."""
+
+SATURATION: Final = 16.0  # GPUs g of a sensitive task enter its speed as tanh(g / 16)
+_SMALLEST: Final = (2, 1)
+_POINTER: Final = (3, 3)
+_POINTER_SLOTS: Final = (1, 10)
+
+
+@brief
+class Workload(NamedTuple):
+    """Kinds of tasks.
+
+    Attributes
+    ----------
+    minimum
+        Smallest bundle of each kind, shape [K, 2].
+    speed
+        Progress per slot of each kind with each bundle at the start, shape [K, A, B].
+    slowing
+        Whether the progress of a kind slows down, shape [K].
+    kinds
+        Name of each kind.
+    """
+
+    minimum: NDArray[np.int64]
+    speed: NDArray[np.float64]
+    slowing: NDArray[np.bool_]
+    kinds: tuple[str, ...]
+
+
+def synthetic_workload(law: Law = "sqrt", largest: tuple[int, int] = LARGEST) -> Workload:
+    r"""Return the two kinds of made-up tasks: one takes 4 slots with any bundle, one wants GPUs.
+
+    The speed of the second kind with g GPUs is :math:`\tanh(g / 16)`. CPU cores beyond the smallest
+    bundle help neither.
+
+    Parameters
+    ----------
+    law
+        ``"sqrt"``: the progress of the second kind slows down by
+        :math:`\sqrt{1.2 - \mathrm{progress}}`, so that it takes 21 slots with one GPU, 10, 7, 5, 4,
+        4, 3, 3, 3 with two to nine, and 2 with more. ``"constant"``: it does not, and takes 17, 9,
+        6, 5, 4, 3, 3, 3, and 2 from nine on: the 2 to 17 slots of the paper.
+    largest
+        CPU cores and GPUs that a task is given at most.
+
+    Raises
+    ------
+    OptionError
+        If there is no such law, or the largest bundle is below the smallest one, (2, 1).
+
+    Notes
+    -----
+    Li et al., section V-A. The histograms of the authors' recorded runs show the durations of
+    ``"sqrt"``.
+    """
+    check_choice("law", law, ("sqrt", "constant"))
+    cpus, gpus = _table(largest, _SMALLEST)
+    speed = np.full((2, cpus, gpus), INSENSITIVE)
+    speed[1] = np.tanh(np.arange(gpus) / SATURATION)
+    return Workload(
+        minimum=np.array([_SMALLEST, _SMALLEST]),
+        speed=speed,
+        slowing=np.array([False, law == "sqrt"]),
+        kinds=("insensitive", "sensitive"),
+    )
+
+
+def pointer_workload(largest: tuple[int, int] = LARGEST) -> Workload:
+    """Return two kinds of tasks that only the choice of the next one matters for.
+
+    Both need 3 CPU cores and 3 GPUs and gain nothing from more; one takes 1 slot, one 10.
+
+    Parameters
+    ----------
+    largest
+        CPU cores and GPUs that a task is given at most.
+
+    Raises
+    ------
+    OptionError
+        If the largest bundle is below (3, 3).
+
+    Notes
+    -----
+    Li et al., section V-D, where it shows what the pointer network is good for.
+    """
+    shape = _table(largest, _POINTER)
+    return Workload(
+        minimum=np.array([_POINTER, _POINTER]),
+        speed=np.stack([np.full(shape, 1.0 / slots) for slots in _POINTER_SLOTS]),
+        slowing=np.zeros(2, dtype=bool),
+        kinds=("short", "long"),
+    )
+
+
+def _table(largest: tuple[int, int], smallest: tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(largest, tuple | list) or len(largest) != 2:
+        raise refused("largest", largest, "must be a pair of numbers: CPU cores and GPUs")
+    cpus, gpus = largest
+    for name, value in (("largest[0]", cpus), ("largest[1]", gpus)):
+        check_whole(name, value)
+    check_room("CPU cores * GPUs", 2, 1 + cpus, 1 + gpus)
+    if cpus < smallest[0] or gpus < smallest[1]:
+        raise OptionError(
+            f"largest must be at least the smallest bundle, {smallest}, got {largest}"
+        )
+    return int(cpus) + 1, int(gpus) + 1
+
 
 Eligibility = Literal["subset", "bandwidth"]
 
@@ -220,4 +344,71 @@ def _origin(workload: str, law: Law, eligibility: Eligibility, noise: float) -> 
     return (
         f"Drawn at random in the setting of Li et al.; no number is measured. {speeds}{disturbed}"
         f"A task may run on clusters that are drawn: {READINGS[eligibility]}."
+    )
+
+
+_SIZES: Final = ((1, 4), (1, 3), (1, 5))
+"""First and last-but-one number of clusters, kinds and tasks of a small instance."""
+
+
+def small(rng: int | np.random.Generator) -> TapFingerInstance:
+    """Draw an instance small enough for its schedules to be enumerated.
+
+    At most 3 clusters of up to 4 CPU cores and 4 GPUs, 2 kinds and 4 tasks, no bundle above (3, 3),
+    no noise. Speeds are drawn for every bundle, so that a larger one may be slower; half of the
+    kinds slow down, and half of the instances allow one start per cluster and slot only.
+    """
+    generator = source(rng)
+    clusters, kinds, tasks = (int(generator.integers(a, b)) for a, b in _SIZES)
+    capacity = generator.integers(0, 5, (clusters, 2))
+    roomy = int(generator.integers(clusters))
+    capacity[roomy] = generator.integers(2, 5, 2)
+    eligible = generator.random((tasks, clusters)) < 0.6
+    eligible[:, roomy] |= ~eligible.any(axis=1)
+    minimum = generator.integers(0, 3, (kinds, 2))
+    minimum[~minimum.any(axis=1)] = 1
+    holds = np.asarray((minimum[:, None] <= capacity).all(axis=2))
+    kind = generator.integers(0, kinds, tasks)
+    eligible[:, roomy] |= ~(eligible & holds[kind]).any(axis=1)
+    return TapFingerInstance(
+        capacity=capacity,
+        minimum=minimum,
+        speed=generator.uniform(0.25, 1.1, (clusters, kinds, 4, 4)),
+        slowing=generator.random(kinds) < 0.5,
+        arrival=np.sort(generator.integers(0, 4, tasks)),
+        kind=kind,
+        eligible=eligible,
+        weight=generator.uniform(0.5, 2, tasks),
+        single_start=bool(generator.integers(2)),
+        origin="Drawn at random, without a model of anything.",
+    )
+
+
+def mixed_bundles(law: Law = "sqrt", gpus: int = 7) -> TapFingerInstance:
+    """Return the instance whose only task needs the fewest GPU-slots if its bundle changes.
+
+    With progress that slows down, the task takes 21 slots with one GPU, then 10, 7, 5, 4, 4 and 3
+    with seven: 20 GPU-slots or more with any fixed bundle. With 5 GPUs in the first slot and 7 in
+    the next two it takes 19, where a change costs no progress. What fixed bundles need is no bound
+    on what preemption needs.
+
+    Parameters
+    ----------
+    law
+        Law of the progress, see `synthetic_workload`; 17 GPU-slots if it is constant.
+    gpus
+        GPUs of the cluster, 1 to 16.
+    """
+    check_whole("gpus", gpus, 1, 16)
+    made = synthetic_workload(law)
+    return TapFingerInstance(
+        capacity=np.array([[2, gpus]]),
+        minimum=made.minimum[1:],
+        speed=made.speed[1:],
+        slowing=made.slowing[1:],
+        kinds=made.kinds[1:],
+        arrival=np.array([0]),
+        kind=np.array([0]),
+        eligible=np.array([[True]]),
+        switching=1.0,
     )

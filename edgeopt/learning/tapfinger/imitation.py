@@ -10,8 +10,8 @@ import torch
 
 from edgeopt.learning import ReplayBuffer
 from edgeopt.learning.networks import optimiser_state, restore_optimiser, seeded
-from edgeopt.learning.tapfinger.acting import Actions, act
 from edgeopt.learning.tapfinger.architecture import Sizes, actor_shapes, initial
+from edgeopt.learning.tapfinger.network import Actions, act
 from edgeopt.learning.tapfinger.runs import Runs, Teacher, mean_flows
 from edgeopt.learning.tapfinger.tensors import (
     TorchBackend,

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.instances.fields import Floats
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.learning.tapfinger.tensors import Device, LogShares
 
-    Floats = NDArray[np.float64]
     Rows = dict[str, NDArray[Any]]
 
 RUNS, ROUNDS = 64, 16

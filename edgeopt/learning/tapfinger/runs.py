@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.learning.tapfinger.adapters.encoding import action_of
 from edgeopt.learning.tapfinger.adapters.session import Session
 from edgeopt.learning.tapfinger.network import Seen
-from edgeopt.online.tapfinger.state import State
+from edgeopt.online.tapfinger.kernels import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.learning.tapfinger.acting import Actions
     from edgeopt.learning.tapfinger.adapters.session import Step
+    from edgeopt.learning.tapfinger.network import Actions
 
     Acting = Callable[[Seen], Actions]
 

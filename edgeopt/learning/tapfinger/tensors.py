@@ -9,8 +9,7 @@ import torch
 
 from edgeopt.errors import OptionError
 from edgeopt.learning.networks import masked_log_softmax
-from edgeopt.learning.tapfinger.acting import table
-from edgeopt.learning.tapfinger.network import SLOPE, Seen, bundles, may_give, places
+from edgeopt.learning.tapfinger.network import SLOPE, Seen, bundles, may_give, places, table
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:

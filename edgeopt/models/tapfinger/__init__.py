@@ -21,10 +21,16 @@ from edgeopt.models.tapfinger.problem import (
     usage,
     verify,
 )
-from edgeopt.models.tapfinger.programs import start_matrix, start_program
+from edgeopt.models.tapfinger.programs import (
+    Bundles,
+    allowed,
+    efficient,
+    horizon,
+    start_matrix,
+    start_program,
+)
 from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
 from edgeopt.models.tapfinger.scenario_bound import ScenarioBound, scenario_bound, scenario_problem
-from edgeopt.models.tapfinger.time_index import Bundles, allowed, efficient, horizon
 from edgeopt.models.tapfinger.volume_bound import (
     mixed_volume_bound,
     mixed_volumes,

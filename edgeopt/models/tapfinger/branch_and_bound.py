@@ -11,21 +11,24 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.models.tapfinger.list_scheduling import list_schedule, quick_list
 from edgeopt.models.tapfinger.problem import Schedule, verify
-from edgeopt.models.tapfinger.programs import assembled
+from edgeopt.models.tapfinger.programs import (
+    Starts,
+    assembled,
+    interchangeable,
+    latest_completion,
+    starts,
+)
 from edgeopt.models.tapfinger.relaxation import priced, relaxation
-from edgeopt.models.tapfinger.time_index import Starts, interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
 from edgeopt.solvers.tolerance import gap_closed, relative_gap
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.models.tapfinger.problem import SchedulingProblem
+    from edgeopt.models.tapfinger.programs import Choice, Groups
     from edgeopt.models.tapfinger.relaxation import Relaxation
-    from edgeopt.models.tapfinger.time_index import Choice, Groups
 
-    Ints = NDArray[np.int64]
 
 WINDOW: Final = 24  # tasks that are planned anew at a time
 WHOLE: Final = 2.0**40

@@ -15,13 +15,10 @@ from edgeopt.solvers.certificates import Certificate, entries, indices, proven, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.lagrangian import PooledBound
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-
-    Ints = NDArray[np.int64]
 
 
 def certificate_of(

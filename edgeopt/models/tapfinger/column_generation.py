@@ -9,20 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.kernels import compiled
+from edgeopt.models.tapfinger.programs import efficient
 from edgeopt.models.tapfinger.shared_limits import classify, pooled_profiles
-from edgeopt.models.tapfinger.time_index import efficient
 from edgeopt.solvers import LinearProgram, Reusable
 from edgeopt.solvers.tolerance import gap_closed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-    from edgeopt.models.tapfinger.shared_limits import Limits
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    from edgeopt.models.tapfinger.shared_limits import Classes
+    from edgeopt.models.tapfinger.shared_limits import Classes, Limits
 
 
 class Columns(NamedTuple):

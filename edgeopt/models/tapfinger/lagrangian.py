@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.instances.fields import Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.column_generation import Menus
     from edgeopt.models.tapfinger.problem import SchedulingProblem
     from edgeopt.models.tapfinger.shared_limits import Limits
     from edgeopt.solvers import Certificate
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
     Search = Callable[[int, Floats | None, float | None], tuple[BestPrices, Limits]]
 
 GAP: Final = 1e-4

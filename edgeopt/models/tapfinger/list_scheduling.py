@@ -10,17 +10,16 @@ from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.problem import Schedule
-from edgeopt.models.tapfinger.time_index import efficient
+from edgeopt.models.tapfinger.programs import efficient
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-    from edgeopt.models.tapfinger.time_index import Bundles
+    from edgeopt.models.tapfinger.programs import Bundles
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
     Rng = int | np.random.Generator
 
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)

@@ -20,9 +20,8 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
-
-    Ints = NDArray[np.int64]
 
 
 def _ascending(name: str, arrival: Ints) -> None:

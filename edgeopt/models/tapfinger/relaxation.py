@@ -24,21 +24,22 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.tapfinger.list_scheduling import quick_list
-from edgeopt.models.tapfinger.programs import assembled, start_cost
-from edgeopt.models.tapfinger.time_index import horizon, interchangeable, starts
+from edgeopt.models.tapfinger.programs import (
+    assembled,
+    horizon,
+    interchangeable,
+    start_cost,
+    starts,
+)
 from edgeopt.representation import brief
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Floats
     from edgeopt.models.tapfinger.problem import Schedule, SchedulingProblem
-    from edgeopt.models.tapfinger.time_index import Starts
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.models.tapfinger.programs import Starts
 
 
 @brief

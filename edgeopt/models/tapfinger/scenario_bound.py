@@ -10,8 +10,14 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import CertificateError, InputError, OptionError
-from edgeopt.instances.tapfinger.durations import SLOWING, progress_gain
-from edgeopt.instances.tapfinger.scenarios import BLOCK, noise_block, scenario_durations, served
+from edgeopt.instances.tapfinger.durations import (
+    BLOCK,
+    SLOWING,
+    noise_block,
+    progress_gain,
+    scenario_durations,
+    served,
+)
 from edgeopt.instances.validate import frozen, require
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bounds import GAP, affordable, flow_bound, known_method
@@ -23,19 +29,14 @@ from edgeopt.representation import brief
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.instances.tapfinger import TapFingerInstance
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
+    from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.bounds import FlowBound, Method, Methods
-
-    Flags = NDArray[np.bool_]
 
 
 MOST: Final = 128  # unit-slots up to which the least volume of a task is searched for

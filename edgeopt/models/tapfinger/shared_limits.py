@@ -21,13 +21,9 @@ from scipy import sparse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 
 class Classes(NamedTuple):

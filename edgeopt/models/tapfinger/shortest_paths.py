@@ -15,11 +15,11 @@ from edgeopt.models.tapfinger.volume_bound import ENOUGH, largest_gain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.fields import Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.shared_limits import Limits
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
     Bytes = NDArray[np.uint8]
 
 POINTS: Final = 256

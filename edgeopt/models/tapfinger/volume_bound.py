@@ -15,13 +15,11 @@ from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.problem import scheduling_problem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.problem import SchedulingProblem
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 LEVELS: Final = 64  # most levels of weights that are examined one by one
 

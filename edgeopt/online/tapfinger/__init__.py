@@ -6,20 +6,19 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
-from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
+from edgeopt.online.tapfinger.environment import (
+    TapFingerBatch,
+    TapFingerEnvironment,
+    TapFingerEpisode,
+    TapFingerTrajectory,
+)
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
-from edgeopt.online.tapfinger.policies.duration_estimates import ServiceBook
-from edgeopt.online.tapfinger.policies.learned_durations import LearntReservation
-from edgeopt.online.tapfinger.policies.optimus import Optimus
+from edgeopt.online.tapfinger.policies.learned_durations import LearntReservation, ServiceBook
+from edgeopt.online.tapfinger.policies.optimus import Optimus, OptimusContainers
 from edgeopt.online.tapfinger.policies.random import Min, RandomAllocation
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rollout import FutureRollout
-from edgeopt.online.tapfinger.policies.tiresias import Tiresias
-from edgeopt.online.tapfinger.policies.without_preemption import (
-    OptimusContainers,
-    TiresiasContainers,
-)
-from edgeopt.online.tapfinger.simulation import TapFingerBatch, TapFingerEpisode
+from edgeopt.online.tapfinger.policies.tiresias import Tiresias, TiresiasContainers
 
 __all__ = [
     "Decision",

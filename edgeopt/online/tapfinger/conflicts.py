@@ -10,17 +10,14 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show
-from edgeopt.online.tapfinger.state import widened
+from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show, widened
 from edgeopt.options import plain_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.online.tapfinger.state import State
-
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from edgeopt.instances.fields import Integers as Ints
+    from edgeopt.online.tapfinger.kernels import State
 
 
 def written(state: State, rows: int | slice, decision: Decision) -> State:

@@ -1,32 +1,360 @@
-"""The clusters of TapFinger: slots, and rounds of decisions within them."""
+"""The clusters of TapFinger: slots, rounds of decisions, and runs through them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
+from edgeopt.instances.tapfinger.durations import BLOCK, noise_block
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import padded
-from edgeopt.online.tapfinger.events import Tasks
-from edgeopt.online.tapfinger.simulation import TapFingerBatch, TapFingerEpisode
+from edgeopt.online.tapfinger import kernels
+from edgeopt.online.tapfinger.conflicts import REFUSALS, act, written
+from edgeopt.online.tapfinger.events import Outcome, Round, Row, Running, Tasks, stretches
+from edgeopt.online.tapfinger.kernels import emptied, made, widened
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.online.protocols import Episode
-    from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round
+    from edgeopt.online.tapfinger.events import Decision, Held
+    from edgeopt.online.tapfinger.kernels import Records, State
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+
+_NONE: Final = np.zeros(0, dtype=np.int64)
+_NONE.flags.writeable = False
+
+
+class TapFingerEpisode:
+    """A run through one scenario.
+
+    Slots in which no task is in the system pass without a round. A run ends when all tasks are
+    complete, or when after the last arrival no task has made progress for `patience` slots.
+
+    Parameters
+    ----------
+    batch, row
+        Where the run is kept, opened before, and as which of the scenarios there.
+    tasks
+        The tasks, past and future.
+    record
+        Whether to keep what every task held when.
+    """
+
+    def __init__(
+        self, batch: TapFingerBatch, row: int, tasks: Tasks, *, record: bool = False
+    ) -> None:
+        self.batch, self.row = batch, row
+        self._tasks = tasks
+        self._round: Round | None = None
+        self._recorded: list[Row] | None = [] if record else None
+        self._now: Any = batch.state.scenario[row]
+        self._placed = batch.state.order["placed"][row]
+        self._look()
+
+    @classmethod
+    def resumed(cls, instance: TapFingerInstance, seen: Round, **options: Any) -> TapFingerEpisode:
+        """Return a run that goes on from a round as a policy has seen it.
+
+        No task arrives any more and there is no noise. A running task whose bundle has changed in
+        the slot pays for it only if it changes again. The options are those of the environment.
+        """
+        batch, e = TapFingerBatch(instance, **options), 0
+        batch.open(e, instance, None, tasks=seen.tasks, slot=seen.slot)
+        state, running = batch.state, seen.running
+        scenario, cluster = state.scenario[e], state.cluster[e]
+        task = state.task[e, : seen.tasks.waits.size]
+        active, number = running.task.size, running.task
+        complete = ~seen.tasks.waits
+        complete[number] = False
+        state.waits[e, : task.size] = seen.tasks.waits
+        state.pending[e], state.crowd[e] = seen.pending, seen.crowd
+        state.active[e, :active] = number
+        scenario["number"], scenario["active"] = seen.number, active
+        scenario["completed"] = complete.sum()
+        for name in ("free", "waiting", "started"):
+            cluster[name] = getattr(seen, name)
+        cluster["size"] = (seen.pending >= 0).sum(axis=1)
+        # The queue behind goes on after the last task that has come to the pending set.
+        cluster["head"] = seen.pending.max(axis=1) + 1
+        task["cluster"][complete] = task["completion"][complete] = 0
+        for name in ("cluster", "bundle", "progress", "start", "attained"):
+            task[name][number] = getattr(running, name)
+        new = running.start == seen.slot
+        task["before"][number] = np.where(new[:, None], -1, running.bundle)
+        return cls(batch, e, seen.tasks)
+
+    # --- rounds ----------------------------------------------------------------------------
+
+    @property
+    def task(self) -> Records:
+        """What has become of each task, records as in the state, shape [J]."""
+        return self.batch.state.task[self.row, : self._tasks.arrival.size]
+
+    @property
+    def scenario(self) -> int | None:
+        """Seed of the noise, None for none."""
+        return self.batch.seeds[self.row]
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        return bool(self._now["over"])
+
+    def observe(self) -> Round | None:
+        """Show the clusters before the next decision, or None if the run is over."""
+        if self._round is None and not self._shows.over:
+            state, tasks, e = self.batch.state, self._tasks, self.row
+            N, past = state.pending.shape[1], slice(self._shows.arrived)
+            self._round = Round(
+                self._shows.slot,
+                self._shows.number,
+                self._seen[kernels.HEAD : kernels.HEAD + 2 * N].reshape(N, 2),
+                state.pending[e].copy(),
+                self._seen[kernels.HEAD + 2 * N : kernels.HEAD + 3 * N],
+                state.crowd[e].copy(),
+                state.cluster["started"][e].copy(),
+                self._running(),
+                Tasks(
+                    tasks.arrival[past], tasks.kind[past], tasks.eligible[past],
+                    tasks.weight[past], state.waits[e, past].copy(),
+                ),
+            )  # fmt: skip
+        return self._round
+
+    def _running(self) -> Running:
+        m, N = self._shows.active, self.batch.state.pending.shape[1]
+        rows = self._seen[kernels.HEAD + 3 * N :]
+        return Running(
+            rows[:m],
+            rows[m : 2 * m],
+            rows[4 * m : 6 * m].reshape(m, 2),
+            rows[3 * m : 4 * m].view(np.float64),
+            rows[2 * m : 3 * m],
+            rows[6 * m : 8 * m].reshape(m, 2),
+        )
+
+    def _room(self, active: int) -> Ints:
+        """Return room for what a round shows when so many tasks are active."""
+        return np.empty(
+            kernels.HEAD + 3 * self.batch.state.pending.shape[1] + 8 * active, dtype=np.int64
+        )
+
+    def _look(self) -> None:
+        """Look at the state anew, which something else has changed."""
+        out = self._room(int(self._now["active"]))
+        kernels.show(self.batch.state, self.row, out)
+        self._take(out)
+
+    def _take(self, out: Ints) -> None:
+        self._seen, self._shows = out, kernels.Numbers(*out[: kernels.HEAD].tolist())
+        self._round = None
+
+    def drive(self, advance: Callable[[State], int]) -> None:
+        """Let compiled decisions change the state themselves; see `TapFingerBatch.drive`."""
+        self.batch.drive(advance)
+        self._look()
+
+    def act(self, decision: Decision) -> Outcome:
+        """Carry a round out; the slot passes once a round has placed no task.
+
+        With `single_start` it passes after every round. Of a refused decision nothing is done.
+        """
+        before = self._shows
+        if before.over:
+            raise OptionError("the scenario is over: no decision is due")
+        clusters = self._placed.size
+        served = self._seen[kernels.HEAD + 3 * clusters :][: before.active]
+        out = self._room(before.active + clusters)
+        self.batch.carry_out(self.row, decision, out)
+        self._take(out)
+        started = self._placed.copy()
+        if not self._shows.passed:
+            return Outcome(started, False, _NONE)
+        if self._now["single_start"]:
+            served = np.concatenate([served, started[started >= 0]])
+        task, completed = self.batch.state.task[self.row], _NONE
+        if self._recorded is not None and served.size:
+            # Of what is complete, too, the bundle is known.
+            rows = Row(before.slot, served, task["cluster"][served], task["bundle"][served])
+            self._recorded.append(rows)
+        if self._shows.completed > before.completed:
+            completed = served[task["completion"][served] == before.slot + 1]
+        return Outcome(started, True, completed)
+
+    # --- what has been booked of every slot ---------------------------------------------------
+
+    @property
+    def alive(self) -> Ints:
+        """Tasks in the system during each slot, shape [T]."""
+        return self.batch.state.slot["alive"][self.row, : self._now["booked"]]
+
+    @property
+    def used(self) -> Ints:
+        """CPU cores and GPUs held during each slot, shape [T, N, 2]."""
+        return self.batch.state.used[self.row, : self._now["booked"]]
+
+    @property
+    def rounds(self) -> Ints:
+        """Rounds of decisions in each slot, shape [T]."""
+        return self.batch.state.slot["rounds"][self.row, : self._now["booked"]]
+
+    @property
+    def lost(self) -> int:
+        """How often a cluster has lost a task that it would have started."""
+        return int(self._now["lost"])
+
+    @property
+    def held(self) -> Held:
+        """What every task held when, by task, then by time; empty unless recorded."""
+        return stretches(self._recorded or [])
+
+
+_NOTHING: Final = np.zeros(0, dtype=np.int64)
+
+
+class TapFingerBatch:
+    """Scenarios side by side, made by `TapFingerEnvironment.batch`.
+
+    Parameters
+    ----------
+    instance
+        Clusters, kinds of tasks and rules. Any instance that is opened has as many clusters, kinds,
+        places in a pending set, and CPU cores and GPUs in its largest bundle.
+    count
+        Number of scenarios E.
+    refill, conflict, pass_on, preemption, patience
+        See `TapFingerEnvironment`.
+
+    Attributes
+    ----------
+    state
+        All scenarios in arrays, whose first axis is the scenario: what they show, what has been
+        decided in the last round, and what has come of it. Another object when it has grown.
+    """
+
+    def __init__(
+        self,
+        instance: TapFingerInstance,
+        count: int = 1,
+        *,
+        refill: Literal["slot", "round"] = "slot",
+        conflict: Literal["count", "ratio"] = "count",
+        pass_on: bool = False,
+        preemption: bool = True,
+        patience: int = 1000,
+    ) -> None:
+        check_whole("count", count, 1)
+        self._options = {
+            "each_round": refill == "round", "by_ratio": conflict == "ratio", "pass_on": pass_on,
+            "preemption": preemption, "patience": patience,
+        }  # fmt: skip
+        self.seeds: list[int | None] = [None] * count
+        self.state: State = made(instance, count)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """Which scenarios are over, or have not been opened, shape [E]."""
+        return self.state.scenario["over"].copy()
+
+    def open(
+        self,
+        e: int,
+        instance: TapFingerInstance,
+        seed: int | None,
+        *,
+        tasks: Tasks | None = None,
+        slot: int = 0,
+    ) -> None:
+        """Begin a scenario anew.
+
+        Parameters
+        ----------
+        e
+            Its number.
+        instance
+            Its instance.
+        seed
+            Seed of the noise, None for none.
+        tasks
+            Its tasks, past and future; by default those of the instance.
+        slot
+            Slot in which it begins.
+        """
+        noise = {} if seed is not None else {"noise": 0.0}
+        options: dict[str, Any] = self._options | noise | {"slot": slot}
+        self.seeds[e] = seed
+        self.state = emptied(self.state, e, instance, tasks or Tasks.of(instance), options)
+        kernels.begin(self.state, e)
+        self._pass(e, e + 1)
+
+    def act(self, decision: Decision) -> None:
+        """Carry out a round of all scenarios that are not over; each as an episode of its own.
+
+        Parameters
+        ----------
+        decision
+            What every cluster does. The arrays have one axis more, that of the scenarios, in front.
+            No bundle of a running task changes.
+
+        Raises
+        ------
+        OptionError
+            If it cannot be carried out in some scenario; then nothing of it is.
+        """
+        self.carry_out(slice(None), decision, _NOTHING)
+
+    def carry_out(self, rows: int | slice, decision: Decision, out: Ints) -> None:
+        """Carry out a round of one scenario, or of all; `out` is for what the next one shows."""
+        self.state = written(self.state, rows, decision)
+        first, last = (rows, rows + 1) if isinstance(rows, int) else (0, len(self.seeds))
+        code, task, cluster, e = act(self.state, first, last, out)
+        if code:
+            at, reason = self.state.scenario[e], REFUSALS[code].format(task=task, cluster=cluster)
+            raise OptionError(f"slot {at['slot']}, round {at['number']}: {reason}")
+        if e >= 0:
+            self._pass(first, last)
+            if out.size:
+                kernels.show(self.state, first, out)
+
+    def drive(self, advance: Callable[[State], int]) -> None:
+        """Let compiled decisions change the state themselves.
+
+        `advance` simulates rounds and slots as `act` does until a scenario lacks something, which
+        it returns, or all have decided enough, when it returns -1.
+        """
+        while (e := advance(self.state)) >= 0:
+            self._provide(e)
+
+    def _pass(self, first: int, last: int) -> None:
+        """Let the slots pass that have ended."""
+        self.drive(lambda state: int(kernels.pass_slots(state, first, last)))
+
+    def _provide(self, e: int) -> None:
+        """Draw more noise of a scenario, or make room for what is booked."""
+        state = self.state
+        scenario, lacks = state.scenario[e], int(state.scenario[e]["lacks"])
+        if lacks != kernels.NOISE:
+            self.state = widened(state, max(lacks, 2 * state.slot.shape[1]), "slot", "used")
+            return
+        seed, block, tasks = self.seeds[e], int(scenario["blocks"]), int(scenario["tasks"])
+        assert seed is not None
+        ends = (block + 1) * BLOCK
+        if ends > state.noise.shape[2]:
+            self.state = state = widened(state, ends, "noise", axis=2)
+        state.noise[e, :tasks, ends - BLOCK : ends] = noise_block(seed, tasks, block)
+        scenario["blocks"] = block + 1
 
 
 @brief

@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt import registry
 from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, from_raw, generate
 from edgeopt.instances.tapfinger.data import build
-from edgeopt.instances.tapfinger.named import small as random_instance
+from edgeopt.instances.tapfinger.generate import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.system import (

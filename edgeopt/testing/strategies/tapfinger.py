@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
-from edgeopt.models.tapfinger.time_index import efficient
+from edgeopt.models.tapfinger.programs import efficient
 from edgeopt.testing.strategies.basic import array_of, composite, nearly, up_to
 
 if TYPE_CHECKING:

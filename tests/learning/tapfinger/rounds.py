@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from edgeopt.instances.tapfinger import generate
-from edgeopt.learning.tapfinger.acting import act
 from edgeopt.learning.tapfinger.architecture import PRESETS, Sizes, actor_shapes, initial
-from edgeopt.learning.tapfinger.network import NumpyBackend, Seen
+from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, act
 from edgeopt.learning.tapfinger.runs import Runs
 
 INSTANCES = tuple(

@@ -10,16 +10,18 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.learning import masked_softmax
-from edgeopt.learning.tapfinger.acting import act, drawn, table
 from edgeopt.learning.tapfinger.architecture import PRESETS, Architecture
 from edgeopt.learning.tapfinger.network import (
     NumpyBackend,
     Seen,
+    act,
     bundles,
+    drawn,
     embed,
     graph_of,
     may_give,
     places,
+    table,
 )
 from tests.draws import LEAN, every
 from tests.learning.tapfinger.rounds import SIZES, reordered, rounds, weights, widened

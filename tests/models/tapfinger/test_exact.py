@@ -19,7 +19,7 @@ from edgeopt.models.tapfinger import (
     verify,
 )
 from edgeopt.models.tapfinger.branch_and_bound import schedule_of
-from edgeopt.models.tapfinger.time_index import interchangeable, latest_completion, starts
+from edgeopt.models.tapfinger.programs import interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
 from tests.oracles.tapfinger.plans import best_plans, queue

@@ -30,9 +30,8 @@ from edgeopt.models.tapfinger.branch_and_bound import (
     value_step,
 )
 from edgeopt.models.tapfinger.list_scheduling import PRESSURES
-from edgeopt.models.tapfinger.programs import assembled
+from edgeopt.models.tapfinger.programs import assembled, interchangeable, starts
 from edgeopt.models.tapfinger.relaxation import priced
-from edgeopt.models.tapfinger.time_index import interchangeable, starts
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
 from tests.oracles.tapfinger.plans import queue

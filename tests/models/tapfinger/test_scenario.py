@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from edgeopt import simulate
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.tapfinger import generate, scenario_durations
-from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.instances.tapfinger.scenarios import BLOCK
+from edgeopt.instances.tapfinger.durations import BLOCK, shortest_durations
 from edgeopt.models.tapfinger import (
     best_list,
     flow_bound,

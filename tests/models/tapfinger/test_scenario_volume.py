@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from edgeopt import simulate
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
-from edgeopt.instances.tapfinger.scenarios import noise_block
+from edgeopt.instances.tapfinger.durations import noise_block
 from edgeopt.models.tapfinger import flow_bound, scenario_bound
 from edgeopt.models.tapfinger.scenario_bound import least_work, more_is_better
 from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment, Tiresias

@@ -18,9 +18,8 @@ from edgeopt.learning.tapfinger.adapters.encoding import (
 from edgeopt.learning.tapfinger.adapters.session import Session, Step
 
 if TYPE_CHECKING:
-    from edgeopt.learning.tapfinger.adapters.gymnasium_env import TapFingerEnv
+    from edgeopt.learning.tapfinger.adapters.gymnasium_env import TapFingerEnv, TapFingerVectorEnv
     from edgeopt.learning.tapfinger.adapters.pettingzoo_env import TapFingerParallelEnv
-    from edgeopt.learning.tapfinger.adapters.vector_env import TapFingerVectorEnv
 
 __all__ = [
     "Observation",
@@ -36,7 +35,7 @@ __all__ = [
 
 _LATER = {
     "TapFingerEnv": "edgeopt.learning.tapfinger.adapters.gymnasium_env",
-    "TapFingerVectorEnv": "edgeopt.learning.tapfinger.adapters.vector_env",
+    "TapFingerVectorEnv": "edgeopt.learning.tapfinger.adapters.gymnasium_env",
     "TapFingerParallelEnv": "edgeopt.learning.tapfinger.adapters.pettingzoo_env",
 }
 

@@ -8,21 +8,21 @@ import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.kernels import compiled
+from edgeopt.online.tapfinger.environment import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.simulation import TapFingerEpisode
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from gymnasium import spaces
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.instances.fields import Flags
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.state import State
+    from edgeopt.online.tapfinger.kernels import State
 
     Features = NDArray[np.float32]
-    Flags = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
 
 COUNTS: Final = 10.0

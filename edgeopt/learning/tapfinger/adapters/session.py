@@ -20,10 +20,9 @@ from edgeopt.learning.tapfinger.adapters.encoding import (
     room_for,
 )
 from edgeopt.online.tapfinger.conflicts import carry_out
-from edgeopt.online.tapfinger.environment import TapFingerEnvironment
+from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.online.tapfinger.kernels import pass_slots
-from edgeopt.online.tapfinger.simulation import TapFingerEpisode
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
@@ -31,13 +30,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.state import State
+    from edgeopt.online.tapfinger.kernels import State
 
     Truth = TapFingerInstance | Callable[[np.random.Generator], TapFingerInstance]
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
 _SAME = ("capacity", "minimum", "task_kinds", "largest", "pending")
 

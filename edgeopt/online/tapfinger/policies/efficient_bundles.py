@@ -9,16 +9,12 @@ import numpy as np
 
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.time_index import efficient
+from edgeopt.models.tapfinger.programs import efficient
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 
 ROUNDING: Final = 1e-9

@@ -1,4 +1,4 @@
-"""Optimus, and what it shares with others that hand out a cluster anew in every round."""
+"""Optimus, for tasks whose bundles may change and for containers, which keep what they have."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from edgeopt.instances.tapfinger.durations import SLOWING
 from edgeopt.kernels import compiled, put
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.options import check_choice
+from edgeopt.options import check_choice, check_flag, check_real
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.policies.efficient_bundles import Told
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 Fit = Literal["correct", "published"]
 """How the formula is fitted: properly, or as in the program behind the paper's figures."""
@@ -308,3 +306,107 @@ def _share(
         hand_out_by_gain(slots[n], kinds, remaining, bundle, cpus, gpus, 0.0)
         enter(n, number, place, bundle, new, new_bundle, other)
     return new, new_bundle, other
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
+    """Start the pending task that marginal gains would give the most GPUs.
+
+    Clusters choose from the last to the first. Each imagines that all its pending tasks, without
+    those that a cluster before it starts, had their smallest bundles, and hands out what is free
+    to them, unit by unit, to the task and resource with the largest gain: the expected slots that
+    the unit saves per unit of that resource that the task has, and an offset. The task with the
+    most GPUs, of equals the oldest, is started with its bundle, as far as that is free; if less
+    than its smallest bundle is, none is.
+
+    Parameters
+    ----------
+    fit
+        How the formula for the time of a task is fitted to the table of speeds, ``"correct"`` or
+        ``"published"``.
+    offset
+        What every unit gains beside the slots that it saves: 1 in the authors' program, so that
+        all that is free is handed out, and 0 in the text.
+    take_back
+        Whether one unit of the resource that was handed out last is taken back from a bundle of
+        several GPUs, as in the authors' program and not in the text.
+
+    Raises
+    ------
+    OptionError
+        If the fit is unknown, the offset negative or not finite, or `take_back` no flag.
+
+    Notes
+    -----
+    The baseline "Optimus" of Li et al., section V-D, where running containers keep what they have.
+    In the program a bundle begins with one CPU core and one GPU, the smallest bundle of all its
+    containers.
+    """
+
+    title: ClassVar[str] = "Optimus containers"
+    preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "durations"
+
+    fit: Fit = "correct"
+    offset: float = 1.0
+    take_back: bool = True
+
+    def __post_init__(self) -> None:
+        check_fit(self.fit)
+        check_real("offset", self.offset, "[0, inf)")
+        check_flag("take_back", self.take_back)
+
+    def start(self, instance: TapFingerInstance) -> Expectations:
+        """Fit the formula."""
+        return Expectations(instance, fitted_slots(instance, self.fit))
+
+    def decide(
+        self, state: Expectations, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Expectations]:
+        """Start at most one task on each cluster."""
+        task, bundle = _most_gpus(
+            observation.pending, observation.free, observation.tasks.kind,
+            state.instance.minimum, state.slots, float(self.offset), bool(self.take_back),
+        )  # fmt: skip
+        return Decision(task, bundle), state
+
+
+@compiled
+def _most_gpus(
+    pending: Ints, free: Ints, kind: Ints, minimum: Ints, slots: Floats, offset: float,
+    take_back: bool,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Return the task that each cluster starts, -1 for none, and its bundle."""
+    clusters, places = pending.shape
+    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    for n in range(clusters - 1, -1, -1):
+        waiting, kinds = np.empty(places, dtype=np.int64), np.empty(places, dtype=np.int64)
+        imagined = np.empty((places, 2), dtype=np.int64)
+        count = 0
+        for j in pending[n]:
+            if j >= 0 and not chosen_by_any(j, task):
+                waiting[count], kinds[count] = j, kind[j]
+                for r in range(2):
+                    imagined[count, r] = minimum[kind[j], r]
+                count += 1
+        last = hand_out_by_gain(
+            slots[n], kinds[:count], np.ones(count, dtype=np.float64), imagined, free[n, 0],
+            free[n, 1], offset,
+        )  # fmt: skip
+        best = -1
+        for i in range(count):
+            if best < 0 or imagined[i, 1] > imagined[best, 1]:
+                best = i
+        if best < 0:
+            continue
+        given, fits = np.empty(2, dtype=np.int64), True
+        for r in range(2):
+            given[r] = min(imagined[best, r], free[n, r])
+        if take_back and given[1] > 1 and last >= 0:
+            given[last] -= 1
+        for r in range(2):
+            fits &= given[r] >= minimum[kinds[best], r]
+        if fits:
+            task[n] = waiting[best]
+            put(given, bundle[n])
+    return task, bundle

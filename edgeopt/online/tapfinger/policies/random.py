@@ -16,17 +16,14 @@ from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.kernels import pass_slot
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.protocols import Kernel
+    from edgeopt.online.tapfinger.environment import TapFingerEpisode
     from edgeopt.online.tapfinger.events import Round
+    from edgeopt.online.tapfinger.kernels import State
     from edgeopt.online.tapfinger.policies.efficient_bundles import Told
-    from edgeopt.online.tapfinger.simulation import TapFingerEpisode
-    from edgeopt.online.tapfinger.state import State
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @compiled(writes="task bundle")

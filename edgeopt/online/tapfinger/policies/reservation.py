@@ -26,14 +26,10 @@ from edgeopt.online.tapfinger.policies.efficient_bundles import (
 from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Flags, Floats
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

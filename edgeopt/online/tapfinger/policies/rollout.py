@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.policies.efficient_bundles import Estimates, Told
 
-    Ints = NDArray[np.int64]
 
 PRESSURES: Final = (1.0, 0.5, 2.0)
 """Pressures between which to choose by default, the usual one first."""

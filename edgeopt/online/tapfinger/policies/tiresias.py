@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from edgeopt.kernels import compiled
-from edgeopt.online.tapfinger.policies.optimus import Reassigning, enter, sharers
+from edgeopt.kernels import compiled, put
+from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
+from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.optimus import Reassigning, enter, oldest, sharers
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.policies.efficient_bundles import Told
 
-    Ints = NDArray[np.int64]
 
 Target = Literal["minimum", "elastic"]
 """How many GPUs a task is given at most: those of its smallest bundle, or as many as it can."""
@@ -171,3 +171,65 @@ def _cpus(bundle: Ints, minimum: Ints, kind: Ints, left: int, largest: int) -> N
             return
         bundle[at, 0] += 1
         left -= 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TiresiasContainers(Titled, Deterministic, IgnoresFeedback):
+    """Start the oldest pending task with an equal share of the cluster.
+
+    Clusters choose from the last to the first. The oldest pending task that no cluster before it
+    starts is given the capacity divided by the number of tasks that are pending or run there,
+    rounded up and at least its smallest bundle, as far as that is free and a task can have it; if
+    less than its smallest bundle is free, none is started.
+
+    Notes
+    -----
+    The baseline "Tiresias" of Li et al., section V-D, where running containers keep what they have.
+    """
+
+    title: ClassVar[str] = "Tiresias containers"
+    preemptive: ClassVar[bool] = False
+    told: ClassVar[Told] = "nothing"
+
+    def start(self, instance: TapFingerInstance) -> TapFingerInstance:
+        """Remember the clusters and kinds of tasks."""
+        return instance
+
+    def decide(
+        self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, TapFingerInstance]:
+        """Start at most one task on each cluster."""
+        task, bundle = _equal_share(
+            observation.pending, observation.free, observation.tasks.kind,
+            observation.running.cluster, state.capacity, state.minimum, state.largest,
+        )  # fmt: skip
+        return Decision(task, bundle), state
+
+
+@compiled
+def _equal_share(
+    pending: Ints, free: Ints, kind: Ints, cluster: Ints, capacity: Ints, minimum: Ints,
+    largest: tuple[int, int],
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Return the task that each cluster starts, -1 for none, and its bundle."""
+    clusters, places = pending.shape
+    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    for n in range(clusters - 1, -1, -1):
+        j = oldest(pending[n], task)
+        if j < 0:
+            continue
+        tasks = 0
+        while tasks < places and pending[n, tasks] >= 0:
+            tasks += 1
+        for other in cluster:
+            tasks += other == n
+        given, fits = np.empty(2, dtype=np.int64), True
+        for r in range(2):
+            least = minimum[kind[j], r]
+            share = max((capacity[n, r] + tasks - 1) // tasks, least)
+            given[r] = min(share, free[n, r], largest[r])
+            fits &= given[r] >= least
+        if fits:
+            task[n] = j
+            put(given, bundle[n])
+    return task, bundle

@@ -24,7 +24,7 @@ from edgeopt_papers.tapfinger.recorded import RECORDED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgeopt.instances.tapfinger.workloads import Law
+    from edgeopt.instances.tapfinger.generate import Law
     from edgeopt_papers.claims.errata import Erratum
 
 PATIENCE = 1000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
-    edr_next_slot,
     edr_offline,
     edr_scenario,
     edr_slot,
@@ -67,7 +66,6 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     edr_scenario.BENCHMARK,
     edr_scenario.LARGE,
     edr_slot.BENCHMARK,
-    edr_next_slot.BENCHMARK,
     edr_week.BENCHMARK,
     edr_offline.BENCHMARK,
     oinc_allocation.BENCHMARK,

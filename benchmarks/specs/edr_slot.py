@@ -1,8 +1,8 @@
 """How fast is a slot of a thousand sites routed, the first time and then slot after slot?
 
 The plan of the one slot leads the way into the next, whose delays, demand and routes differ. The
-peers solve the same linear program with HiGHS: whole, or by column generation on a few routes, the
-others priced. `build` is part of every time: finding the routes of a slot is part of routing it.
+peer solves the same linear program with HiGHS. `build` is part of every time: finding the routes of
+a slot is part of routing it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 METHODS = {
     "network, cold": ("network", False),
     "network, next slot": ("network", True),
-    "HiGHS columns, cold": ("columns", False),
-    "HiGHS columns, next slot": ("columns", True),
     "HiGHS whole": ("highs", False),
 }
 SHARE = 0.97

@@ -10,13 +10,13 @@ import pytest
 
 from edgeopt.bounds import check
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_frame, solve_routing
+from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
 from edgeopt.models.edr.solve import solve_offline
 from edgeopt.models.edr.training import take_step
 from tests.oracles.edr import offline, plain, relaxed, routing, step
 
 INFINITY = float("inf")
-METHODS = ["network", "highs", "columns"]
+METHODS = ["network", "highs"]
 
 
 def two_sites(*, slots: int = 1, frames: int = 1, demand: Any = 1.0, **changes: Any) -> EdrInstance:
@@ -92,10 +92,9 @@ def test_one_price_for_all_slots_mixes_within_one_of_them():
     instance = two_sites(slots=2)
     shown = [conditions(instance, 0, slot) for slot in (0, 1)]
     problem = routing_problem(instance, shown, price=0.0, budget=3.0)
-    for budget in ("price", "even", "proportional"):
-        plan = solve_frame(problem, budget=budget)
-        assert plan.cost == pytest.approx(12.0)
-        assert plan.energy == pytest.approx(3.0)
+    plan = solve_routing(problem)
+    assert plan.cost == pytest.approx(12.0)
+    assert plan.energy == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -12,11 +12,9 @@ from edgeopt.models.edr.comparators import frame_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
-from edgeopt.models.edr.routing import solve_frame, solve_routing
 from edgeopt.models.edr.solve import solve_offline
 from tests.draws import draws
 from tests.edr.cases import Case, cases
-from tests.edr.queries import queries
 from tests.oracles.edr import log, offline, programs, routing
 
 
@@ -59,25 +57,6 @@ def test_what_a_request_takes(case):
             found = instance.request_seconds(t, tau)
             assert found.shape == shape
             assert found.ravel() == pytest.approx(seconds, rel=1e-12, abs=0)
-
-
-def near(query, *values):
-    """Return a tolerance: parts are closed to 1e-6 at the price of what must not happen."""
-    penalties = query.problem.penalties(query.elastic)
-    return 2e-6 * max(1.0, *map(abs, values)) + 1e-8 * max(penalties)
-
-
-@settings(max_examples=draws(80))
-@given(queries(whole=True))
-def test_slots_at_one_price_cost_what_the_frame_costs(query):
-    whole = solve_routing(query.problem, elastic=query.elastic).objective
-    limit = near(query, whole)
-    plan = solve_frame(query.problem, elastic=query.elastic)
-    assert plan.objective == pytest.approx(whole, rel=0, abs=limit)
-    assert plan.bound <= whole + limit
-    for budget in ("even", "proportional"):
-        parts = solve_frame(query.problem, elastic=query.elastic, budget=budget)
-        assert parts.objective >= whole - limit
 
 
 TINY = {"frames": 3, "slots": 2, "sites": 3, "tasks": 2, "types": 2, "rounds": 3}

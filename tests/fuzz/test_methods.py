@@ -112,12 +112,8 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         {"price": 1.0, "training": np.zeros(3), "budget": 9.0, "split": "even",
          "energy_weight": 1.0, "delay_weight": 1.0, "energy_price": 0.0},
     ),
-    (
-        routing.solve_routing, ("routes",),
-        ROUTED | {"method": "network", "order": "penalty"},
-    ),
+    (routing.solve_routing, ("routes",), ROUTED | {"method": "network"}),
     (routing.routing_matrix, ("routes",), {"elastic": "soft"}),
-    (routing.solve_frame, ("routes",), ROUTED | {"budget": "price"}),
     (tapfinger_models.scheduling_problem, ("tapfinger",), {"single_start": True}),
     (tapfinger_models.scenario_problem, ("tapfinger",), {"scenario": 3, "single_start": True}),
     (

@@ -46,11 +46,6 @@ class Case(NamedTuple):
         found = routing.penalised(*where, unserved=unserved, excess=penalties.excess, **given)
         return found.objective
 
-    def in_order(self, elastic):
-        """Return the best plan, one priority after the other."""
-        where, given = self._given()
-        return routing.lexicographic(*where, elastic=elastic, **given)
-
 
 @st.composite
 def cases(draw, *, split=None, capped=None, **sizes):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import ScalingWarning
 from edgeopt.instances.edr import generate
 from edgeopt.models.edr import frame_comparator, solve_offline
-from edgeopt.models.edr.routing import solve_frame, solve_routing
+from edgeopt.models.edr.routing import solve_routing
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws, every
 from tests.models.edr.routing_cases import Case, cases
@@ -125,8 +125,8 @@ def test_routes_keep_every_bit(change, costs, method, case, factor):
 @given(case=cases(split="even"), factor=st.sampled_from(POWERS))
 @FEW
 def test_common_price_keeps_every_bit(change, costs, case, factor):
-    best = solve_frame(case.problem)
-    same = solve_frame(scaled(case, change, factor).problem)
+    best = solve_routing(case.problem)
+    same = solve_routing(scaled(case, change, factor).problem)
     # Where nothing costs anything, what is left out has a price in no unit.
     unit = factor if costs and case.problem.cost.any() else 1.0
     assert (same.objective, same.bound) == (best.objective * unit, best.bound * unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeopt.models.edr.routing.matrix import routing_matrix
 from edgeopt.models.edr.routing.problem import (
     Penalties,
     Prices,
@@ -9,7 +10,6 @@ from edgeopt.models.edr.routing.problem import (
     RoutingProblem,
     dual_bound,
 )
-from edgeopt.models.edr.routing.programs import routing_lp, routing_matrix
 from edgeopt.models.edr.routing.routes import (
     Conditions,
     Routes,
@@ -17,7 +17,7 @@ from edgeopt.models.edr.routing.routes import (
     find_routes,
     routing_problem,
 )
-from edgeopt.models.edr.routing.solve import solve_frame, solve_routing
+from edgeopt.models.edr.routing.solve import solve_routing
 
 __all__ = [
     "Conditions",
@@ -29,9 +29,7 @@ __all__ = [
     "conditions",
     "dual_bound",
     "find_routes",
-    "routing_lp",
     "routing_matrix",
     "routing_problem",
-    "solve_frame",
     "solve_routing",
 ]

@@ -1,26 +1,29 @@
-"""One call for routing, and one for the slots of a frame that share a budget of energy.
-
-Routing goes through the compiled network method or any linear programming solver. A frame gives
-each of its slots a part of the budget, or all of them one price.
-"""
+"""Routing requests by the compiled network method, or by a solver of linear programs."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy import sparse
 
 from edgeopt.checked import checked
-from edgeopt.errors import OptionError
+from edgeopt.models.edr.routing.matrix import prices_of, routing_matrix
 from edgeopt.models.edr.routing.network_simplex import solve_by_network
-from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
+from edgeopt.models.edr.routing.problem import RoutingPlan, dual_bound
+from edgeopt.options import check_choice
+from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
-    from edgeopt.models.edr.routing.problem import Elastic, RoutingProblem
+    from numpy.typing import NDArray
 
-METHODS = ("network", "highs", "columns")
-ORDERS = ("penalty", "lexicographic")
+    from edgeopt.models.edr.routing.problem import Elastic, Penalties, Prices, RoutingProblem
+
+    Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Share of a demand that rounding alone may leave unserved."""
 
 
 @checked()
@@ -28,8 +31,7 @@ def solve_routing(
     problem: RoutingProblem,
     *,
     elastic: Elastic = "soft",
-    method: Literal["network", "highs", "columns"] = "network",
-    order: Literal["penalty", "lexicographic"] = "penalty",
+    method: Literal["network", "highs"] = "network",
     start: RoutingPlan | None = None,
     gap: float = 1e-6,
 ) -> RoutingPlan:
@@ -43,14 +45,12 @@ def solve_routing(
         What gives way when not everything fits, see `RoutingProblem.penalties`.
     method
         ``"network"``: network simplex and one price of energy. ``"highs"``: the whole linear
-        program. ``"columns"``: the linear program on a few routes, the others priced.
-    order
-        Priorities by penalties in one objective, or by solving for one after another, which takes
-        a linear programming method.
+        program.
     start
-        Plan of a similar problem, such as the last slot; the two may differ in anything.
+        Plan of a similar problem, such as the last slot, for the network simplex; the two may
+        differ in anything.
     gap
-        Proven relative gap at which generating columns stops.
+        Proven relative gap at which the network simplex stops to take in routes.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def solve_routing(
     Raises
     ------
     OptionError
-        If a method or an order is unknown, or they do not go together.
+        If a method is unknown.
     SolverError
         If a solver fails.
 
@@ -68,131 +68,86 @@ def solve_routing(
     -----
     Zhu et al., Algorithm 3.
     """
-    if method not in METHODS:
-        raise OptionError(f"method = {method!r}: must be one of {', '.join(METHODS)}")
-    if order not in ORDERS:
-        raise OptionError(f"order = {order!r}: must be one of {', '.join(ORDERS)}")
-    if order == "lexicographic":
-        if method == "network":
-            raise OptionError("order = 'lexicographic': takes method = 'highs'")
-        from edgeopt.models.edr.routing.highs import solve_in_order
-
-        return solve_in_order(problem, elastic)
+    check_choice("method", method, ("network", "highs"))
     penalties = problem.penalties(elastic)
-    if method == "network":
-        return solve_by_network(problem, penalties, start, gap=gap)
-    from edgeopt.models.edr.routing import highs
-
     if method == "highs":
-        return highs.solve_whole(problem, penalties)
-    return highs.solve_by_columns(problem, penalties, start, gap=gap)
+        return solve_whole(problem, penalties)
+    return solve_by_network(problem, penalties, start, gap=gap)
 
 
-Budget = Literal["even", "proportional", "price"]
+def solve_whole(problem: RoutingProblem, penalties: Penalties) -> RoutingPlan:
+    """Solve the linear program over all routes, priorities being penalties.
 
-
-@checked()
-def solve_frame(
-    problem: RoutingProblem,
-    *,
-    elastic: Elastic = "soft",
-    budget: Budget = "price",
-    start: RoutingPlan | None = None,
-    gap: float = 1e-6,
-) -> RoutingPlan:
-    """Route the requests of all slots of a frame, slot by slot with parts of its budget.
-
-    Parameters
-    ----------
-    problem
-        The slots of the frame together; training is spread evenly over them.
-    elastic
-        What gives way when not everything fits, see `RoutingProblem.penalties`.
-    budget
-        How slots share the budget of the frame: equal parts (``"even"``, as printed), parts in
-        proportion to what their requests use on average (``"proportional"``), or one price of
-        energy for the whole frame (``"price"``, what `solve_routing` finds). The last two look at
-        all requests of the frame.
-    start, gap
-        Of the search for one price, as for `solve_routing`.
-
-    Returns
-    -------
-    RoutingPlan
-        A plan of the frame; its bound is that of all ways to share the budget.
-
-    Raises
-    ------
-    OptionError
-        If training is split freely, which ties the slots together, or the way to share the budget
-        is unknown.
-
-    Notes
-    -----
-    Zhu et al., equation (8), has equal parts. With one price the plan is optimal for the frame:
-    the price leads to the plans just above and just below the budget, and their mix meets it.
+    Tolerances of solvers are absolute, energies of requests are not: the largest demand, cost,
+    computation and energy of a request are the units.
     """
     began = time.perf_counter()
-    if problem.coupled:
-        raise OptionError("split = 'free' ties the slots of a frame together: take solve_routing")
-    if budget not in get_args(Budget):
-        known = ", ".join(get_args(Budget))
-        raise OptionError(f"budget = {budget!r}: must be one of {known}")
-    if budget == "price" or np.isposinf(problem.budget):
-        return solve_routing(problem, elastic=elastic, start=start, gap=gap)
-    penalties = problem.penalties(elastic)
-    slots = _slots(problem)
-    need = np.array([1.0 if budget == "even" else _expected_energy(one) for one in slots])
-    if not need.any():
-        need = np.ones(len(slots))
-    share = need / need.sum()
-    plans = [
-        solve_by_network(one.replace(budget=problem.budget * float(part)), penalties)
-        for one, part in zip(slots, share, strict=True)
-    ]
-    first = np.cumsum([0, *(one.routes for one in slots)])
-    site = np.concatenate([plan.prices.site for plan in plans])
-    # Of the prices that slots pay the one that proves most is taken for all.
-    proofs = []
-    for price in sorted({plan.prices.energy for plan in plans}):
-        prices = Prices(price, site, np.zeros(problem.sites))
-        proofs.append((dual_bound(problem, prices, penalties), prices))
-    bound, prices = max(proofs, key=lambda proof: proof[0])
-    return RoutingPlan(
-        problem=problem,
-        used=np.concatenate([at + plan.used for at, plan in zip(first[:-1], plans, strict=True)]),
-        amount=np.concatenate([plan.amount for plan in plans]),
-        unserved=np.concatenate([plan.unserved for plan in plans]),
-        penalties=penalties,
-        prices=prices,
-        bound=bound,
+    program = routing_matrix(problem, elastic=penalties)
+    parts = (problem.demand, np.abs(problem.cost), problem.work, problem.energy)
+    request, cost, work, energy = (float(part.max(initial=0.0)) or 1.0 for part in parts)
+    count = problem.demand.size
+    column, row = np.full(program.shape[1], request), np.full(program.shape[0], request)
+    row[count:] *= work
+    if np.isfinite(problem.budget):
+        column[count] *= energy
+        row[-1] = request * energy
+    matrix = sparse.diags_array(1.0 / row) @ program.matrix @ sparse.diags_array(column)
+    solution = solve(
+        program.replace(
+            cost=program.cost * column / (request * cost),
+            matrix=sparse.csc_array(matrix),
+            row_lower=program.row_lower / row,
+            row_upper=program.row_upper / row,
+            upper=program.upper / column,
+        )
+    )
+    duals = np.zeros(row.size) if solution.duals is None else solution.duals
+    return plan_of(
+        problem,
+        penalties,
+        (solution.values * request)[solution.values.size - problem.routes :],
+        prices_of(problem, duals * (request * cost) / row),
         seconds=time.perf_counter() - began,
-        method=f"frame, {budget}",
+        method="highs",
     )
 
 
-def _slots(problem: RoutingProblem) -> list[RoutingProblem]:
-    """Return the slots as problems by themselves: their routes lie one behind the other."""
-    rows, found = problem.sites * problem.types, []
-    for slot in range(problem.slots):
-        first = problem.first[slot * rows : (slot + 1) * rows + 1]
-        routes = slice(int(first[0]), int(first[-1]))
-        found.append(
-            problem.replace(
-                demand=problem.demand[slot : slot + 1],
-                capacity=problem.capacity[slot : slot + 1],
-                budget=np.inf,
-                first=first - first[0],
-                site=problem.site[routes],
-                seconds=problem.seconds[routes],
-                cost=problem.cost[routes],
-            )
-        )
-    return found
+def plan_of(
+    problem: RoutingProblem,
+    penalties: Penalties,
+    flow: Floats,
+    prices: Prices,
+    *,
+    seconds: float,
+    method: str,
+) -> RoutingPlan:
+    """Make a plan of what a solver returned, with nothing above demand or capacity."""
+    used = np.flatnonzero(flow > 0.0)
+    kept, row, site = flow[used], problem.row[used], problem.site[used]
+    work = problem.work[row % problem.types]
+    cell = row // problem.types // problem.sites * problem.sites + site
+    kept = kept * _share(kept * work, cell, problem.capacity.ravel())[cell]
+    kept = kept * _share(kept * work, site, problem.room)[site]
+    demand = problem.demand.ravel()
+    kept = kept * _share(kept, row, demand)[row]
+    unserved = demand - np.bincount(row, weights=kept, minlength=demand.size)
+    unserved[unserved <= ROUNDING * demand] = 0.0
+    return RoutingPlan(
+        problem=problem,
+        used=used,
+        amount=kept,
+        unserved=unserved.reshape(problem.demand.shape),
+        penalties=penalties,
+        prices=prices,
+        bound=dual_bound(problem, prices, penalties),
+        seconds=seconds,
+        method=method,
+    )
 
 
-def _expected_energy(problem: RoutingProblem) -> float:
-    """Return what the requests use on routes drawn at random, Wh."""
-    total = np.bincount(problem.row, weights=problem.route_energy, minlength=problem.demand.size)
-    mean = total / np.maximum(np.diff(problem.first), 1)
-    return float(problem.demand.ravel() @ mean)
+def _share(amount: Floats, where: NDArray[np.integer], limit: Floats) -> Floats:
+    """Return by what factor amounts must shrink to add up to no more than each limit."""
+    total = np.bincount(where, weights=amount, minlength=limit.size)
+    share = np.ones(limit.size)
+    np.divide(limit, total, out=share, where=total > limit)
+    return share

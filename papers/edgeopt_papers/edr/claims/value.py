@@ -16,7 +16,6 @@ from edgeopt.models.edr.routing import (
     conditions,
     dual_bound,
     routing_problem,
-    solve_frame,
     solve_routing,
 )
 from edgeopt_papers.claims.paper import SOLVED, named_instance
@@ -201,7 +200,7 @@ def _problems(view: Evaluation) -> Iterator[RoutingProblem]:
 def _mixed(view: Evaluation) -> Iterator[Measurement]:
     """Compare slots with one price, both sides of it mixed, with what that price proves."""
     for problem in _problems(view):
-        plan = solve_frame(problem, budget="price")
+        plan = solve_routing(problem)
         proven = dual_bound(problem, plan.prices, plan.penalties)
         yield Measurement(plan.objective, proven, size=plan.size)
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.edr.routing import Penalties, dual_bound
-from edgeopt.models.edr.routing.programs import (
-    prices_of,
-    routing_columns,
-    routing_lp,
-    routing_matrix,
-)
+from edgeopt.models.edr.routing.matrix import prices_of, routing_matrix
 from edgeopt.solvers import solve
 from tests.draws import draws
+from tests.models.edr.declared_routing import routing_lp
 from tests.models.edr.routing_cases import cases
 from tests.models.matrix_forms import assert_same_program
 
@@ -53,22 +48,6 @@ def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
     ]
     for model in models:
         assert solve(model).objective == pytest.approx(best, rel=1e-7, abs=1e-7)
-
-
-@settings(max_examples=draws(30))
-@given(cases(), st.randoms(use_true_random=False))
-def test_columns_of_some_routes_are_those_of_the_whole(case, random):
-    problem = case.problem
-    some = np.array(random.sample(range(problem.routes), problem.routes // 2), dtype=int)
-    whole, part = routing_matrix(problem), routing_matrix(problem, routes=some)
-    first = whole.shape[1] - problem.routes
-    kept = [*range(first), *(first + some)]
-    np.testing.assert_array_equal(whole.matrix.toarray()[:, kept], part.matrix.toarray())
-    np.testing.assert_array_equal(whole.cost[kept], part.cost)
-    assert [whole.column_label(j) for j in kept] == list(part.column_names)
-    np.testing.assert_array_equal(
-        routing_columns(problem, some).toarray(), whole.matrix.toarray()[:, first + some]
-    )
 
 
 @settings(max_examples=draws(50))

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.edr.scenarios import drive, two_sites
+from tests.edr.tiny import falling_cap, never_trained
 
 if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.policies.policy import EdrState
 
 

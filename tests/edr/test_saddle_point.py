@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edr import EdrInstance, falling_cap, half_a_round, never_trained
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.edr.training import (
     GivenPrices,
@@ -27,9 +26,12 @@ from edgeopt.online.primal_dual import FixedStep
 from edgeopt.testing.strategies import edr_instances
 from tests.certified import linprog
 from tests.edr.scenarios import drive, show, tell, wide
+from tests.edr.tiny import falling_cap, half_a_round, never_trained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
 

@@ -29,7 +29,6 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (idn.sliding_shares, {"base": ONES / 3, "horizon": 3, "per_slot": 9, "every": 5, "by": 1}),
     (idn.largest_remainder, {"shares": ONES, "total": 5}),
     (edr.small, {"rng": 1}),
-    (edr.never_trained, {"frames": 3}),
     (
         edr.rounds_needed,
         {
@@ -37,7 +36,7 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
             "convexity": 1.0, "deviation": 1.0, "gradient": 0.01, "rounds_bound": "published",
         },
     ),
-    (edr.cap_shares, {"load": np.arange(9.0), "percentile": 50.0, "cap_share": (0.5, 1.0)}),
+    (edr.data.cap_shares, {"load": np.arange(9.0), "percentile": 50.0, "cap_share": (0.5, 1.0)}),
     (oinc.small, {"rng": 1}),
     (oinc.crowded, {"slo": 0.39}),
     (oinc.short_jobs, {"jobs": 3}),

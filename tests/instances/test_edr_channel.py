@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edr import draw_bands, link_rates
-from edgeopt.instances.edr.channel import draw_rates
+from edgeopt.instances.edr.channel import draw_bands, draw_rates, link_rates
 from edgeopt.instances.radio import dbm_to_watt, interference_watt, noise_watt
 
 DENSITIES = (-174.0, -154.0)

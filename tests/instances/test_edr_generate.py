@@ -7,10 +7,9 @@ from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.edr import (
     EdrHistory,
     EdrInstance,
-    calibrated_weights,
     generate,
-    reference,
 )
+from edgeopt.instances.edr.random_parts import calibrated_weights, reference
 
 SMALL = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2}
 FIELDS = (

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.edr import cap_shares, from_bundled, from_raw, reference
 from edgeopt.instances.edr import data as measurements
-from edgeopt.instances.edr.data import measure
+from edgeopt.instances.edr import from_bundled, from_raw
+from edgeopt.instances.edr.data import cap_shares, measure
+from edgeopt.instances.edr.random_parts import reference
 from edgeopt.instances.traces.columns import great_circle_kilometres, plane_kilometres
 from edgeopt.instances.traces.series import quarter_name
 from tests.instances.raw_files import check_bad_file, check_tables

@@ -93,7 +93,7 @@ SYSTEMS = {
             edr.generate(sites=3, tasks=2, frames=2, slots=2, power="frame").replace(
                 accuracy=np.linspace(0, 1, 12).reshape(3, 4)
             ),
-            edr.jensen().replace(names=("Zürich", "b, c"), price_prior=3.0, slot_seconds=100.0),
+            edr.small(6).replace(names=("Zürich", "b, c"), price_prior=3.0, slot_seconds=100.0),
         ),
         lambda i: {"price": i.price + 1, "origin": "elsewhere", "delay_weight": 9.0},
     ),

@@ -10,7 +10,7 @@ import pytest
 from edgeopt_papers.edr.figures.growth import cut, exponent, lost
 from edgeopt_papers.edr.learners import TABLE, TITLES, summary
 
-from edgeopt.instances.edr import EdrInstance, forced_excess, generate, small
+from edgeopt.instances.edr import EdrInstance, generate, small
 from edgeopt.models.edr import served_cap
 from edgeopt.studies import Case, Claims, Study, registry, study
 from edgeopt.studies.edr import SYSTEM
@@ -18,6 +18,7 @@ from edgeopt.studies.edr.log import cost_parts, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
 from edgeopt.studies.pages.study import document, plot
 from tests.draws import some
+from tests.edr.tiny import forced_excess
 from tests.oracles.edr import plain
 from tests.oracles.edr.log import late_price, unserved_price
 from tests.oracles.edr.offline import enumerate_rounds

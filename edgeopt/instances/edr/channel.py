@@ -111,28 +111,10 @@ def link_rates(
     noise: float = NOISE,
     bandwidth: float = BANDWIDTH,
 ) -> NDArray[np.float64]:
-    r"""Return the rates of the links, :math:`B \log_2(1 + p_j h_{jk} / (N_0 B + I_k))`.
+    r"""Return the rates of the links, :math:`B \log_2(1 + p_j h_{jk} / (N_0 B + I_k))`, bit/s.
 
-    Parameters
-    ----------
-    power
-        Transmission power, W, shape [J].
-    gain
-        Channel gain from j to k, a power ratio, shape [J, J].
-    heard
-        Whether l sends in the band of k, shape [J, J].
-    noise
-        Power density of the noise, dBm/Hz.
-    bandwidth
-        Band of a link, Hz.
-
-    Returns
-    -------
-    Rates, bit/s, shape [J, J], infinite within a site.
-
-    Notes
-    -----
-    Zhu et al., section II, the wireless channel model.
+    Powers, W, have shape [J]; gains from j to k and whether l sends in the band of k shape [J, J].
+    Within a site rates are infinite. Zhu et al., section II, the wireless channel model.
     """
     received = power[:, None] * gain
     disturbance = noise_watt(noise, bandwidth) + interference_watt(received, heard)

@@ -275,29 +275,12 @@ def build(
 def cap_shares(
     load: NDArray[np.float64], *, percentile: float, cap_share: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Derive caps from the load of a grid: the hours of highest load are capped.
+    """Derive caps from the load of a grid, MW: hours above a percentile of it are capped.
 
-    There is no public record of when demand response was called, or of how much.
-
-    Parameters
-    ----------
-    load
-        Load by hour, MW, shape [H].
-    percentile
-        Hours whose load exceeds this percentile of all hours are capped.
-    cap_share
-        Least and largest cap, in terms of the energy that the hour would use if requests were
-        served at average sites and tasks trained at an even rate: the cap falls linearly from the
-        largest at the percentile to the least at the highest load.
-
-    Returns
-    -------
-    Shares of that energy, infinite in hours without a cap, shape [H].
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
+    There is no public record of when demand response was called, or of how much. Caps are in terms
+    of the energy that the hour would use if requests were served at average sites and tasks trained
+    at an even rate: they fall linearly from the largest at the percentile to the least at the
+    highest load; infinity where there is none.
     """
     check_span("cap_share", cap_share, "[0, inf)")
     check_real("percentile", percentile, "[0, 100]")

@@ -11,7 +11,6 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.radio import dbm_to_watt
 from edgeopt.instances.validate import real_numbers
 from edgeopt.options import check_choice, check_real, check_room, check_whole
-from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -293,24 +292,12 @@ POINTS: Final = 1000.0
 REQUEST_SECONDS: Final = 0.15  # delay of a request that calibrated weights reckon with, s
 
 
-@brief
 class Reference(NamedTuple):
-    """Energy and delay of the reference.
+    """Energy and delay of serving at average sites and of training at even rates."""
 
-    Attributes
-    ----------
-    inference
-        Energy of all requests of a frame at the mean of the sites that can serve them, Wh,
-        shape [T].
-    training
-        Energy of the even rates of the tasks that may train in a frame, Wh, shape [T].
-    seconds
-        Delay of all requests and rounds of the horizon, s.
-    """
-
-    inference: NDArray[np.float64]
-    training: NDArray[np.float64]
-    seconds: float
+    inference: NDArray[np.float64]  # of all requests of a frame, Wh, shape [T]
+    training: NDArray[np.float64]  # of the tasks that may train in a frame, Wh, shape [T]
+    seconds: float  # delay of all requests and rounds of the horizon, s
 
 
 def reference(instance: EdrInstance) -> Reference:
@@ -327,17 +314,10 @@ def reference(instance: EdrInstance) -> Reference:
 
 
 def calibrated_weights(instance: EdrInstance) -> tuple[float, float]:
-    """Return the weights at which energy and delay of the reference each cost about 1000.
+    """Return the weights, 1/$ and 1/s, at which energy and delay of the reference cost about 1000.
 
-    Parameters
-    ----------
-    instance
-        The instance; its own weights do not matter.
-
-    Returns
-    -------
-    Weight of a dollar, 1/$, and of a second of delay, 1/s. Negative prices count by their size, so
-    that they do not blow the weight up. A weight is 1 where nothing could be calibrated.
+    Negative prices count by their size, so that they do not blow the weight up. A weight is 1 where
+    nothing could be calibrated.
     """
     usual = reference(instance)
     # An exact sum is the same on every processor; a product of matrices is not.

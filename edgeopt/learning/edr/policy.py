@@ -202,7 +202,7 @@ class RlRouting(_Routed, Scenario):
     ----------
     routing
         The network; None: the one that comes with edgeopt.
-    samples, beta, late, cap_room, recourse, history, seed
+    samples, beta, late, cap_room, history, seed
         As for `Scenario`.
     elastic, reserve, guard, training_room, price_forecast
         As for `EdrPolicy`.

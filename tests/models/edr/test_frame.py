@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.instances.edr import generate, mixed_price
+from edgeopt.instances.edr import generate
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan
@@ -24,17 +24,6 @@ def test_one_price_is_optimal_for_the_frame(case, elastic):
     best = case.penalised(problem.penalties(elastic))
     assert plan.objective == pytest.approx(best, rel=1e-7, abs=1e-7)
     assert plan.bound == pytest.approx(best, rel=1e-7, abs=1e-7)
-
-
-def test_the_price_alone_is_not_a_plan():
-    instance = mixed_price()
-    problem = routing_problem(instance, conditions(instance, 0, 0), price=1.0, budget=1.5)
-    plan = solve_routing(problem)
-    assert plan.energy == pytest.approx(1.5)
-    assert plan.flow == pytest.approx([0.5, 0.5])
-    assert plan.cost == pytest.approx(5.0)
-    assert plan.energy_price == pytest.approx(10.0)
-    assert plan.gap <= 1e-9
 
 
 def uneven_frame(seed):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.instances.edr import rounds_needed
 from edgeopt.instances.edr.named import tiled
 from edgeopt.online.primal_dual import ScaledStep
+from edgeopt_papers.edr.claims import counterexamples
 from edgeopt_papers.edr.claims.evaluation import erratum
 from edgeopt_papers.edr.claims.instances import arriving, late_start, no_room, three_alike
 from edgeopt_papers.edr.claims.relaxed import Relaxed
@@ -84,14 +84,14 @@ def _margin(problem: Relaxed) -> float:
 
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
-    alike, lemma5, overloaded = three_alike(), toolkit_instances.lemma5(), no_room()
+    alike, lemma5, overloaded = three_alike(), counterexamples.lemma5(), no_room()
     floored = max(float(product(alike.energy, x)) for x in alike.law("floor"))
     problem, least = Relaxed.of(lemma5), parts(lemma5)
     price = lemma5.energy_weight * lemma5.price[:, None]
     trained = float((price * problem.energy * problem.rate).sum())
     late = late_start()
     window = late.deadline - late.arrival
-    still = Relaxed.of(toolkit_instances.theorem3())
+    still = Relaxed.of(counterexamples.theorem3())
     scaled = ScaledStep(still.frames, point=1.0, gradient=1.0).sizes(0).primal
     many = np.tile(problem.cost, COPIES)
     load = float((overloaded.points @ overloaded.instance.round_work).max())

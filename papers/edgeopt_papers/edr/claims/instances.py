@@ -15,14 +15,9 @@ import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr.named import (
-    jensen,
-    never_trained,
-    small,
-    steady,
-    uneven_demand,
-)
+from edgeopt.instances.edr.named import small, steady
 from edgeopt_papers.claims.paper import named_instance, named_instances, space
+from edgeopt_papers.edr.claims.counterexamples import jensen, never_trained, uneven_demand
 from edgeopt_papers.edr.claims.evaluation import Planned
 from edgeopt_papers.edr.claims.relaxed import Relaxed
 from edgeopt_papers.edr.claims.rounded import Frame

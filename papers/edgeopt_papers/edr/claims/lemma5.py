@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.instances.edr.named import tiled
 from edgeopt.online.primal_dual import StepSizes, VariationStep
 from edgeopt_papers.claims.paper import SOLVED, named_instance
+from edgeopt_papers.edr.claims import counterexamples
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import (
     AFFORDABLE,
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
+
+    from edgeopt.instances.edr import EdrInstance
 
 
 LONGEST = 200
@@ -202,21 +203,21 @@ CLAIMS = (
     claim(
         "lemma5.published",
         lambda view: _apart(view, published_constant(view.instance)),
-        toolkit_instances.lemma5,
+        counterexamples.lemma5,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
         "theorem3",
         lambda view: _regret(view, route_spread),
-        (toolkit_instances.theorem3, STEADY),
+        (counterexamples.theorem3, STEADY),
         assumptions=(INTERIOR, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
         "theorem3.published",
         lambda view: _regret(view, published_constant),
-        toolkit_instances.theorem3,
+        counterexamples.theorem3,
         assumptions=(INTERIOR, NONNEGATIVE, CAPPED),
         tolerance=SOLVED,
     ),
@@ -247,7 +248,7 @@ CLAIMS = (
     claim(
         "equation17.published",
         lambda view: Measurement(_fit_by_variation(view, 0.0), 2 / 3),
-        toolkit_instances.theorem3,
+        counterexamples.theorem3,
         assumptions=(INTERIOR,),
     ),
 )

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.models.edr.routing import conditions, find_routes
 from edgeopt_papers.claims.paper import SOLVED, named_instance
+from edgeopt_papers.edr.claims import counterexamples
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import AFFORDABLE, CAPPED, PRICED, Evaluation, claim
 from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
@@ -23,6 +22,8 @@ from edgeopt_papers.edr.claims.serving import require_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
 
@@ -151,8 +152,8 @@ BOUNDED = (PRICED, AFFORDABLE, CAPPED)
 """What the constants of Lemma 5 assume."""
 
 CAPPED_INSTANCES = {
-    **named_instance(toolkit_instances.lemma5),
-    **named_instance(toolkit_instances.theorem3),
+    **named_instance(counterexamples.lemma5),
+    **named_instance(counterexamples.theorem3),
     **named_instance(named.dear_requests),
     **named_instance(named.cheap_requests),
     **STEADY,

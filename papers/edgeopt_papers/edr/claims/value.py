@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr import named as toolkit_instances
 from edgeopt.models.edr.routing import (
     RoutingPlan,
     RoutingProblem,
@@ -19,6 +17,7 @@ from edgeopt.models.edr.routing import (
     solve_routing,
 )
 from edgeopt_papers.claims.paper import SOLVED, named_instance
+from edgeopt_papers.edr.claims import counterexamples
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import Evaluation, about_requests
 from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
 
@@ -184,8 +185,8 @@ about_serving = partial(about_requests, tolerance=SOLVED)
 _INSTANCES = {
     **DRAWN,
     **STEADY,
-    **named_instance(toolkit_instances.jensen),
-    **named_instance(toolkit_instances.uneven_demand),
+    **named_instance(counterexamples.jensen),
+    **named_instance(counterexamples.uneven_demand),
 }
 
 HALVINGS = 60
@@ -230,6 +231,6 @@ CLAIMS = (
     about_serving("elimination", _eliminated, _INSTANCES),
     about_serving("even_split", _even_split, (_INSTANCES, named.spread_training)),
     about_serving("even_split.published", _left_out, named.spread_training),
-    about_prices("price.mix", _mixed, (toolkit_instances.mixed_price, DRAWN, STEADY)),
-    about_prices("price.one_side", _one_side, toolkit_instances.mixed_price),
+    about_prices("price.mix", _mixed, (counterexamples.mixed_price, DRAWN, STEADY)),
+    about_prices("price.one_side", _one_side, counterexamples.mixed_price),
 )

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from edgeopt_papers.edr.claims import counterexamples as named_instances
 from edgeopt_papers.edr.claims import instances as named
 from edgeopt_papers.edr.claims.evaluation import Evaluation
 from edgeopt_papers.edr.claims.separation import (
@@ -15,7 +16,6 @@ from edgeopt_papers.edr.claims.separation import (
 
 from edgeopt.bounds import check, growth_exponent
 from edgeopt.instances.edr import generate
-from edgeopt.instances.edr import named as named_instances
 from edgeopt.instances.edr.named import tiled
 
 STEP = 10 ** (-1 / 3)

@@ -96,8 +96,6 @@ def test_fractions_of_rounds(case):
     cap = served_cap(case.instance)
     expected, _ = offline.optimum(plain, cap=cap, **price)
     limit = 1e-6 * max(1.0, abs(expected))
-    explicit = colocation_matrix(case.instance, cap=cap, relax=True, eliminate=False)
-    assert solve(explicit).objective == pytest.approx(expected, rel=0, abs=limit)
     declared = solve(colocation(case.instance, cap=cap, relax=True))
     assert declared.objective == pytest.approx(expected, rel=0, abs=limit)
     for method in ("benders", "highs"):

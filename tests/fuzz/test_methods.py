@@ -97,7 +97,7 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
     (retraining.flow_matrix, ("jobs",), FLOW),
     (retraining.dual_matrix, ("jobs",), FLOW),
     (retraining.flow_lp, ("jobs",), FLOW),
-    (edr_models.colocation_matrix, ("edr",), {"relax": True, "eliminate": True}),
+    (edr_models.colocation_matrix, ("edr",), {"relax": True}),
     (
         edr_models.solve_offline, ("edr",),
         {"relax": True, "method": "benders", "gap": 1e-3, "time_limit": 5.0},

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from edgeopt import collection
 from edgeopt.cli import complete
-from edgeopt.collection import load
 from edgeopt.collection.entries import rows
 from edgeopt.errors import OptionError
 from edgeopt.writing import printable
@@ -180,7 +180,7 @@ def _from_collection(record: System, name: str, settings: Sequence[str]) -> Chos
         raise OptionError(f"--instance {name}: is an instance of {row['system']}")
     _refuse(name, settings)
     said = f"{name}: named instance; data: {row['source']}; licence: {row['licence']}"
-    return Chosen(name, load(name), (said,))
+    return Chosen(name, collection.load(name), (said,))
 
 
 def _refuse(name: str, settings: Sequence[str]) -> None:

@@ -9,10 +9,20 @@ a second, ``m``, less than a minute, and ``l``, longer or open.
 
 from __future__ import annotations
 
-from edgeopt.collection.certification import certificate
-from edgeopt.collection.compare import bench
-from edgeopt.collection.comparison import Bench
+from typing import TYPE_CHECKING
+
 from edgeopt.collection.entries import Entry, best, entry, names, table
-from edgeopt.collection.loading import load
+from edgeopt.later import loaded_later
+
+if TYPE_CHECKING:
+    from edgeopt.collection.certification import certificate
+    from edgeopt.collection.compare import bench
+    from edgeopt.collection.comparison import Bench
+    from edgeopt.collection.loading import load
 
 __all__ = ["Bench", "Entry", "bench", "best", "certificate", "entry", "load", "names", "table"]
+
+__getattr__ = loaded_later(
+    __name__,
+    {"Bench": "comparison", "bench": "compare", "certificate": "certification", "load": "loading"},
+)

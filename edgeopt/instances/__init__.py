@@ -5,8 +5,9 @@ Names are loaded on first use, so that importing this subpackage costs nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from edgeopt.later import loaded_later
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
     from edgeopt.instances.records import Record, Size, fields_of, rule
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
-_FIELDS, _RECORDS = "edgeopt.instances.fields", "edgeopt.instances.records"
-_HOME = {
-    "EdrInstance": "edgeopt.instances.edr",
-    "IdnInstance": "edgeopt.instances.idn",
-    "Instance": "edgeopt.instances.instance",
-    "RescueInstance": "edgeopt.instances.rescue",
-    "ReservedTasks": "edgeopt.instances.rescue",
-    **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), _FIELDS),
-    **dict.fromkeys(("Record", "Size", "fields_of", "rule"), _RECORDS),
+_PLACES = {
+    "EdrInstance": "edr",
+    "IdnInstance": "idn",
+    "Instance": "instance",
+    "RescueInstance": "rescue",
+    "ReservedTasks": "rescue",
+    **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), "fields"),
+    **dict.fromkeys(("Record", "Size", "fields_of", "rule"), "records"),
 }
 
 __all__ = [
@@ -33,10 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'edgeopt.instances' has no attribute {name!r}")
+__getattr__ = loaded_later(__name__, _PLACES)
 
 
 def __dir__() -> list[str]:

@@ -8,9 +8,9 @@ theirs arrives.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from edgeopt.later import loaded_later
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.labels import LabelBlock
 from edgeopt.solvers.nonlinear import CasadiNlp
@@ -47,15 +47,12 @@ __all__ = [
     "solve",
 ]
 
-_LATER = {
-    "Certificate": "edgeopt.solvers.certificates",
-    "Explanation": "edgeopt.solvers.conflict",
-    "Reusable": "edgeopt.solvers.parametric",
-    "explain": "edgeopt.solvers.infeasibility",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = loaded_later(
+    __name__,
+    {
+        "Certificate": "certificates",
+        "Explanation": "conflict",
+        "Reusable": "parametric",
+        "explain": "infeasibility",
+    },
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.check import check_all
-from edgeopt.studies.claims.verdict_table import Checked, CheckedClaim
+from typing import TYPE_CHECKING
+
+from edgeopt.later import loaded_later
 from edgeopt.studies.entries import (
     Benchmark,
     BenchmarkEntry,
@@ -29,6 +30,10 @@ from edgeopt.studies.system import (
     Reporting,
     System,
 )
+
+if TYPE_CHECKING:
+    from edgeopt.studies.check import check_all
+    from edgeopt.studies.claims.verdict_table import Checked, CheckedClaim
 
 __all__ = [
     "Benchmark",
@@ -60,3 +65,12 @@ __all__ = [
     "study",
     "systems",
 ]
+
+__getattr__ = loaded_later(
+    __name__,
+    {
+        "Checked": "claims.verdict_table",
+        "CheckedClaim": "claims.verdict_table",
+        "check_all": "check",
+    },
+)

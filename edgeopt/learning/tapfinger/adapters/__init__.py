@@ -6,9 +6,9 @@ Arrays for a learner, and decisions from its actions, need neither.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from edgeopt.later import loaded_later
 from edgeopt.learning.tapfinger.adapters.encoding import (
     Observation,
     action_of,
@@ -33,14 +33,11 @@ __all__ = [
     "features",
 ]
 
-_LATER = {
-    "TapFingerEnv": "edgeopt.learning.tapfinger.adapters.gymnasium_env",
-    "TapFingerVectorEnv": "edgeopt.learning.tapfinger.adapters.gymnasium_env",
-    "TapFingerParallelEnv": "edgeopt.learning.tapfinger.adapters.pettingzoo_env",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = loaded_later(
+    __name__,
+    {
+        "TapFingerEnv": "gymnasium_env",
+        "TapFingerVectorEnv": "gymnasium_env",
+        "TapFingerParallelEnv": "pettingzoo_env",
+    },
+)

@@ -148,7 +148,6 @@ POLICIES = [
     Oinc(reservation=Reservation(largest=0.8, span="busy")),
     Oinc(reservation=Reservation(optimise=True, span="busy", smallest=0.2)),
     Oinc(retraining=ResidualDensity(service="slot")),
-    Oinc(retraining=ResidualDensity(late_binding=True)),
     Oinc(retraining=ResidualDensity(weights="deadline")),
     Oinc(inference=NearOptimalInference(unfit="refuse")),
     Oinc(inference=NearOptimalInference(objectives=False), reservation=StaticShares()),
@@ -164,7 +163,7 @@ POLICIES = [
     Oinc(
         inference=NearOptimalInference(unfit="refuse"), retraining=ResidualDensity(service="slot")
     ),
-    Oinc(retraining=ResidualDensity(late_binding=True, weights="deadline")),
+    Oinc(retraining=ResidualDensity(service="slot", weights="deadline")),
     Oinc(retraining=Zhang()),
     Ekya(),
     Ekya(step=0.2, largest=0.6),

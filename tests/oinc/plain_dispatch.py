@@ -21,7 +21,6 @@ class PlainRun:
 
     site: dict[int, int] = field(default_factory=dict)
     cost: dict[int, Fraction] = field(default_factory=dict)
-    saved: dict[int, Fraction] = field(default_factory=dict)
     completion: dict[int, Fraction] = field(default_factory=dict)
     runs: list[tuple[int, int, Fraction, Fraction]] = field(default_factory=list)
 
@@ -29,9 +28,9 @@ class PlainRun:
 class PlainDispatch:
     """Jobs as fractions, and the rules that the options of `run_density` choose from."""
 
-    def __init__(self, problem: RetrainingProblem, *, epsilon: float = 0.0, service: str = "fluid",
-                 serve: str = "argmax", formula: str = "corrected",
-                 late_binding: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, problem: RetrainingProblem, *, epsilon: float = 0.0, service: str = "fluid"
+    ) -> None:
         self.arrival = problem.arrival.tolist()
         self.work = [
             [Fraction(h) if np.isfinite(h) else None for h in row]
@@ -40,8 +39,7 @@ class PlainDispatch:
         self.weight = [Fraction(value) for value in np.asarray(problem.weight).tolist()]
         self.sites = range(problem.sites)
         self.speed = 1 + Fraction(epsilon)
-        self.service, self.serve, self.formula = service, serve, formula
-        self.late = late_binding
+        self.service = service
         self.left: dict[int, Fraction] = {}
         self.queue: list[list[int]] = [[] for _ in self.sites]
         self.run = PlainRun()
@@ -52,9 +50,7 @@ class PlainDispatch:
         while len(self.run.completion) < len(self.arrival) and second != horizon:
             new = [k for k, at in enumerate(self.arrival) if at == second]
             for k in new:
-                self.run.cost[k], self.run.saved[k] = self.dispatch(k), Fraction(0)
-            if self.late and new:
-                self.run.saved[new[-1]] = self.dispatch_anew()
+                self.run.cost[k] = self.dispatch(k)
             for j in self.sites:
                 self.second_of(j, Fraction(second))
             second += 1
@@ -70,10 +66,7 @@ class PlainDispatch:
         denser = [other for other in self.queue[j] if self.density(other) >= weight / h]
         lighter = [other for other in self.queue[j] if self.density(other) < weight / h]
         waits = weight * sum(self.left[other] for other in denser) + weight * h
-        if self.formula == "published":
-            delays = sum(self.weight[other] * self.left[other] for other in lighter)
-        else:
-            delays = h * sum(self.weight[other] for other in lighter)
+        delays = h * sum(self.weight[other] for other in lighter)
         return Fraction(waits + delays) / self.speed
 
     def dispatch(self, k: int) -> Fraction:
@@ -88,40 +81,11 @@ class PlainDispatch:
         self.run.site[k], self.left[k] = j, work
         self.queue[j].append(k)
 
-    def expected(self) -> Fraction:
-        """Return what all jobs cost from now on if nobody comes: each until it is complete."""
-        total = Fraction(0)
-        for queue in self.queue:
-            now = Fraction(0)
-            for k in sorted(queue, key=lambda k: (-self.density(k), k)):
-                now += self.left[k] / self.speed
-                total += self.weight[k] * now
-        return total
-
-    def dispatch_anew(self) -> Fraction:
-        """Send all that has not been served anew, if that is better for all; return by how much."""
-        started = {k for k, *_ in self.run.runs}
-        loose = [k for queue in self.queue for k in queue if k not in started]
-        fastest = {k: min(h for h in self.work[k] if h is not None) for k in loose}
-        loose.sort(key=lambda k: (self.weight[k] / fastest[k], k))
-        before, former = self.expected(), {k: self.run.site[k] for k in loose}
-        for k in loose:
-            self.queue[former[k]].remove(k)
-        for k in loose:
-            self.dispatch(k)
-        saved = before - self.expected()
-        if saved > 0:
-            return saved
-        for k in loose:
-            self.queue[self.run.site[k]].remove(k)
-            self.put(k, former[k])
-        return Fraction(0)
-
     def second_of(self, j: int, now: Fraction) -> None:
         """Serve the jobs of a site for a second."""
-        until, sign = now + 1, -1 if self.serve == "argmax" else 1
+        until = now + 1
         while self.queue[j] and now < until:
-            k = min(self.queue[j], key=lambda k: (sign * self.density(k), k))
+            k = min(self.queue[j], key=lambda k: (-self.density(k), k))
             end = min(until, now + self.left[k] / self.speed)
             self.left[k] -= (end - now) * self.speed
             if self.service == "slot":

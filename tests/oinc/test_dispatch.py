@@ -35,11 +35,8 @@ OPTIONS = st.fixed_dictionaries(
         # Speeds 1, 2 and 4: binary fractions stay exact.
         "epsilon": st.sampled_from([0.0, 1.0, 3.0]),
         "service": st.sampled_from(["fluid", "slot"]),
-        "serve": st.sampled_from(["argmax", "argmax", "argmin"]),
-        "formula": st.sampled_from(["corrected", "corrected", "published"]),
-        "late_binding": st.booleans(),
     }
-).filter(lambda options: not options["late_binding"] or options["formula"] == "corrected")
+)
 
 
 def told(run: RetrainingRun) -> dict[str, Any]:
@@ -49,7 +46,6 @@ def told(run: RetrainingRun) -> dict[str, Any]:
     return {
         "site": {k: int(run.site[k]) for k in sent},
         "cost": {k: run.cost[k] for k in sent},
-        "saved": {k: run.saved[k] for k in sent},
         "completion": {k: run.completion[k] for k in done},
         "runs": sorted(zip(*(column.tolist() for column in run.runs), strict=True)),
     }
@@ -84,30 +80,23 @@ def test_compiled_and_plain_agree_where_nothing_is_round(
     plain = PlainDispatch(problem, **options | {"epsilon": epsilon}).run_policy()
     run = run_density(problem, **options | {"epsilon": epsilon})
     assert dict(enumerate(run.site.tolist())) == plain.site
-    for name in ("cost", "completion", "saved"):
+    for name in ("cost", "completion"):
         expected = [float(getattr(plain, name)[k]) for k in range(problem.jobs)]
         np.testing.assert_allclose(getattr(run, name), expected, rtol=1e-12, atol=1e-12)
     assert len(run.runs.job) == len(plain.runs)
 
 
 @settings(max_examples=draws(200))
-@given(retraining_problems(jobs=9), st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]), st.booleans())
-def test_fluid_flow_is_the_sum_of_costs(
-    problem: RetrainingProblem, epsilon: float, late_binding: bool
-) -> None:
-    run = run_density(problem, epsilon=epsilon, late_binding=late_binding)
+@given(retraining_problems(jobs=9), st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]))
+def test_fluid_flow_is_the_sum_of_costs(problem: RetrainingProblem, epsilon: float) -> None:
+    run = run_density(problem, epsilon=epsilon)
     assert run.weighted_flow == pytest.approx(run.expected_flow, rel=1e-12, abs=1e-12)
-    assert (run.saved >= 0).all()
-    if not late_binding:
-        assert not run.saved.any()
 
 
-@pytest.mark.parametrize("late_binding", [False, True])
 @pytest.mark.parametrize("rest", [10, 400, 3000])
-def test_costs_add_up_however_many_jobs_wait(rest: int, late_binding: bool) -> None:
-    run = run_density(random_jobs(5, 2000, 4, rest), epsilon=0.3, late_binding=late_binding)
+def test_costs_add_up_however_many_jobs_wait(rest: int) -> None:
+    run = run_density(random_jobs(5, 2000, 4, rest), epsilon=0.3)
     assert run.weighted_flow == pytest.approx(run.expected_flow, rel=1e-12)
-    assert run.saved.any() == late_binding
 
 
 @settings(max_examples=draws(60))
@@ -150,24 +139,6 @@ def test_a_job_that_comes_alone_costs_what_the_formula_says() -> None:
     run = run_density(problem)
     assert run.cost.tolist() == [4.0, 1 + 2.0, 3 * 1 + 9.0 + 3 * 1.0]
     assert run.completion.tolist() == [1.0, 6.0, 4.0]
-    assert run_density(problem, formula="published").cost[2] == 3 * 1 + 9.0 + 1 * 2.0
-    # An equally dense job is ahead, which only the printed formula can tell from behind.
-    equal = RetrainingProblem([0, 0, 0], [[1.0], [1.0], [2.0]], [1.0, 1.0, 2.0])
-    assert run_density(equal, formula="published").cost.tolist() == [1.0, 2.0, 2 * 2 + 4.0]
-
-
-def test_serving_the_least_dense_job_doubles_the_flow() -> None:
-    problem = RetrainingProblem([0, 0], [[1.0], [2.0]], [4.0, 1.0])
-    dense = run_density(problem, epsilon=0.5)
-    light = run_density(problem, epsilon=0.5, serve="argmin")
-    assert dense.weighted_flow == pytest.approx(14 / 3)
-    assert light.weighted_flow == pytest.approx(28 / 3)
-
-
-def test_the_published_third_sum_sends_a_job_to_the_wrong_site() -> None:
-    problem = RetrainingProblem([0, 0], [[3.0, 2.0], [3.0, 1.0]])
-    assert run_density(problem).weighted_flow == 4.0
-    assert run_density(problem, formula="published").weighted_flow == 5.0
 
 
 @pytest.mark.parametrize("count", [10, 40])
@@ -178,30 +149,6 @@ def test_wasted_slots_make_small_jobs_wait_whole_seconds(count: int) -> None:
     assert fluid.weighted_flow == pytest.approx(0.01 * count * (count + 1) / 2)
     # A faster site is no help where a job takes a slot anyway.
     assert run_density(problem, service="slot", epsilon=0.5).completion.max() == count
-
-
-def test_late_binding_thinks_of_jobs_that_arrived_together() -> None:
-    # Of the two that want site 0, the longer one is sent first, and the other one makes way.
-    problem = RetrainingProblem([0, 0], [[4.0, 6.0], [6.0, 11.0]])
-    assert run_density(problem).site.tolist() == [0, 0]
-    run = run_density(problem, late_binding=True)
-    assert run.site.tolist() == [1, 0]
-    assert (run.cost.tolist(), run.saved.tolist()) == ([4.0, 10.0], [0.0, 2.0])
-    assert run.completion.tolist() == [6.0, 6.0]
-
-
-def test_late_binding_moves_a_job_that_waits_out_of_the_way_of_new_ones() -> None:
-    # At 1, job 1 has waited for site 0. Job 2 goes ahead of it; at site 1, job 1 ends at 3 all the
-    # same, and no longer in front of job 3.
-    jobs = [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [3.0, 6.0]]
-    problem = RetrainingProblem([0, 0, 1, 1], jobs, [1.0, 1.0, 2.0, 2.0])
-    early, late = run_density(problem), run_density(problem, late_binding=True)
-    assert early.site.tolist() == [0, 0, 0, 0]
-    assert early.completion.tolist() == [1.0, 3.0, 2.0, 6.0]
-    assert late.site.tolist() == [0, 1, 0, 0]
-    assert late.completion.tolist() == [1.0, 3.0, 2.0, 5.0]
-    assert late.saved.tolist() == [0.0, 0.0, 0.0, 2.0]
-    assert late.runs.job.tolist() == [0, 2, 3, 1]
 
 
 def test_service_in_slots_forgives_rounding() -> None:
@@ -233,9 +180,6 @@ def test_what_comes_later_changes_nothing_before(
         ({"epsilon": -0.1}, "epsilon = -0.1"),
         ({"epsilon": np.inf}, "epsilon = inf"),
         ({"service": "whole"}, "service = 'whole'"),
-        ({"serve": "first"}, "serve = 'first'"),
-        ({"formula": "other"}, "formula = 'other'"),
-        ({"formula": "published", "late_binding": True}, "late_binding"),
         ({"horizon": 0}, "horizon = 0"),
         ({"horizon": 1.5}, "horizon = 1.5"),
     ],
@@ -332,9 +276,6 @@ def check(waiting: Waiting, lists: list[LIST]) -> None:
         inside = order(listed)
         assert walked(waiting, waiting.root[site]) == inside
         assert trees.densest(waiting, site) == (inside[0] if inside else NOBODY)
-        least = min((one[0] for one in listed.values()), default=0.0)
-        lightest = [job for job in inside if listed[job][0] == least]
-        assert trees.lightest(waiting, site) == (lightest[0] if lightest else NOBODY)
         for density in (0.0, 0.75, 1.0, 1.5, 2.0, 3.0, 9.0):
             ahead = sum(one[1] for one in listed.values() if one[0] >= density)
             behind = sum(one[2] for one in listed.values() if one[0] < density)

@@ -69,17 +69,15 @@ class Asked(ResidualDensity):
 
 
 @settings(max_examples=draws(25))
-@given(
-    oinc_instances(empty=False), st.booleans(), st.sampled_from(["fluid", "slot"]), st.booleans()
-)
+@given(oinc_instances(empty=False), st.booleans(), st.sampled_from(["fluid", "slot"]))
 def test_decisions_that_stand_come_to_what_those_of_every_slot_do(
-    instance: OincInstance, fixed: bool, service: Any, late: bool
+    instance: OincInstance, fixed: bool, service: Any
 ) -> None:
     shares = StaticShares(share=0.3) if fixed else Reservation(smallest=0.01, largest=0.4)
     stands, asked = (
         simulate(
             OincEnvironment(replace(instance, work=2.0 * instance.work)),
-            Oinc(retraining=part(service=service, late_binding=late), reservation=shares),
+            Oinc(retraining=part(service=service), reservation=shares),
             runs=1,
         )
         for part in (ResidualDensity, Asked)

@@ -81,7 +81,6 @@ PARTS = st.builds(
     ResidualDensity,
     service=st.sampled_from(["fluid", "slot"]),
     weights=st.sampled_from(["constant", "deadline"]),
-    late_binding=st.booleans(),
 )
 
 
@@ -96,7 +95,7 @@ def test_slot_by_slot_is_the_compiled_run_while_shares_stay(
     share = np.array([data.draw(st.sampled_from([0.5, 0.25, 0.0])) for _ in instance.speed])
     assume(share.any())
     problem = retraining_problem(instance, share, part.weights)
-    run = run_density(problem, service=part.service, late_binding=part.late_binding)
+    run = run_density(problem, service=part.service)
     ran = simulated(instance, part, share)
     assert ran.completion[0].tolist() == run.completion.tolist()
     assert ran.job_site[0].tolist() == run.site.tolist()
@@ -109,11 +108,8 @@ def test_slot_by_slot_is_the_compiled_run_where_nothing_is_round(seed: int) -> N
     instance = jobs_only(rng.uniform(0.5, 9.0, 20), arrival, rng.uniform(1.0, 4.0, 3),
                          weight=rng.uniform(0.1, 2.0, 20))  # fmt: skip
     share = rng.uniform(0.2, 0.9, 3)
-    for part in (ResidualDensity(), ResidualDensity(service="slot", late_binding=True)):
-        run = run_density(
-            retraining_problem(instance, share), service=part.service,
-            late_binding=part.late_binding,
-        )  # fmt: skip
+    for part in (ResidualDensity(), ResidualDensity(service="slot")):
+        run = run_density(retraining_problem(instance, share), service=part.service)
         ran = simulated(instance, part, share)
         assert ran.job_site[0].tolist() == run.site.tolist()
         np.testing.assert_allclose(ran.completion[0], run.completion, rtol=1e-9)
@@ -154,19 +150,6 @@ def test_jobs_wait_while_no_site_serves_and_avoid_those_that_do_not() -> None:
     assert part.dispatch(None, queues([0, -1], [9, 4], [3, 1]))[0].tolist() == [0, 0]
     dense = queues([0, -1], [9, 4], [3, 1], weight=np.array([9.0, 1.0]))
     assert part.dispatch(None, dense)[0].tolist() == [0, 1]
-
-
-def test_late_binding_moves_what_has_not_started_and_nothing_else() -> None:
-    # Job 2 is new and goes to the free site 1. Sent anew, a longer one goes there first, and job 2
-    # is better off beside the other one, which may have started.
-    for started, expected in ((0, [0, 1, 0]), (1, [1, 0, 0])):
-        seen = queues([0, 0, -1], [4, 4, 1], [1, 0.9], started=np.arange(3) == started)
-        part = ResidualDensity(late_binding=True)
-        assert part.dispatch(None, seen)[0].tolist() == expected
-        assert ResidualDensity().dispatch(None, seen)[0].tolist() == [0, 0, 1]
-    # Nobody is dispatched, so nobody moves.
-    kept = queues([0, 0], [4, 4], [1, 0.9])
-    assert ResidualDensity(late_binding=True).dispatch(None, kept)[0].tolist() == [0, 0]
 
 
 def test_weights_by_deadline_are_those_of_the_arrival() -> None:

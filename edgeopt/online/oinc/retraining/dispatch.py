@@ -80,24 +80,11 @@ def price(
 @compiled
 def densest(waiting: Waiting, site: int) -> int:
     """Return the densest job at a site, of equal ones the first, -1 if none waits."""
-    return _outermost(waiting, waiting.root[site], 0)
-
-
-@compiled
-def lightest(waiting: Waiting, site: int) -> int:
-    """Return the least dense job at a site, of equal ones the first, -1 if none waits."""
-    found = _outermost(waiting, waiting.root[site], 1)
-    if found == NOBODY:
-        return found
-    least = waiting.sums[found, DENSITY]
     job = waiting.root[site]
-    while job != NOBODY:
-        if waiting.sums[job, DENSITY] > least:
-            job = waiting.child[job, 1]
-        else:
-            found = job
+    if job != NOBODY:
+        while waiting.child[job, 0] != NOBODY:
             job = waiting.child[job, 0]
-    return found
+    return int(job)
 
 
 @compiled
@@ -159,14 +146,6 @@ def _side(waiting: Waiting, job: int, other: int) -> int:
     """Return 0 if a job goes ahead of another one, 1 if behind."""
     own, its = waiting.sums[job, DENSITY], waiting.sums[other, DENSITY]
     return 0 if own > its or (own == its and job < other) else 1
-
-
-@compiled
-def _outermost(waiting: Waiting, job: int, side: int) -> int:
-    if job != NOBODY:
-        while waiting.child[job, side] != NOBODY:
-            job = waiting.child[job, side]
-    return job
 
 
 @compiled
@@ -241,35 +220,18 @@ def _refresh(waiting: Waiting, job: int) -> None:
     waiting.height[job] = height + 1
 
 
-class Rules(NamedTuple):
-    """How jobs are dispatched and served."""
-
-    speed: float
-    """Speed of the sites, 1 plus the augmentation."""
-    whole: bool
-    """Whether a site wastes what a job leaves of a slot."""
-    lightest: bool
-    """Whether a site serves the job of least residual density instead of the densest."""
-    published: bool
-    """Whether a job ahead is said to delay another one by the other's own work."""
-    late: bool
-    """Whether jobs that have not been served are dispatched anew when others arrive."""
-
-
 JOB: Final = np.dtype(
     [
         ("weight", np.float64),
         ("left", np.float64),
         ("cost", np.float64),
-        ("saved", np.float64),
         ("completion", np.float64),
         ("site", np.int64),
-        ("started", np.bool_),
     ],
     align=True,
 )
-"""A job: its weight, its residual time at its site, what it cost, what was saved by moves as it
-arrived, when it was complete, where it is, and whether it has been served."""
+"""A job: its weight, its residual time at its site, what it cost, when it was complete,
+and where it is."""
 
 SITE: Final = np.dtype(
     [
@@ -333,106 +295,59 @@ def density_of(state: State, job: int) -> float:
 
 
 @compiled
-def delay_of(state: State, rules: Rules, job: int) -> float:
-    """Return what a job is said to lose by one that is put ahead of it."""
-    return float(state.job[job].weight * (state.job[job].left if rules.published else 1.0))
-
-
-@compiled
-def join(state: State, rules: Rules, job: int, site: int) -> None:
+def join(state: State, job: int, site: int) -> None:
     """Let a job that has not been served join a site, and be served there if it is its turn."""
     state.job[job].site = site
     state.job[job].left = state.duration[job, site]
     served = state.site[site].served
     if served == NOBODY:
         _begin_run(state, site, job)
-    elif _before(state, rules, job, served):
+    elif _before(state, job, served):
         end_run(state, site)
-        _wait(state, rules, served, site)
+        _wait(state, served, site)
         _begin_run(state, site, job)
     else:
-        _wait(state, rules, job, site)
+        _wait(state, job, site)
 
 
 @compiled
-def leave(state: State, rules: Rules, job: int) -> None:
-    """Take a job that has not been served from its site."""
-    site = state.job[job].site
-    if state.site[site].served == job:
-        _serve_next(state, rules, site)
-    else:
-        remove(state.waiting, site, job)
+def _wait(state: State, job: int, site: int) -> None:
+    record = state.job[job]
+    insert(state.waiting, site, job, density_of(state, job), record.left, record.weight)
 
 
 @compiled
-def _wait(state: State, rules: Rules, job: int, site: int) -> None:
-    work, delay = state.job[job].left, delay_of(state, rules, job)
-    insert(state.waiting, site, job, density_of(state, job), work, delay)
-
-
-@compiled
-def _before(state: State, rules: Rules, job: int, other: int) -> bool:
+def _before(state: State, job: int, other: int) -> bool:
     """Return whether it is the turn of a job rather than of another one."""
     own, its = density_of(state, job), density_of(state, other)
-    if own == its:
-        return bool(job < other)
-    return bool(own < its if rules.lightest else own > its)
+    return bool(own > its or (own == its and job < other))
 
 
 @compiled
-def _next(state: State, rules: Rules, site: int) -> int:
-    """Return the next of the jobs that wait, -1 if there is none."""
-    return lightest(state.waiting, site) if rules.lightest else densest(state.waiting, site)
+def serve_until(state: State, speed: float, whole: bool, site: int, until: float) -> None:
+    """Let a site serve until a time before the next arrival.
 
-
-@compiled
-def _serve_next(state: State, rules: Rules, site: int) -> None:
-    """Begin to serve whose turn it is among those that wait."""
-    job = _next(state, rules, site)
-    if job == NOBODY:
-        state.site[site].served = NOBODY
-    else:
-        remove(state.waiting, site, job)
-        _begin_run(state, site, job)
-
-
-@compiled
-def serve_until(state: State, rules: Rules, site: int, until: float) -> None:
-    """Let a site serve until a time before the next arrival."""
+    Where `whole`, it wastes what a job leaves of a slot.
+    """
     while state.site[site].served != NOBODY and state.site[site].clock < until:
         job, now = state.site[site].served, state.site[site].clock
-        state.job[job].started = True
-        length = state.job[job].left / rules.speed
-        if rules.whole:
+        length = state.job[job].left / speed
+        if whole:
             dust = TIGHT * state.duration[job, site]
-            length = max(np.ceil((state.job[job].left - dust) / rules.speed), 1.0)
-        stop = min(until, _overtaken(state, rules, site)) if rules.lightest else until
-        rest = state.job[job].left - rules.speed * (stop - now)
-        if now + length <= stop or rest <= 0.0:  # both, but for rounding
-            end = min(now + length, stop)
+            length = max(np.ceil((state.job[job].left - dust) / speed), 1.0)
+        rest = state.job[job].left - speed * (until - now)
+        if now + length <= until or rest <= 0.0:  # both, but for rounding
+            end = min(now + length, until)
             state.site[site].clock = state.job[job].completion = end
             end_run(state, site)
-            _serve_next(state, rules, site)
+            other = densest(state.waiting, site)
+            state.site[site].served = NOBODY
+            if other != NOBODY:
+                remove(state.waiting, site, other)
+                _begin_run(state, site, other)
         else:
-            state.site[site].clock, state.job[job].left = stop, rest
-            other = _next(state, rules, site) if rules.lightest else NOBODY
-            if other != NOBODY and _before(state, rules, other, job):
-                end_run(state, site)
-                _wait(state, rules, job, site)
-                _serve_next(state, rules, site)
+            state.site[site].clock, state.job[job].left = until, rest
     state.site[site].clock = until
-
-
-@compiled
-def _overtaken(state: State, rules: Rules, site: int) -> float:
-    """Return the beginning of a slot before which the job of least density remains it."""
-    other = _next(state, rules, site)
-    if other == NOBODY or state.job[other].weight == 0.0:
-        return np.inf
-    job, now = state.site[site].served, state.site[site].clock
-    equal = state.job[job].weight * state.job[other].left / state.job[other].weight
-    lead = (state.job[job].left - equal) / rules.speed
-    return float(max(np.floor(now) + 1.0, np.floor(now + lead)))
 
 
 @compiled
@@ -463,110 +378,38 @@ def end_run(state: State, site: int) -> None:
 
 
 @compiled
-def simulate(state: State, rules: Rules, horizon: float) -> None:
+def simulate(state: State, speed: float, whole: bool, horizon: float) -> None:
     """Dispatch the jobs as they arrive, and serve them until the horizon."""
     jobs, sites = state.duration.shape
-    loose = np.empty(jobs if rules.late else 0, dtype=np.int64)
-    former = np.empty_like(loose)
-    unserved = 0
     for job in range(jobs):
         now = state.arrival[job]
         if now >= horizon:
             break
         if job == 0 or state.arrival[job - 1] < now:
             for j in range(sites):
-                serve_until(state, rules, j, float(now))
-        site, cost = _cheapest(state, rules, job)
-        state.job[job].cost = cost / rules.speed
-        join(state, rules, job, site)
-        if rules.late:
-            _line_up(state, loose, unserved, job)
-            unserved += 1
-            if job + 1 == jobs or state.arrival[job + 1] > now:
-                unserved = _keep_unserved(state, loose, unserved)
-                saved = _dispatch_anew(state, rules, loose[:unserved], former)
-                state.job[job].saved = saved / rules.speed
+                serve_until(state, speed, whole, j, float(now))
+        site, cost = _cheapest(state, job)
+        state.job[job].cost = cost / speed
+        join(state, job, site)
     for j in range(sites):
-        serve_until(state, rules, j, horizon)
+        serve_until(state, speed, whole, j, horizon)
         if state.site[j].served != NOBODY:
             end_run(state, j)
 
 
 @compiled
-def dispatch_new(state: State, rules: Rules, site: Ints) -> None:
-    """Let jobs wait where `site` says, and dispatch those that wait nowhere, -1.
-
-    Under late binding, those that have not been served are then dispatched anew.
-    """
+def dispatch_new(state: State, site: Ints) -> None:
+    """Let jobs wait where `site` says, and dispatch those that wait nowhere, -1."""
     for job in range(site.size):
         if site[job] != NOBODY:
-            join(state, rules, job, site[job])
+            join(state, job, site[job])
     for job in range(site.size):
         if site[job] == NOBODY:
-            join(state, rules, job, _cheapest(state, rules, job)[0])
-    if rules.late:
-        loose = np.empty(site.size, dtype=np.int64)
-        count = 0
-        for job in range(site.size):
-            if not state.job[job].started:
-                _line_up(state, loose, count, job)
-                count += 1
-        _dispatch_anew(state, rules, loose[:count], np.empty_like(loose))
-
-
-@compiled(writes="loose")
-def _line_up(state: State, loose: Ints, count: int, job: int) -> None:
-    """Put the latest job among those before it, the least dense at its fastest site in front."""
-    place = count
-    while place > 0 and _top_density(state, loose[place - 1]) > _top_density(state, job):
-        loose[place] = loose[place - 1]
-        place -= 1
-    loose[place] = job
+            join(state, job, _cheapest(state, job)[0])
 
 
 @compiled
-def _top_density(state: State, job: int) -> float:
-    shortest = np.inf
-    for duration in state.duration[job]:
-        shortest = min(shortest, duration)
-    return float(state.job[job].weight / shortest)
-
-
-@compiled(writes="loose")
-def _keep_unserved(state: State, loose: Ints, count: int) -> int:
-    """Drop those from a list that have been served, and return how many are left."""
-    kept = 0
-    for place in range(count):
-        if not state.job[loose[place]].started:
-            loose[kept] = loose[place]
-            kept += 1
-    return kept
-
-
-@compiled(writes="former")
-def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> float:
-    """Dispatch jobs in this order as if they were new, if all cost less then; return how much."""
-    before, after = 0.0, 0.0
-    for place, job in enumerate(loose):
-        former[place] = state.job[job].site
-        leave(state, rules, job)
-        before += _cheapest(state, rules, job, former[place])[1]
-    for job in loose:
-        site, cost = _cheapest(state, rules, job)
-        join(state, rules, job, site)
-        after += cost
-    # What differs by rounding alone is no reason to move.
-    if after < before * (1.0 - TIGHT):
-        return before - after
-    for job in loose:
-        leave(state, rules, job)
-    for place, job in enumerate(loose):
-        join(state, rules, job, former[place])
-    return 0.0
-
-
-@compiled
-def _cheapest(state: State, rules: Rules, job: int, only: int = NOBODY) -> tuple[int, float]:
+def _cheapest(state: State, job: int) -> tuple[int, float]:
     """Return the site where a job costs least, of equal ones the first, and the cost there."""
     # A call with the whole state would take longer than the way down a tree.
     jobs, sites, duration = state.job, state.site, state.duration
@@ -574,9 +417,8 @@ def _cheapest(state: State, rules: Rules, job: int, only: int = NOBODY) -> tuple
     best, least = NOBODY, np.inf
     for j in range(sites.size):
         length = duration[job, j]
-        if length < np.inf and only in (NOBODY, j):
-            served = sites[j].served
-            cost = _cost(jobs, root[j], child, sums, served, job, length, rules.published, least)
+        if length < np.inf:
+            cost = _cost(jobs, root[j], child, sums, sites[j].served, job, length, least)
             if cost < least or best == NOBODY:
                 best, least = j, cost
     return best, least
@@ -591,7 +433,6 @@ def _cost(
     served: int,
     job: int,
     length: float,
-    published: bool,
     most: float,
 ) -> float:
     """Return what a new job would cost at a site at speed 1, or `most` or more if it is so much."""
@@ -602,6 +443,6 @@ def _cost(
         if heavy / left >= density:
             ahead = left
         else:
-            behind = heavy * (left if published else 1.0)
-    rates = weight, 1.0 if published else length
-    return float(price(child, sums, root, density, (ahead, length, behind), rates, most))
+            behind = heavy
+    own, rates = (ahead, length, behind), (weight, length)
+    return float(price(child, sums, root, density, own, rates, most))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.components import Part, Service, check_service, run_in_order
-from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
-from edgeopt.options import check_choice, check_flag
+from edgeopt.online.oinc.retraining.dispatch import dispatch_new, new_state, simulate
+from edgeopt.options import check_choice
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-
-Serve: TypeAlias = Literal["argmax", "argmin"]
-"""Which job a site serves: that of largest residual density, or of least."""
-
-Formula: TypeAlias = Literal["corrected", "published"]
-"""By what a new job is said to delay those behind it: by its own length, or each by theirs."""
 
 
 @brief
@@ -72,9 +66,6 @@ class RetrainingRun:
     cost
         What each job was expected to add to the sum of all, itself included, when it was
         dispatched, NaN if it never was, shape [K].
-    saved
-        How much less all were expected to add after its arrival made others move, shape [K]; 0
-        without late binding.
     runs
         What ran when.
     """
@@ -85,7 +76,6 @@ class RetrainingRun:
     site: Ints
     completion: Floats
     cost: Floats
-    saved: Floats
     runs: JobRuns
 
     @cached_property
@@ -102,11 +92,11 @@ class RetrainingRun:
 
     @property
     def expected_flow(self) -> float:
-        """Weighted flow expected at dispatch: the sum of costs less savings.
+        """Weighted flow expected at dispatch: the sum of costs.
 
         Fluid service makes it equal to the weighted flow, up to rounding, if all are complete.
         """
-        return float(np.nansum(self.cost) - self.saved.sum())
+        return float(np.nansum(self.cost))
 
     def __repr__(self) -> str:
         return (
@@ -120,9 +110,6 @@ def run_density(
     *,
     epsilon: float = 0.0,
     service: Service = "fluid",
-    serve: Serve = "argmax",
-    formula: Formula = "corrected",
-    late_binding: bool = False,
     horizon: int | None = None,
 ) -> RetrainingRun:
     r"""Dispatch each job to where it adds least, and serve the densest job at every site.
@@ -148,15 +135,6 @@ def run_density(
     service
         ``"fluid"``: the next job uses the rest of a slot in which one ends. ``"slot"``: a site
         serves one job in a slot and wastes what it leaves; jobs are complete as a slot ends.
-    serve
-        ``"argmax"``: a site serves the job of largest residual density. ``"argmin"``: the one of
-        least, chosen anew as each slot begins and as a job ends.
-    formula
-        ``"corrected"``: the costs above. ``"published"``: with :math:`\sum_{Q_2} l_{k'} h_{k'j}` as
-        the third sum.
-    late_binding
-        When jobs have arrived, all jobs that have not been served are dispatched anew, the least
-        dense at its fastest site first, if less is to be expected for all of them then.
     horizon
         Number of slots after which nothing is served and no job arrives; None for no end.
 
@@ -168,15 +146,15 @@ def run_density(
     Raises
     ------
     OptionError
-        If the augmentation is negative or not finite, a name is unknown, jobs are to be bound late
-        by the printed formula, or the horizon is not a positive whole number.
+        If the augmentation is negative or not finite, the service is unknown, or the horizon is
+        not a positive whole number.
 
     Notes
     -----
     Zeng et al., algorithm 4, equations (5) and (6). There the job of *least* residual density is
-    served and the third sum is the printed one; with either, the weighted flow time is not the sum
-    of costs any more, and the guarantee falls. A dispatch takes time logarithmic in the jobs that
-    wait at a site, for every site; with late binding it is done for all jobs not served yet.
+    served, and the third sum is that of :math:`l_{k'} h_{k'j}`; with either, the weighted flow time
+    is not the sum of costs any more, and the guarantee falls. A dispatch takes time logarithmic in
+    the jobs that wait at a site, for every site.
 
     Examples
     --------
@@ -191,31 +169,18 @@ def run_density(
     check_service(service)
     if not 0.0 <= epsilon < np.inf:
         raise OptionError(f"epsilon = {epsilon}: must be finite and not negative")
-    for name, value, known in (("serve", serve, Serve), ("formula", formula, Formula)):
-        if value not in get_args(known):
-            raise OptionError(f"{name} = {value!r}: must be one of {get_args(known)}")
-    if late_binding and formula == "published":
-        raise OptionError(
-            "late_binding compares the costs of all jobs: it needs formula='corrected'"
-        )
     if horizon is not None and not (horizon >= 1 and horizon == int(horizon)):
         raise OptionError(f"horizon = {horizon}: must be a positive number of slots, or None")
-    rules = Rules(
-        speed=1.0 + epsilon,
-        whole=service == "slot",
-        lightest=serve == "argmin",
-        published=formula == "published",
-        late=bool(late_binding),
-    )
     given = problem.arrival, problem.duration, np.asarray(problem.weight)
     end = np.inf if horizon is None else float(horizon)
     # The densest first, every arrival interrupts one job at most, so that room is enough at once.
     state = new_state(*given, 2 * problem.jobs + problem.sites)
-    simulate(state, rules, end)
+    how = 1.0 + epsilon, service == "slot", end
+    simulate(state, *how)
     if state.logged[0] > state.run.size:
         state = new_state(*given, int(state.logged[0]))
-        simulate(state, rules, end)
-    columns = {name: _column(state.job, name) for name in ("site", "completion", "cost", "saved")}
+        simulate(state, *how)
+    columns = {name: _column(state.job, name) for name in ("site", "completion", "cost")}
     return RetrainingRun(problem, float(epsilon), service, runs=_sorted(state), **columns)
 
 
@@ -248,9 +213,6 @@ class ResidualDensity(Part):
         What weighs the flow time of a job. ``"constant"``: its own weight; ``"deadline"``: its
         weight over the time from its arrival to its deadline. Either way it never changes: weights
         that grow as deadlines come near change the order of jobs that wait.
-    late_binding
-        When jobs have been dispatched, all jobs that have not been served are dispatched anew, the
-        least dense first, if less is to be expected for all of them then.
 
     Raises
     ------
@@ -269,12 +231,10 @@ class ResidualDensity(Part):
 
     service: Service = "fluid"
     weights: Weights = "constant"
-    late_binding: bool = False
 
     def __post_init__(self) -> None:
         check_service(self.service)
         check_choice("weights", self.weights, get_args(Weights))
-        check_flag("late_binding", self.late_binding)
 
     def start(self, instance: OincInstance) -> None:
         """Remember nothing: a slot shows all that counts."""
@@ -287,11 +247,7 @@ class ResidualDensity(Part):
         with np.errstate(divide="ignore"):
             duration = jobs.remaining[:, np.newaxis] / queues.speed
         state = new_state(jobs.arrival, duration, self._weight(jobs))
-        state.job["started"] = jobs.started
-        rules = Rules(
-            speed=1.0, whole=False, lightest=False, published=False, late=self.late_binding
-        )
-        dispatch_new(state, rules, jobs.site)
+        dispatch_new(state, jobs.site)
         return _column(state.job, "site"), None
 
     def serve(self, memory: None, queues: Queues) -> tuple[Runs, None]:

@@ -22,6 +22,7 @@ from edgeopt.online.oinc.retraining import RetrainingRun, run_density
 from edgeopt.solvers import solve
 from edgeopt_papers.claims.paper import EXACT, Paper, memoised
 from edgeopt_papers.oinc.claims.certificate import DualCertificate, dual_certificate
+from edgeopt_papers.oinc.claims.dispatch import run_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,8 +198,9 @@ class Evaluation:
 
     @memoised
     def run(self, epsilon: float, **how: Any) -> RetrainingRun:
-        """Run Algorithm 4 on sites that are faster; see `run_density`."""
-        return run_density(self.problem, epsilon=epsilon, **how)
+        """Run Algorithm 4 on sites that are faster; see `run_density` and `run_variant`."""
+        run = run_density if how.keys() <= {"service"} else run_variant
+        return run(self.problem, epsilon=epsilon, **how)
 
     def certificates(self, scale: float | None = None, **how: Any) -> Iterator[DualCertificate]:
         """Yield the dual points of runs, at each of the speeds."""

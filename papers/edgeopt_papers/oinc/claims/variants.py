@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _late_costs(view: Evaluation) -> Iterator[Measurement]:
     """Compare the weighted flow time with the costs less what moves save."""
     for epsilon in (0.0, *view.epsilons):
-        run = view.run(epsilon, late_binding=True)
+        run: Any = view.run(epsilon, late_binding=True)
         saved = float(run.cost.sum() - run.saved.sum())
         yield Measurement(run.weighted_flow, saved, {"epsilon": epsilon})
 

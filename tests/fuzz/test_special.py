@@ -38,12 +38,6 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     ),
     (edr.data.cap_shares, {"load": np.arange(9.0), "percentile": 50.0, "cap_share": (0.5, 1.0)}),
     (oinc.small, {"rng": 1}),
-    (oinc.crowded, {"slo": 0.39}),
-    (oinc.short_jobs, {"jobs": 3}),
-    (
-        oinc.sequence,
-        {"arrival": np.arange(3), "work": ONES, "weight": ONES, "slots": 4},
-    ),
     (
         oinc.link_rates,
         {"channel": "literal", "kilometres": ONES / 4, "power": 90 * ONES, "bandwidth": 2 * ONES},

@@ -102,7 +102,7 @@ SYSTEMS = {
         (
             oinc.generate(sites=3, devices=4, slots=5, jobs=2, moving=True),
             oinc.from_bundled(sites=2, devices=3, slots=4, jobs=0),
-            oinc.crowded().replace(
+            oinc.generate(sites=1, devices=2, slots=1, jobs=1).replace(
                 names=("Zürich, north",), completion_scale=7.0, refusal_latency=1.0
             ),
         ),

@@ -72,7 +72,7 @@ def test_masked_entries_are_refused_and_unmasked_arrays_taken(base, field):
 
 def test_a_masked_entry_in_a_list_is_no_missing_number():
     with pytest.raises(InstanceError, match="rectangular array of numbers"):
-        oinc.sequence([0], [np.ma.masked])
+        dataclasses.replace(oinc.small(0), speed=[np.ma.masked])
 
 
 @pytest.mark.parametrize(("base", "field"), FIELDS, ids=IDS)

@@ -9,25 +9,20 @@ from __future__ import annotations
 from edgeopt.instances.oinc.activity import draw_activity, replay_activity
 from edgeopt.instances.oinc.channel import link_rates
 from edgeopt.instances.oinc.data import from_bundled, from_raw
-from edgeopt.instances.oinc.generate import generate
+from edgeopt.instances.oinc.generate import generate, small
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import Drift, PageHinkley, draw_drift
-from edgeopt.instances.oinc.named import crowded, overtaking, sequence, short_jobs, small
 
 __all__ = [
     "Drift",
     "OincInstance",
     "PageHinkley",
-    "crowded",
     "draw_activity",
     "draw_drift",
     "from_bundled",
     "from_raw",
     "generate",
     "link_rates",
-    "overtaking",
     "replay_activity",
-    "sequence",
-    "short_jobs",
     "small",
 ]

@@ -1,4 +1,4 @@
-"""Random instances in the setting of the paper's evaluation."""
+"""Random instances: in the setting of the paper's evaluation, and small ones."""
 
 from __future__ import annotations
 
@@ -208,4 +208,31 @@ def _origin(channel: Channel, duty: float, stationary: bool, drift: bool) -> str
         "Requests: each device switches on and off at random, in place of the paper's trace, and "
         f"is active in {100 * duty:g} % of the slots{swings}. Jobs {come}. Objectives, jobs, their "
         "work and their deadlines are made up: the paper does not give them."
+    )
+
+
+def small(rng: int | np.random.Generator) -> OincInstance:
+    """Draw an instance small enough for its plans to be enumerated.
+
+    At most 3 slots, 3 devices, 3 sites and 3 jobs (perhaps none), in numbers of order one, without
+    ties. Most requests can meet their objective alone, but not always together.
+    """
+    draw = generator(rng)
+    slots, devices, sites = (int(draw.integers(1, 4)) for _ in range(3))
+    jobs = int(draw.integers(0, 4))
+    requests = (slots, devices)
+    arrival = np.sort(draw.integers(0, slots, jobs))
+    return OincInstance(
+        speed=draw.uniform(1, 4, sites),
+        rate=draw.uniform(5, 15, (*requests, sites)),
+        active=draw.random(requests) < 0.7,
+        request_size=draw.uniform(0.2, 2, requests),
+        request_work=draw.uniform(0.05, 0.4, requests),
+        slo=draw.uniform(0.2, 1, requests),
+        arrival=arrival,
+        work=draw.uniform(0.3, 4, jobs),
+        deadline=arrival + draw.uniform(1, 6, jobs),
+        weight=draw.uniform(0.5, 2, jobs),
+        request_weight=draw.uniform(0.5, 2, slots),
+        origin="Drawn at random, without a model of anything.",
     )

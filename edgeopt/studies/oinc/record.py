@@ -11,7 +11,7 @@ from edgeopt import registry
 from edgeopt.instances.oinc import OincInstance, from_bundled, from_raw, generate
 from edgeopt.instances.oinc.data import build
 from edgeopt.instances.oinc.generate import CALIBRATED
-from edgeopt.instances.oinc.named import small as random_instance
+from edgeopt.instances.oinc.generate import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.oinc.learners import LEARNERS

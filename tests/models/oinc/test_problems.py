@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.errors import InputError, InstanceError, OptionError
-from edgeopt.instances.oinc import overtaking
+from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.retraining import RetrainingProblem, retraining_problem
 from edgeopt.models.oinc.slot import SlotPlan, SlotProblem, slot_problem
 from edgeopt.testing.strategies import oinc_instances
@@ -100,7 +100,7 @@ def test_shapes_that_do_not_fit_are_named(kind, changes, field, rule):
 def test_reserved_shares_outside_their_range_are_named(reserved, index, value):
     for attempt in (
         lambda: SlotProblem(**requests()).with_reserved(reserved),
-        lambda: slot_problem(overtaking().replace(speed=[1, 1], rate=np.ones((1, 2))), 0, reserved),
+        lambda: slot_problem(generate(sites=2, devices=1, slots=1, jobs=0), 0, reserved),
     ):
         with pytest.raises(InstanceError, match=r"must lie in \[0, 1\)") as caught:
             attempt()
@@ -151,11 +151,11 @@ def test_the_jobs_under_fixed_shares(instance):
 
 def test_jobs_need_a_share():
     with pytest.raises(OptionError, match="must be one of 'constant', 'deadline'"):
-        retraining_problem(overtaking(), weights="dynamic")
+        retraining_problem(generate(slots=9, jobs=2), weights="dynamic")
     with pytest.raises(InstanceError, match="no site can serve the job"):
-        retraining_problem(overtaking(), 0.0)
+        retraining_problem(generate(slots=9, jobs=2), 0.0)
     with pytest.raises(InstanceError, match=r"must lie in \[0, 1\]"):
-        retraining_problem(overtaking(), 1.5)
+        retraining_problem(generate(slots=9, jobs=2), 1.5)
 
 
 def test_a_plan_by_hand():

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc import named as named_problems
 from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
 from edgeopt_papers.claims.paper import SOLVED, named_instance
+from edgeopt_papers.oinc.claims import problems as named_problems
 from edgeopt_papers.oinc.claims.instances import REQUESTS
 from edgeopt_papers.oinc.claims.requests import Requests, Together, about_slots, least_by_prices
 

@@ -1,7 +1,7 @@
 """The instances of OINC's claims: counterexamples and drawn ones; `spaces` has those of a search.
 
 Numbers in the docstrings are exact. Problems of a slot and of retraining have their names in
-`edgeopt.models.oinc.named`.
+`problems`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.instances.oinc import OincInstance, sequence
-from edgeopt.models.oinc import named as named_problems
-from edgeopt.models.oinc.named import elsewhere, in_parts, jobs_at_one_site, one_site_each
+from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.reservation import Reservation
 from edgeopt_papers.claims.paper import named_instance, named_instances
+from edgeopt_papers.oinc.claims import problems as named_problems
 from edgeopt_papers.oinc.claims.evaluation import Schedule
+from edgeopt_papers.oinc.claims.problems import elsewhere, in_parts, jobs_at_one_site, one_site_each
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 CLOSEST = 1.0
@@ -203,6 +203,19 @@ class Split:
         memory = rule.start(_sites(speed))._replace(needed=self.needed, slots=1)
         share, _ = rule.reserve(memory, Slot(0, requests, job), np.array(self.share))
         return float(share[self.chosen])
+
+
+def sequence(
+    arrival: ArrayLike, work: ArrayLike, *, weight: ArrayLike | None = None
+) -> OincInstance:
+    """Return one site of unit speed without requests, and jobs with distant deadlines."""
+    arrived, amount = np.asarray(arrival, dtype=np.int64), np.asarray(work, dtype=float)
+    nothing = np.zeros((int(arrived.max(initial=0)) + 1, 1))
+    return OincInstance(
+        speed=np.ones(1), rate=np.ones((1, 1)), active=nothing > 0, request_size=nothing,
+        request_work=nothing, slo=nothing + 1.0, arrival=arrived, work=amount,
+        deadline=arrived + 1e3 * (1.0 + amount.sum()), weight=weight,
+    )  # fmt: skip
 
 
 def _sites(speed: np.ndarray) -> OincInstance:

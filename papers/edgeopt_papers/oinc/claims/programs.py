@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.models.oinc.named import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.oinc.claims import instances as named
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, Schedule, claim
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS
+from edgeopt_papers.oinc.claims.problems import lone_job, short_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

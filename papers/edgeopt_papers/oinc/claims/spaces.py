@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, of_seeds, row, values
-from edgeopt.instances.oinc import OincInstance, sequence, small
+from edgeopt.instances.oinc import OincInstance, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt_papers.claims.paper import space
 from edgeopt_papers.oinc.claims.evaluation import Schedule
-from edgeopt_papers.oinc.claims.instances import Counts, Cut, Due, Periods, Split
+from edgeopt_papers.oinc.claims.instances import Counts, Cut, Due, Periods, Split, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc import named as named_problems
 from edgeopt.models.oinc.retraining import certify
 from edgeopt_papers.claims.paper import EXACT, SOLVED
+from edgeopt_papers.oinc.claims import problems as named_problems
 from edgeopt_papers.oinc.claims.certificate import DualCertificate, competitive_factor
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS

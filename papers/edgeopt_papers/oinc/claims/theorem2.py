@@ -9,15 +9,15 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.models.oinc import named as named_problems
-from edgeopt.models.oinc.named import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
 from edgeopt.models.oinc.slot import solve_slot
 from edgeopt.online.oinc.retraining import run_density
 from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.oinc.claims import instances as named
+from edgeopt_papers.oinc.claims import problems as named_problems
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs, claim
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS, REQUESTS, Counts, Cut
+from edgeopt_papers.oinc.claims.problems import short_jobs
 from edgeopt_papers.oinc.claims.requests import Requests, about_slots
 
 if TYPE_CHECKING:

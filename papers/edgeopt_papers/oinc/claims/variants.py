@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc import named as named_problems
 from edgeopt_papers.claims.paper import named_instance
+from edgeopt_papers.oinc.claims import problems as named_problems
 from edgeopt_papers.oinc.claims.evaluation import Evaluation, about_jobs
 from edgeopt_papers.oinc.claims.instances import ALL_JOBS, NAMED_JOBS
 from edgeopt_papers.oinc.claims.theorem1 import (

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from edgeopt_papers.oinc.claims import instances as named
+from edgeopt_papers.oinc.claims import problems as named_instances
 from edgeopt_papers.oinc.claims.dispatch import run_variant
 from edgeopt_papers.oinc.claims.instances import (
     Counts,
@@ -19,7 +20,6 @@ from edgeopt_papers.oinc.claims.spaces import jobs as few_jobs
 from edgeopt_papers.oinc.claims.theorem2 import count_steps
 
 from edgeopt.bounds import check
-from edgeopt.models.oinc import named as named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
 

@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from edgeopt_papers.oinc.claims import instances as named
+from edgeopt_papers.oinc.claims import problems as named_instances
 from edgeopt_papers.oinc.claims.evaluation import Schedule, drawn_schedule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.models.oinc import named as named_instances
 from tests.draws import draws
 from tests.oinc.strategies import retraining_problems
 

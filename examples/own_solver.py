@@ -8,7 +8,7 @@ from edgeopt import solve
 from edgeopt.instances.rescue import generate
 from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.solvers import Backend, Kind, Quality, Status
-from edgeopt.solvers.backend.assembly import assemble
+from edgeopt.solvers.solution import assemble
 
 
 def first_order(program, request):

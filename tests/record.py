@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds import claims
 from edgeopt.bounds.claim import instance_label
+from edgeopt.bounds.registry import offered
 from edgeopt.studies import find_system
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def fingerprints(system: str) -> Any:
     """Return those of all sources and of all instances on which claims are checked by default."""
     record = find_system(system)
     found: dict[str, set[str]] = defaultdict(set)
-    for claim in claims(system).values():
+    for claim in offered(system):
         for name, build in claim.test_instances.items():
             found[name].add(instance_label(build()))
     named = {name: sorted(prints - {""}) for name, prints in sorted(found.items())}

@@ -113,7 +113,7 @@ def test_drawn_instances_join_the_named_ones(
     true, few, *promised = document(capsys)["claims"]
     assert [one["id"] for one in promised] == [
         "stopping.guarantee.half",
-        "stopping.bound.prophet",
+        "stopping.valid_bound.prophet",
     ]
     # Seeds 0 to 3 draw 3, 4, 5 and 6 offers; of three nothing is said, six are just allowed.
     assert few["drawn"] == {"holds": 3, "violated": 0, "vacuous": 1}

@@ -169,7 +169,7 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
     balance, timer, *promised = json.loads(checked[1])["claims"]
     assert {row["id"]: row["verdict"] for row in promised} == {
         "sixth.guarantee.balance": "holds",
-        "sixth.bound.opt": "holds",
+        "sixth.valid_bound.opt": "holds",
     }
     assert balance["drawn"]["holds"] == 4
     assert (balance["verdict"], balance["measured"]) == ("holds", pytest.approx(39 / 20))

@@ -27,8 +27,8 @@ Three forecasts are weighed by their past losses; the regret against the best of
 (3.32, 14.82, True)
 
 What the record of a system promises is checked by ``check("SYSTEM.guarantee.*")`` and
-``check("SYSTEM.bound.*")``: every policy with a guarantee keeps it against its bound, and no policy
-passes a bound that is valid for it. Claims of your own, and those of installed packages, are
+``check("SYSTEM.valid_bound.*")``: every policy with a guarantee keeps it against its bound, and no
+policy passes a bound that is valid for it. Claims of your own, and those of installed packages, are
 :class:`Claim` objects under names of their own.
 """
 

@@ -52,7 +52,7 @@ def guarantees(record: Any) -> tuple[Claim, ...]:
         *(
             _claim(
                 record,
-                f"bound.{name}",
+                f"valid_bound.{name}",
                 f"{record.offline.bounds[name].label} bounds {record.offline.bounds[name].scope}.",
                 partial(_passed_by_none, name=name),
                 toward_bound=False,

@@ -28,7 +28,7 @@ def test_every_system_keeps_what_its_record_promises(system: str) -> None:
     found = check(guarantees(record))
     assert {one.verdict for one in found} == {Finding.HOLDS}
     bounds = {entry.bound for entry in record.policies.entries if entry.bound}
-    assert {one.claim for one in found} >= {f"{system}.bound.{name}" for name in bounds}
+    assert {one.claim for one in found} >= {f"{system}.valid_bound.{name}" for name in bounds}
 
 
 def test_they_are_claims_like_others() -> None:
@@ -54,7 +54,7 @@ def test_a_bound_that_a_policy_passes_is_found() -> None:
     record = lowered(find_system("rescue"), "safe", 0.99)
     broken = [one for one in check(guarantees(record)) if one.verdict is Finding.VIOLATED]
     [found] = broken
-    assert found.claim == "rescue.bound.safe"
+    assert found.claim == "rescue.valid_bound.safe"
     # `offers` earns the whole bound of this instance.
     assert found.measured == pytest.approx(found.certificate["bound"] / 0.99)
 
@@ -94,7 +94,7 @@ def test_costs_are_bounded_from_below(monkeypatch: pytest.MonkeyPatch) -> None:
     from sixth_system.record import SYSTEM as SIXTH
 
     kept, bound = check(guarantees(SIXTH))
-    assert (kept.claim, bound.claim) == ("sixth.guarantee.balance", "sixth.bound.opt")
+    assert (kept.claim, bound.claim) == ("sixth.guarantee.balance", "sixth.valid_bound.opt")
     assert kept.measured <= kept.guaranteed
     assert bound.measured >= bound.guaranteed
     [broken] = [
@@ -102,7 +102,7 @@ def test_costs_are_bounded_from_below(monkeypatch: pytest.MonkeyPatch) -> None:
         for one in check(guarantees(lowered(SIXTH, "opt", 1.5)))
         if one.verdict is Finding.VIOLATED
     ]
-    assert broken.claim == "sixth.bound.opt"
+    assert broken.claim == "sixth.valid_bound.opt"
     for name in [name for name in sys.modules if name.startswith("sixth_system")]:
         monkeypatch.delitem(sys.modules, name)
 
@@ -117,5 +117,5 @@ def test_the_program_shows_them_where_no_package_has_claims(
     assert ended.value.code == 0
     said = capsys.readouterr().out
     assert "guarantee.rescueplus" in said
-    assert "bound.safe" in said
+    assert "valid_bound.safe" in said
     assert "theorem1" not in said

@@ -81,7 +81,7 @@ def test_every_claim_is_well_formed():
     for id, claim in known.items():
         assert claim.id == id
         assert claim.statement.strip()
-        if id.split(".")[1] not in ("guarantee", "bound"):  # these are of the record
+        if id.split(".")[1] not in ("guarantee", "valid_bound"):  # these are of the record
             assert str(claim.source).startswith(PAPERS[id.split(".")[0]])
         assert set(claim.corrected_by) <= set(known), id
         assert bool(claim.corrected_by) == bool(claim.counterexample), id

@@ -14,7 +14,7 @@ from edgeopt_papers.releases import Release
 
 from edgeopt.errors import InputError
 from edgeopt.studies import find_system, systems
-from edgeopt.studies.learners import trained
+from edgeopt.studies.training import trained
 
 if TYPE_CHECKING:
     from pathlib import Path

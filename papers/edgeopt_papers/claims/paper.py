@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache, partial, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -98,7 +100,26 @@ def space(
     name: str, instance_type: type, *parameters: Parameter
 ) -> Callable[[Callable[[Mapping[str, Any]], Any]], ParameterSpace]:
     """Make a parameter space of a function that builds an instance from the numbers of a point."""
-    return lambda build: ParameterSpace(name, parameters, build, instance_type)
+    return lambda build: ParameterSpace(name, parameters, Builder(build), instance_type)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """A function whose name in its module is that of the space made of it: pickled by that name."""
+
+    build: Callable[[Mapping[str, Any]], Any]
+
+    def __call__(self, numbers: Mapping[str, Any]) -> Any:
+        """Build an instance from the numbers of a point."""
+        return self.build(numbers)
+
+    def __reduce__(self) -> Any:
+        return _builder_of, (self.build.__module__, self.build.__name__)
+
+
+def _builder_of(module: str, name: str) -> Any:
+    """Return what builds the instances of the space of that name."""
+    return getattr(import_module(module), name).build
 
 
 class Paper:

@@ -5,12 +5,13 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 
-from edgeopt.bounds import check, claims
+from edgeopt.bounds import check
+from edgeopt.bounds.registry import offered
 from edgeopt.instances.rescue import generate, small
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every
 
-TRUE = [id for id, claim in claims("rescue").items() if not claim.counterexample]
+TRUE = [claim.id for claim in offered("rescue") if not claim.counterexample]
 # Each applies to one named instance and is tested on it.
 OWN_INSTANCE = ("rescue.theorem2", "rescue.guarded.priced", "rescue.clairvoyant")
 GENERAL = [id for id in TRUE if not id.startswith(OWN_INSTANCE)]

@@ -17,14 +17,15 @@ from edgeopt_papers.tapfinger.claims.plan import Plan, drawn_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.bounds import check, claims
+from edgeopt.bounds import check
+from edgeopt.bounds.registry import offered
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import SchedulingProblem
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import LEAN, draws
 from tests.tapfinger.strategies import scheduling_problems
 
-TRUE = {id: claim for id, claim in claims("tapfinger").items() if not claim.counterexample}
+TRUE = {claim.id: claim for claim in offered("tapfinger") if not claim.counterexample}
 
 
 REFUTED = [

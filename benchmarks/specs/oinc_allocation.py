@@ -44,7 +44,9 @@ def draws(requests: int, count: int) -> Iterator[tuple[Any, Any, Any]]:
 
 def built(sending: Any, computing: Any, slo: Any) -> float:
     """Build and solve the cone program."""
-    return kept_cone(sending.size)(sending, computing, slo)
+    from edgeopt.models.oinc.programs import allocation_program
+
+    return float(allocation_program(sending, computing, slo, room=ROOM).solve(solver="CLARABEL"))
 
 
 def kept_cone(requests: int) -> Solver:

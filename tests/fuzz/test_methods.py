@@ -77,6 +77,10 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         slot.allocate, (),
         {"transmission": ONES, "computation": ONES, "slo": 9 * ONES, "room": 1.0, "weight": ONES},
     ),
+    (
+        slot.closed_form_cost, (),
+        {"transmission": ONES, "computation": ONES, "room": 1.0, "weight": ONES},
+    ),
     (slot.fits, (), {"transmission": ONES, "computation": ONES, "slo": 9 * ONES, "room": 1.0}),
     (slot.assign, ("slot",), {"urgency": 0.5, "kicks": 3}),
     (slot.solve_slot, ("slot",), {"objectives": True, "unfit": "late", "late": 3.0}),
@@ -91,6 +95,7 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
          "method": "patterns"},
     ),
     (retraining.flow_matrix, ("jobs",), FLOW),
+    (retraining.dual_matrix, ("jobs",), FLOW),
     (retraining.flow_lp, ("jobs",), FLOW),
     (edr_models.colocation_matrix, ("edr",), {"relax": True}),
     (

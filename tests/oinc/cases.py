@@ -151,7 +151,7 @@ POLICIES = [
     Oinc(retraining=ResidualDensity(weights="deadline")),
     Oinc(inference=NearOptimalInference(unfit="refuse")),
     Oinc(inference=NearOptimalInference(objectives=False), reservation=StaticShares()),
-    Oinc(inference=NearOptimalInference(), reservation=StaticShares(0.25)),
+    Oinc(inference=NearOptimalInference(certify=True), reservation=StaticShares(0.25)),
     Oinc(retraining=Dedas(), reservation=StaticShares()),
     Oinc(retraining=Zhang(), reservation=StaticShares()),
     Oinc(inference=GreedyConvex(), reservation=StaticShares()),

@@ -101,6 +101,8 @@ def test_a_run_by_hand() -> None:
     latency, completion = (1.0 + 3 * 3.25) / 7, (1.5 + 2 * 4.0) / 3
     assert trajectory.scaled_sum() == pytest.approx(latency / 0.25 + completion / 4)
     assert trajectory.seconds_per_decision == 1.0
+    assert np.isnan(trajectory.bound).all()
+    assert np.isnan(trajectory.gap()).all()
     assert trajectory.served is not None
     assert trajectory.served.begin.tolist() == [0.0, 1.0]
     assert trajectory.served.end.tolist() == [1.0, 1.5]

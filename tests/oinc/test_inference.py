@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.models.oinc.slot import SlotProblem, slot_problem
+from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost, slot_problem
+from edgeopt.models.oinc.slot.solve import evaluate
+from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
+from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.oinc.scenarios import two_sites
@@ -272,7 +277,7 @@ def test_a_plain_reading(step: float, problem: SlotProblem) -> None:
 
     def cost(j: int, those: list[int]) -> float:
         A, E = problem.transmission[those, j], problem.computation[those, j]
-        return shares.closed_form_cost(A, E, room=float(problem.room[j]), weight=weight[those])
+        return closed_form_cost(A, E, room=float(problem.room[j]), weight=weight[those])
 
     for i in range(problem.requests):
         load = problem.transmission[i] + problem.computation[i] / problem.room
@@ -313,6 +318,7 @@ def test_what_does_not_fit_is_late_or_refused() -> None:
     assert np.nanmax(strict.latency) == pytest.approx(0.375)
     fair, _ = NearOptimalInference(objectives=False).answer(2.0, problem)
     assert fair.latency == pytest.approx([0.75, 0.75])
+    assert np.isnan(late.bound)
 
 
 def test_late_requests_are_answered_within_the_latency_of_a_refusal_if_possible() -> None:
@@ -328,7 +334,53 @@ def test_late_requests_are_answered_within_the_latency_of_a_refusal_if_possible(
     assert late.met.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("options", [{"unfit": "maybe"}])
+@settings(max_examples=draws(40))
+@given(
+    slot_problems(requests=4, sites=2),
+    st.sampled_from(["late", "refuse"]),
+    st.booleans(),
+)
+def test_no_plan_that_answers_and_meets_as_much_is_better_than_its_bound(
+    problem: SlotProblem, unfit: Any, objectives: bool
+) -> None:
+    part = NearOptimalInference(unfit=unfit, objectives=objectives, certify=True)
+    plan, _ = part.answer(3.0, problem)
+    plain, _ = replace(part, certify=False).answer(3.0, problem)
+    for name in ("site", "band", "cpu"):
+        assert np.array_equal(getattr(plan, name), getattr(plain, name)), name
+    assert plan.bound <= plan.objective * (1 + 1e-9) + 1e-12
+    here = plan.site >= 0
+    slo = np.where(plan.met & objectives, problem.slo, np.inf)
+    answered = SlotProblem(
+        problem.transmission[here], problem.computation[here], slo[here], problem.room
+    )
+    best = np.inf
+    for site in product(range(problem.sites), repeat=int(here.sum())):
+        other = evaluate(answered, np.array(site, dtype=int))
+        if other.met.all():
+            best = min(best, other.objective)
+    assert plan.bound <= best * (1 + 1e-6) + 1e-12
+
+
+@settings(max_examples=draws(20))
+@given(oinc_instances())
+def test_a_trajectory_tells_the_gap_of_every_slot(instance: Any) -> None:
+    policy = Oinc(inference=NearOptimalInference(certify=True))
+    trajectory = simulate(OincEnvironment(instance), policy, runs=1)
+    gap = trajectory.gap()
+    assert gap.shape == trajectory.bound.shape == (1, instance.slots)
+    for t in range(instance.slots):
+        summed = float(trajectory.latency[0, trajectory.slot == t].sum())
+        assert trajectory.bound[0, t] <= summed * (1 + 1e-9) + 1e-12
+        if summed == 0.0:
+            assert gap[0, t] == 0.0
+        elif trajectory.bound[0, t] > 0.0:
+            assert gap[0, t] == pytest.approx(
+                max(summed / trajectory.bound[0, t] - 1.0, 0.0), abs=1e-9
+            )
+
+
+@pytest.mark.parametrize("options", [{"unfit": "maybe"}, {"gap": 0.0}, {"time_limit": 0.0}])
 def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         NearOptimalInference(**options)

@@ -109,6 +109,8 @@ def check_trajectory(instance, found, ran):
     assert run.reserved[0].tolist() == [d.reserved.tolist() for d in ran.decisions]
     flat = [np.nan if s is None else s for slot in found.latency for s in slot]
     assert run.latency[0] == pytest.approx(flat, rel=1e-9, nan_ok=True)
+    for bound, slot in zip(run.bound[0].tolist(), found.latency, strict=False):
+        assert not bound > sum(s for s in slot if s is not None) * (1 + 1e-9)
     check_shares(instance, run, found, flat, end)
 
 
@@ -122,7 +124,7 @@ def check_shares(instance, run, found, flat, end):
         counted = [instance.refusal_latency if np.isnan(s) else s for s in flat]
         assert run.mean_latency()[0] == pytest.approx(np.mean(counted))
         assert run.request_success()[0] == pytest.approx(1 - missed / N)
-        assert run.refused[0].mean() == pytest.approx(np.isnan(flat).mean())
+        assert run.refused_share()[0] == pytest.approx(np.isnan(flat).mean())
     if K:
         counted = [b if b < np.inf else end for b in found.completion]
         assert run.mean_completion()[0] == pytest.approx(np.mean(counted))

@@ -15,6 +15,7 @@ from edgeopt.models.oinc.slot import (
     allocate,
     assign,
     assignment_cost,
+    closed_form_cost,
     evaluate,
     fits,
     solve_slot,
@@ -132,7 +133,7 @@ def test_the_closed_form_is_exact(seed):
     root_w = [Fraction(int(v), 4) for v in rng.integers(1, 9, len(root_A))]
     exact = shares.plain_cost(root_A, root_E, room, root_w)
     A, E, w = ([float(r * r) for r in row] for row in (root_A, root_E, root_w))
-    assert shares.closed_form_cost(A, E, room=float(room), weight=w) == pytest.approx(
+    assert closed_form_cost(A, E, room=float(room), weight=w) == pytest.approx(
         float(exact), rel=1e-13
     )
     found = allocate(A, E, room=float(room), weight=w)

@@ -49,6 +49,18 @@ def closed_latencies(problem: SlotProblem, site: Ints) -> Latencies:
     return Latencies(latency, due)
 
 
+def level_latencies(problem: SlotProblem, site: Ints, band: Ints, cpu: Ints) -> Latencies:
+    """Return latencies under shares in proportion to levels, which count from 1."""
+    request = np.arange(site.size)
+    together = site[:, None] == site
+    due = problem.transmission[request, site, None] * band / band[:, None]
+    due += (problem.computation[request, site] / problem.room[site])[:, None] * cpu / cpu[:, None]
+    due = due * together
+    latency = due.sum(axis=1)
+    np.fill_diagonal(due, 0.0)
+    return Latencies(latency, due)
+
+
 def earned(latency: Floats, slo: Floats, missed: float = MISSED) -> Floats:
     """Return minus latency, and minus a constant where it is longer than the objective."""
     return -latency - missed * (latency > slo)

@@ -49,9 +49,26 @@ def names_of(instance: OincInstance) -> list[str]:
     return [*named, *(f"CPU left at site {j}" for j in sites)]
 
 
-def planned(problem: SlotProblem, site: Ints, late: float = 3.0) -> SlotPlan:
-    """Return the plan of the sites of all devices, shape [I], with the best shares."""
-    return evaluate(problem, site[problem.device].astype(np.int64), late=late)
+def choices(sites: int, levels: int | None) -> tuple[int, ...]:
+    """Return how many choices a device has: sites, and levels of band and CPU if there are any."""
+    return (sites,) if levels is None else (sites, levels, levels)
+
+
+def planned(problem: SlotProblem, chosen: Ints, late: float = 3.0) -> SlotPlan:
+    """Return the plan of the choices of all devices, shape [I, 1 or 3].
+
+    With sites alone, shares are the best ones for the objectives; otherwise they are in proportion
+    to the levels.
+    """
+    chosen = chosen[problem.device].astype(np.int64)
+    site = chosen[:, 0]
+    if chosen.shape[1] == 1:
+        return evaluate(problem, site, late=late)
+    shares = [
+        level / np.bincount(site, level, minlength=problem.sites)[site]
+        for level in (chosen[:, 1] + 1.0, chosen[:, 2] + 1.0)
+    ]
+    return SlotPlan(problem, site, shares[0], problem.room[site] * shares[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +105,17 @@ class SoftActor(Part):
         """The title."""
         return self.title
 
+    @property
+    def _levels(self) -> int | None:
+        settings = self.checkpoint.settings
+        return int(settings["levels"]) if settings["shares"] == "levels" else None
+
     def start(self, instance: OincInstance) -> OincInstance:
         """Refuse an instance of another size, and remember it."""
-        devices, sites = instance.devices, instance.sites
-        layers = (2 * devices + sites, *self.checkpoint.settings["hidden"], devices * sites)
-        self.checkpoint.require({RATE: (devices, sites), **layer_shapes(*layers)})
+        kinds = choices(instance.sites, self._levels)
+        inputs, out = 2 * instance.devices + instance.sites, len(kinds) * max(kinds)
+        layers = (inputs, *self.checkpoint.settings["hidden"], instance.devices * out)
+        self.checkpoint.require({RATE: (instance.devices, instance.sites), **layer_shapes(*layers)})
         return instance
 
     def answer(
@@ -105,8 +128,10 @@ class SoftActor(Part):
             rule = "was trained with other rates; the published actor knows only those"
             raise InputError("checkpoint", rule)
         work = problem.computation[:, 0] * memory.speed[0]
+        kinds = choices(memory.sites, self._levels)
         values = perceptron(
             weights, inputs_of(devices, problem.device, size[:, 0], work, problem.room)
         )
-        site = values.reshape(devices, memory.sites).argmax(-1)
-        return planned(problem, site, memory.refusal_latency), memory
+        heads = values.reshape(devices, len(kinds), max(kinds))
+        chosen = [heads[:, kind, :count].argmax(-1) for kind, count in enumerate(kinds)]
+        return planned(problem, np.stack(chosen, -1), memory.refusal_latency), memory

@@ -1,9 +1,8 @@
 """The published learner: a soft actor and two critics with one head per device and choice.
 
-Zeng et al., section IV-B, print the inputs, the reward and the layers; rates, discount and the
-temperature are left open. The next slot does not depend on what is decided in this one, so that
-nothing is discounted here, and shares are the best ones. The inputs hold neither channel nor
-objectives: what is learnt holds for one instance.
+Zeng et al., section IV-B, print the inputs, the reward and the layers; rates, discount, levels and
+the temperature are left open and are options here. The inputs hold neither channel nor objectives,
+so that what is learnt holds for one instance.
 """
 
 from __future__ import annotations
@@ -13,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 import numpy as np
 import torch
 
+from edgeopt.errors import OptionError
 from edgeopt.learning import ReplayBuffer
 from edgeopt.learning.networks import (
     Perceptron,
     from_arrays,
+    masked_log_softmax,
     optimiser_state,
     restore_optimiser,
     seeded,
@@ -27,18 +28,21 @@ from edgeopt.learning.oinc.credit import (
     closed_latencies,
     credits,
     expected_cost,
+    level_latencies,
     roots_of,
 )
 from edgeopt.learning.oinc.insertion import measured
-from edgeopt.learning.oinc.published import RATE, inputs_of, names_of, planned
+from edgeopt.learning.oinc.published import RATE, choices, inputs_of, names_of, planned
 from edgeopt.learning.oinc.slots import LATER, Rooms, later, scenario
 from edgeopt.learning.updates import (
     by_row,
     mean_over,
     soft_actor_loss,
+    soft_update,
+    soft_value,
     step,
 )
-from edgeopt.options import check_choice, check_real
+from edgeopt.options import check_choice, check_real, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,11 +51,24 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+TARGETS: Final = 0.005
+"""How far targets move towards critics in an update."""
+
 CAPACITY: Final = 100_000
 """Slots that are kept."""
 
 Method = Literal["sampled", "exact"]
 """Whether the actor learns from critics, or from its expected latencies, objectives left out."""
+
+Shares = Literal["levels", "exact"]
+"""Shares in proportion to levels that are chosen too, or the best ones."""
+
+
+def critic_target(reward: Any, discount: Any, log_p: Any, first: Any, second: Any,
+                  temperature: float, mask: Any) -> Any:  # fmt: skip
+    """Return reward and discounted value of the next state, [B] or by head [B, H]."""
+    later = by_row(soft_value(log_p, first, second, temperature), mask) * discount
+    return reward + (later if reward.dim() == 1 else later[:, None])
 
 
 def factored_loss(values: Any, action: Any, target: Any, mask: Any) -> Any:
@@ -83,29 +100,52 @@ class SacLearner:
         hidden: Sequence[int] = (1024, 512),
         rate: float = 3e-4,
         batch: int = 256,
+        discount: float = 0.0,
         temperature: float = 0.1,
         method: Method = "sampled",
         credit: Credit = "global",
+        shares: Shares = "exact",
+        levels: int = 10,
     ) -> None:
         check_choice("credit", credit, get_args(Credit))
+        check_choice("shares", shares, get_args(Shares))
+        check_real("discount", discount, "[0, 1)")
         check_real("temperature", temperature, "[0, inf)")
+        check_whole("levels", levels, 1)
         check_choice("method", method, get_args(Method))
+        if method == "exact" and shares != "exact":
+            raise OptionError('method = "exact": needs shares = "exact"')
+        if discount and credit != "global":
+            raise OptionError(f"credit = {credit!r}: needs discount = 0")
         generator = seeded(seed)
         self.seed, self.updates, self.done, self.batch = seed, updates, 0, batch
-        self.credit, self.method = credit, method
+        self.discount, self.credit, self.shares = discount, credit, shares
+        self.method = method
         self.temperature, self.generator = temperature, generator
         self.settings = {
-            "hidden": list(hidden), "rate": rate, "batch": batch, "temperature": temperature,
-            "method": method, "credit": credit,
+            "hidden": list(hidden), "rate": rate, "batch": batch, "discount": discount,
+            "temperature": temperature, "method": method, "credit": credit, "shares": shares,
+            "levels": levels,
         }  # fmt: skip
         self.rooms = scenario() if rooms is None else rooms
         self.instance = self.rooms.instance
         devices, sites = self.instance.devices, self.instance.sites
+        kinds = choices(sites, levels if shares == "levels" else None)
+        allowed = np.zeros((devices, len(kinds), max(kinds)), np.bool_)
+        for kind, count in enumerate(kinds):
+            allowed[:, kind, :count] = True
+        self.kinds = len(kinds)
+        self.allowed = torch.from_numpy(allowed.reshape(-1, max(kinds)))
         self.rng = np.random.default_rng(seed)
-        layers = (2 * devices + sites, *hidden, devices * sites)
+        layers = (2 * devices + sites, *hidden, self.allowed.numel())
         self.networks = torch.nn.ModuleDict(
             {name: Perceptron(layers) for name in ("actor", "first", "second")}
         )
+        self.targets = torch.nn.ModuleDict(
+            {name: Perceptron(layers) for name in ("first", "second")}
+        )
+        for name, target in self.targets.items():
+            target.load_state_dict(self.networks[name].state_dict())
         self.optimisers = {
             name: torch.optim.Adam(network.parameters(), rate)
             for name, network in self.networks.items()
@@ -125,20 +165,24 @@ class SacLearner:
 
     def heads(self, network: Any, inputs: Any) -> Any:
         """Return the outputs of a network by head and choice, [B, H, A]."""
-        return network(inputs).unflatten(-1, (self.instance.devices, self.instance.sites))
+        return network(inputs).unflatten(-1, self.allowed.shape)
 
     def log_policy(self, inputs: Any) -> Any:
         """Return log-probabilities of the choices of every head, [B, H, A]."""
-        return torch.log_softmax(self.heads(self.networks["actor"], inputs), -1)
+        return masked_log_softmax(self.heads(self.networks["actor"], inputs), self.allowed)
 
     def counting(self, slots: Any) -> Any:
         """Return which heads count: those of devices with a request, [B, H]."""
-        return torch.from_numpy(np.array(self.instance.active[slots]))
+        return torch.from_numpy(np.repeat(self.instance.active[slots], self.kinds, axis=-1))
 
     def outcome(self, slot: int, room: Floats, action: Any) -> Floats:
         """Return what the requests of a slot are credited with."""
         problem = self.rooms.requests(slot).with_reserved(1.0 - room)
-        found = closed_latencies(problem, action[problem.device])
+        chosen = action.reshape(-1, self.kinds)[problem.device]
+        if self.shares == "exact":
+            found = closed_latencies(problem, chosen[:, 0])
+        else:
+            found = level_latencies(problem, chosen[:, 0], chosen[:, 1] + 1, chosen[:, 2] + 1)
         return credits(found, problem.slo, self.credit)
 
     # --- training ----------------------------------------------------------------------------
@@ -156,12 +200,21 @@ class SacLearner:
         critics, actor = self.losses(rows, self.temperature * left)
         for name, loss in critics.items():
             step(self.optimisers[name], loss)
+            soft_update(self.targets[name], self.networks[name], TARGETS)
         step(self.optimisers["actor"], actor())
         self.done += 1
 
     def losses(self, rows: Mapping[str, Any], temperature: float) -> tuple[dict[str, Any], Any]:
         """Return the losses of the critics, and a function that gives that of the actor."""
         inputs, mask, target = rows["inputs"], rows["mask"], rows["reward"]
+        if self.discount:
+            with torch.no_grad():
+                after = rows["next"]
+                first, second = (self.heads(self.targets[one], after) for one in self.targets)
+                target = critic_target(
+                    target, self.discount, self.log_policy(after), first, second, temperature,
+                    rows["next_mask"],
+                )  # fmt: skip
         critics = {
             name: factored_loss(
                 self.heads(self.networks[name], inputs), rows["action"], target, mask
@@ -179,7 +232,7 @@ class SacLearner:
 
     def expected(self) -> Any:
         """Return the expected latency of a request in drawn slots, objectives left out."""
-        slots, rooms, inputs = self._drawn()
+        slots, _, rooms, inputs = self._drawn()
         p = self.log_policy(inputs).exp()
         total = torch.zeros(())
         for row, (slot, room) in enumerate(zip(slots, rooms, strict=True)):
@@ -191,16 +244,17 @@ class SacLearner:
             )
         return total / len(slots)
 
-    def _drawn(self) -> tuple[Any, list[Floats], Any]:
-        """Draw slots and CPU that is left, and give inputs."""
-        slots = self.training[self.rng.integers(len(self.training) - 1, size=self.batch)]
+    def _drawn(self) -> tuple[Any, Any, list[Floats], Any]:
+        """Draw slots, those after them, CPU that is left, and give inputs."""
+        chosen = self.rng.integers(len(self.training) - 1, size=self.batch)
+        slots, following = self.training[chosen], self.training[chosen + 1]
         rooms = [self.rooms.room(self.rng) for _ in slots]
         inputs = np.stack([self.inputs(*one) for one in zip(slots, rooms, strict=True)])
-        return slots, rooms, torch.from_numpy(inputs)
+        return slots, following, rooms, torch.from_numpy(inputs)
 
     def _play(self) -> None:
         """Draw slots, sample choices, and keep what came of them."""
-        slots, rooms, inputs = self._drawn()
+        slots, following, rooms, inputs = self._drawn()
         with torch.no_grad():
             p = self.log_policy(inputs).exp()
         flat = torch.multinomial(p.flatten(0, 1), 1, generator=self.generator)
@@ -208,12 +262,18 @@ class SacLearner:
         mask = self.counting(slots).numpy()
         reward = np.zeros(mask.shape, np.float32)
         for row, (slot, room) in enumerate(zip(slots, rooms, strict=True)):
-            reward[row, mask[row]] = self.outcome(int(slot), room, action[row])
+            reward[row, mask[row]] = np.repeat(
+                self.outcome(int(slot), room, action[row]), self.kinds
+            )
         together = reward.max(axis=1, where=mask, initial=-np.inf)
         rows = {
             "inputs": inputs.numpy(), "action": action, "mask": mask,
             "reward": together if self.credit == "global" else reward,
         }  # fmt: skip
+        if self.discount:
+            after = [self.rooms.room(self.rng) for _ in following]
+            seen = [self.inputs(*one) for one in zip(following, after, strict=True)]
+            rows |= {"next": np.stack(seen), "next_mask": self.counting(following).numpy()}
         self.buffer.add(rows)
 
     # --- what the loop of training asks ----------------------------------------------------------
@@ -226,7 +286,10 @@ class SacLearner:
         ]
         with torch.no_grad():
             best = self.log_policy(torch.from_numpy(np.stack(inputs))).argmax(-1).numpy()
-        plans = [planned(one, action) for one, action in zip(self.validation, best, strict=True)]
+        plans = [
+            planned(one, action.reshape(-1, self.kinds))
+            for one, action in zip(self.validation, best, strict=True)
+        ]
         return measured(plans)
 
     def weights(self) -> dict[str, NDArray[Any]]:
@@ -246,6 +309,7 @@ class SacLearner:
         """Return what is needed to go on."""
         return {
             "networks": to_arrays(self.networks),
+            "targets": to_arrays(self.targets),
             "optimisers": {name: optimiser_state(one) for name, one in self.optimisers.items()},
             "buffer": self.buffer.state(),
             "generator": self.rng.bit_generator.state,
@@ -256,6 +320,7 @@ class SacLearner:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up a state."""
         from_arrays(self.networks, state["networks"])
+        from_arrays(self.targets, state["targets"])
         for name, one in self.optimisers.items():
             restore_optimiser(one, state["optimisers"][name])
         self.buffer.restore(state["buffer"])

@@ -1,4 +1,4 @@
-"""OINC in mathematical notation: all slots at once as a Pyomo model, one slot as a CVXPY problem.
+"""OINC in mathematical notation: all slots at once as a Pyomo model, inference as CVXPY problems.
 
 These programs are the specification and the way to the solvers that Pyomo and CVXPY know; the
 compiled forms stand with the slot. Constraints carry the tags of the paper's equations, or the
@@ -13,9 +13,10 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
+from edgeopt.models.oinc.slot.resource_shares import own_site
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
@@ -189,6 +190,78 @@ def joint(
 def _seconds(pairs: list[tuple[int, int, int]], seconds: Any) -> dict[tuple[int, int, int], float]:
     """Return the times of the pairs for which there is something to do."""
     return {pair: float(seconds[pair]) for pair in pairs if seconds[pair] > 0}
+
+
+@checked(room="[0, inf)")
+def allocation_program(
+    transmission: ArrayLike,
+    computation: ArrayLike,
+    slo: ArrayLike | None = None,
+    *,
+    room: float = 1.0,
+    weight: ArrayLike | None = None,
+) -> Any:
+    r"""Build the allocation of one site's band and CPU to the requests that it serves.
+
+    .. math::
+
+       \min_{v, z}\ & \sum_i \alpha_i \left(\frac{A_i}{v_i} + \frac{E_i}{z_i}\right) \\
+       \text{(1a)}\ & A_i / v_i + E_i / z_i \le S_i \\
+       \text{(1c)}\ & \textstyle\sum_i v_i \le 1 \\
+       \text{(3a)}\ & \textstyle\sum_i z_i \le \varphi, \qquad v, z \ge 0
+
+    Parameters
+    ----------
+    transmission
+        Time to send each request with the whole band, A >= 0, s, shape [n].
+    computation
+        Time to compute it with the whole CPU, E >= 0, s, shape [n].
+    slo
+        Longest latency of each request, positive, s, infinity for none, shape [n]; None for none.
+    room
+        Share of the CPU that requests may use, in (0, 1].
+    weight
+        Weight of each latency, positive, shape [n]; 1 by default.
+
+    Returns
+    -------
+    A CVXPY `Problem` with the variables ``band`` and ``cpu``, shape [n], and constraints ``eq_1a``
+    (requests with an objective, if there are any), ``eq_1c`` and ``eq_3a``.
+
+    Raises
+    ------
+    InputError
+        If a shape or an entry breaks these rules.
+
+    Notes
+    -----
+    Zeng et al., problem (3) with the assignment given.
+    """
+    import cvxpy
+
+    cp: Any = cvxpy
+    send, compute, limit, weights, room = own_site(transmission, computation, slo, weight, room)
+    if send.size == 0:
+        raise InputError("transmission", "needs at least one request", value="none")
+    band = cp.Variable(send.size, nonneg=True, name="band")
+    cpu = cp.Variable(send.size, nonneg=True, name="cpu")
+    # Nothing to send takes no time, even without a share: such terms are left out.
+    sends, computes = np.flatnonzero(send > 0), np.flatnonzero(compute > 0)
+    sending = _scatter(sends, send) @ cp.inv_pos(band[sends]) if sends.size else np.zeros(send.size)
+    computing = (
+        _scatter(computes, compute) @ cp.inv_pos(cpu[computes])
+        if computes.size
+        else np.zeros(send.size)
+    )
+    latency: Any = sending + computing
+    constraints = [
+        (cp.sum(band) <= 1.0).set_label("eq_1c"),
+        (cp.sum(cpu) <= float(room)).set_label("eq_3a"),
+    ]
+    limited = np.flatnonzero(np.isfinite(limit) & ((send > 0) | (compute > 0)))
+    if limited.size:
+        constraints.append((latency[limited] <= limit[limited]).set_label("eq_1a"))
+    return cp.Problem(cp.Minimize(weights @ latency), constraints)
 
 
 @checked()

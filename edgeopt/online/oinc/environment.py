@@ -66,6 +66,7 @@ class OincEpisode:
         self.reserved: list[Floats] = []
         self.job_load: list[Floats] = []
         self.band_load, self.cpu_load = np.zeros((2, slots, instance.sites))
+        self.bound = np.full(slots, np.nan)
         self.decisions = np.zeros(slots, dtype=np.int64)
 
     @property
@@ -114,7 +115,7 @@ class OincEpisode:
         self.job_site[slot.jobs.job] = job_site
         self.reserved.append(reserved)
         if slot.slot < self._instance.slots:
-            self._book_requests(slot.slot, plan)
+            self._book_requests(slot.slot, plan, decision.plan)
         self.decisions[min(slot.slot, self._instance.slots - 1)] += 1
         complete = self._book_jobs(slot, decision, service)
         self._slot += 1
@@ -147,13 +148,14 @@ class OincEpisode:
 
     # --- the outcome of a slot -----------------------------------------------------------------
 
-    def _book_requests(self, slot: int, plan: SlotPlan) -> None:
+    def _book_requests(self, slot: int, plan: SlotPlan, given: SlotPlan) -> None:
         sites, here = self._instance.sites, plan.site >= 0
         first, self._request = self._request, self._request + plan.site.size
         self.latency[first : self._request] = plan.latency
         self.site[first : self._request] = plan.site
         self.band_load[slot] = np.bincount(plan.site[here], plan.band[here], sites)
         self.cpu_load[slot] = np.bincount(plan.site[here], plan.cpu[here], sites)
+        self.bound[slot] = getattr(given, "bound", np.nan)
 
     def _book_jobs(self, slot: Slot, decision: Decision, service: Service) -> NDArray[np.int64]:
         """Book what runs did; return the jobs that are complete now."""
@@ -214,7 +216,7 @@ class OincEpisode:
 
 
 _FIELDS = (
-    "decisions", "latency", "site", "completion", "job_site", "band_load", "cpu_load",
+    "decisions", "latency", "site", "completion", "job_site", "band_load", "cpu_load", "bound",
 )  # fmt: skip
 
 

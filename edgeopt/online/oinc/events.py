@@ -217,6 +217,10 @@ class OincTrajectory(Trajectory):
         Share of the band that was given to requests, shape [runs, T, J].
     cpu_load
         Share of the CPU that was given to requests, shape [runs, T, J].
+    bound
+        Lower bound on the sum of the latencies of each slot, for the requests answered, the
+        objectives met and the CPU reserved, s, shape [runs, T]; NaN where the policy certified
+        none. It is taken from the plans, see `SlotPlan.bound`.
     served
         Recorded only on request: what served which job when in the first run.
     """
@@ -233,6 +237,7 @@ class OincTrajectory(Trajectory):
     job_load: Floats
     band_load: Floats
     cpu_load: Floats
+    bound: Floats
     served: Served | None = None
 
     @property
@@ -306,6 +311,18 @@ class OincTrajectory(Trajectory):
         latency, completion = self.scaled_parts()
         return latency + completion
 
+    def gap(self) -> Floats:
+        """Return how much longer the latencies of each slot are than their bound, [runs, T].
+
+        Relative to the bound; 0 in slots without answered requests, NaN where there is no bound.
+        """
+        summed = np.zeros_like(self.bound)
+        answered = np.where(self.refused, 0.0, self.latency)
+        np.add.at(summed.T, self.slot, answered.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.maximum(summed / self.bound - 1.0, 0.0)
+        return np.where((summed == 0.0) & ~np.isnan(self.bound), 0.0, gap)
+
     def success(self) -> Floats:
         """Return the share of requests and jobs together that were in time, shape [runs].
 
@@ -320,6 +337,10 @@ class OincTrajectory(Trajectory):
     def job_success(self) -> Floats:
         """Return the share of jobs complete by their deadline, shape [runs]."""
         return _mean(self.on_time, empty=1.0)
+
+    def refused_share(self) -> Floats:
+        """Return the share of requests that were refused, shape [runs]; 0 without any."""
+        return _mean(self.refused)
 
 
 def _mean(values: Floats | Flags, *, empty: float = 0.0) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ from edgeopt.models.oinc.slot.resource_shares import SLACK, allocate, stretch
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +36,16 @@ class NearOptimalInference(Part):
         Whether objectives count; without them the sum of latencies alone does.
     unfit
         What becomes of requests whose objectives do not fit: answered ``"late"``, or ``"refuse"``.
+    certify
+        Whether every plan carries a proven lower bound on the latencies of any plan that answers
+        the same requests and meets the objectives that are met here; `OincTrajectory.gap` tells
+        how far each slot lies above. That takes far longer than the plan itself.
     tolerance
         Share of the latencies that a last move or swap has to save, see `solve_slot`.
+    gap
+        Relative gap at which the search for a bound stops.
+    time_limit
+        Seconds per slot after which it stops in any case, with what it has proved; none by default.
 
     Raises
     ------
@@ -53,12 +62,18 @@ class NearOptimalInference(Part):
 
     objectives: bool = True
     unfit: Unfit = "late"
+    certify: bool = False
     tolerance: float = 1e-4
+    gap: float = 1e-4
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         check_flag("objectives", self.objectives)
         check_choice("unfit", self.unfit, get_args(Unfit))
+        check_flag("certify", self.certify)
         check_real("tolerance", self.tolerance, "[0, 1)")
+        check_real("gap", self.gap, "(0, inf)")
+        check_real("time_limit", self.time_limit, "(0, inf]", none=True)
 
     def start(self, instance: OincInstance) -> float:
         """Remember the latency that a refused request counts with, s."""
@@ -75,7 +90,32 @@ class NearOptimalInference(Part):
             late=memory,
             tolerance=self.tolerance,
         )
-        return plan, memory
+        return (self._certified(plan) if self.certify else plan), memory
+
+    def _certified(self, plan: SlotPlan) -> SlotPlan:
+        """Add a bound on all plans that answer and meet what this one does."""
+        from edgeopt.models.oinc.slot.columns import slot_bound
+
+        whole, here = plan.problem, plan.site >= 0
+        assert whole.device is not None
+        # What is met but for rounding can be met, so that the bound is finite.
+        slo = np.where(plan.met, whole.slo * (1.0 + 2.0 * TIGHT), np.inf)
+        answered = replace(
+            whole,
+            transmission=whole.transmission[here],
+            computation=whole.computation[here],
+            slo=slo[here],
+            weight=whole.weight[here],
+            device=whole.device[here],
+        )
+        found = slot_bound(
+            answered,
+            objectives=self.objectives,
+            gap=self.gap,
+            site=plan.site[here],
+            time_limit=self.time_limit,
+        )
+        return replace(plan, bound=found.value)
 
 
 Rule = Literal["least", "first-fit"]

@@ -15,6 +15,7 @@ from edgeopt.learning.oinc.credit import (
     credits,
     earned,
     expected_cost,
+    level_latencies,
     roots_of,
 )
 from edgeopt.learning.oinc.insertion import InsertionActor, reward_of, shipped
@@ -22,10 +23,9 @@ from edgeopt.learning.oinc.placing import FEATURES, places
 from edgeopt.learning.oinc.published import SoftActor
 from edgeopt.learning.oinc.slots import Rooms, later
 from edgeopt.learning.oinc.training import learner
-from edgeopt.models.oinc.slot import SlotProblem, evaluate, slot_problem
+from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost, evaluate, slot_problem
 from edgeopt.online import simulate
 from edgeopt.online.oinc import Oinc, OincEnvironment
-from tests.oracles.oinc import shares
 
 # --- credit, without PyTorch -----------------------------------------------------------------
 
@@ -47,25 +47,31 @@ def without(problem: SlotProblem, i: int) -> SlotProblem:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_difference_is_that_of_two_evaluations_and_knows_the_best_reply(seed: int) -> None:
+@pytest.mark.parametrize("levels", [False, True])
+def test_the_difference_is_that_of_two_evaluations_and_knows_the_best_reply(
+    seed: int, levels: bool
+) -> None:
     problem, rng = crowd(seed=seed), np.random.default_rng(seed)
+    band, cpu = rng.integers(1, 5, (2, 5))
 
-    def total(one: SlotProblem, site: np.ndarray) -> float:
-        return float(earned(closed_latencies(one, site).latency, one.slo).sum())
+    def total(one: SlotProblem, site: np.ndarray, keep: Any = slice(None)) -> float:
+        shares = (one, site, band[keep], cpu[keep]) if levels else (one, site)
+        found = level_latencies(*shares) if levels else closed_latencies(*shares)
+        return float(earned(found.latency, one.slo).sum())
 
     site = rng.integers(3, size=5)
-    found = closed_latencies(problem, site)
+    found = level_latencies(problem, site, band, cpu) if levels else closed_latencies(problem, site)
     mine = credits(found, problem.slo, "difference")
     for i in range(5):
         keep = np.arange(5) != i
-        apart = total(problem, site) - total(without(problem, i), site[keep])
+        apart = total(problem, site) - total(without(problem, i), site[keep], keep)
         assert mine[i] == pytest.approx(apart)
         replies = []
         for j in range(3):
             other = site.copy()
             other[i] = j
             replies.append(total(problem, other))
-        gains = np.array(replies) - total(without(problem, i), site[keep])
+        gains = np.array(replies) - total(without(problem, i), site[keep], keep)
         assert int(np.argmax(gains)) == int(np.argmax(replies))
     assert credits(found, problem.slo, "global") == pytest.approx(total(problem, site) / 5)
 
@@ -77,6 +83,14 @@ def test_latencies_are_those_of_their_shares(seed: int) -> None:
     closed = closed_latencies(problem, site).latency
     plan = evaluate(problem, site, objectives=False)
     assert closed == pytest.approx(plan.latency)
+    band, cpu = rng.integers(1, 11, (2, 5))
+    levels = level_latencies(problem, site, band, cpu).latency
+    for i in range(5):
+        here = site == site[i]
+        v, z = band[i] / band[here].sum(), problem.room[site[i]] * cpu[i] / cpu[here].sum()
+        expected = problem.transmission[i, site[i]] / v + problem.computation[i, site[i]] / z
+        assert levels[i] == pytest.approx(expected)
+    assert closed.sum() <= levels.sum() + 1e-12
 
 
 def test_the_expected_cost_is_the_sum_over_all_assignments() -> None:
@@ -86,7 +100,7 @@ def test_the_expected_cost_is_the_sum_over_all_assignments() -> None:
     for sites in product(range(3), repeat=4):
         site = np.array(sites)
         cost = sum(
-            shares.closed_form_cost(
+            closed_form_cost(
                 problem.transmission[site == j, j], problem.computation[site == j, j],
                 room=float(problem.room[j]),
             )
@@ -115,7 +129,7 @@ from edgeopt.learning.oinc.insertion_learner import (  # noqa: E402
     InsertionLearner,
     cost_loss,
 )
-from edgeopt.learning.oinc.sac import SacLearner, factored_loss  # noqa: E402
+from edgeopt.learning.oinc.sac import SacLearner, critic_target, factored_loss  # noqa: E402
 from edgeopt.learning.updates import soft_actor_loss  # noqa: E402
 
 
@@ -125,6 +139,21 @@ def tiny() -> Rooms:
     instance = generate(rng=5, devices=6, sites=3, slots=240, jobs=0, duty=0.6)
     left = np.random.default_rng(5).choice([0.6, 0.8, 1.0], (40, 3))
     return Rooms(instance, left, even=0.1)
+
+
+def test_the_target_is_the_sum_over_joint_choices() -> None:
+    draw = np.random.default_rng(2)
+    log_p = torch.log_softmax(torch.tensor(draw.normal(size=(1, 6, 2))), -1)
+    first, second = (torch.tensor(draw.normal(size=(1, 6, 2))) for _ in range(2))
+    mask = torch.ones(1, 6, dtype=torch.bool)
+    found = critic_target(torch.tensor([0.3]), 0.9, log_p, first, second, 0.2, mask)
+    total, least = 0.0, torch.minimum(first, second)[0]
+    for choice in product(range(2), repeat=6):
+        picked = [(head, a) for head, a in enumerate(choice)]
+        chance = float(torch.stack([log_p[0, h, a] for h, a in picked]).sum().exp())
+        worth = sum(float(least[h, a] - 0.2 * log_p[0, h, a]) for h, a in picked) / 6
+        total += chance * worth
+    assert float(found) == pytest.approx(0.3 + 0.9 * total)
 
 
 def test_the_actor_rests_where_it_is_the_softmax_of_the_values() -> None:
@@ -252,7 +281,7 @@ def test_the_exact_method_goes_down_the_expected_latency(tiny: Rooms) -> None:
     ("name", "options"),
     [
         ("insertion", {"batch": 8}),
-        ("sac-d", {"batch": 8, "hidden": (16,)}),
+        ("sac-d", {"batch": 8, "hidden": (16,), "discount": 0.9, "shares": "levels"}),
         ("sac-d", {"batch": 8, "hidden": (16,), "credit": "difference"}),
         ("sac-d", {"batch": 8, "hidden": (16,), "method": "exact"}),
     ],
@@ -343,10 +372,13 @@ def test_the_published_learner_comes_from_below_random_choices_to_above(tiny: Ro
     assert sac.evaluate()["reward"] > (random + best) / 2
 
 
+@pytest.mark.parametrize("shares", ["exact", "levels"])
 def test_the_published_actor_runs_without_torch_as_it_was_trained(
-    tiny: Rooms, tmp_path: Any
+    tiny: Rooms, tmp_path: Any, shares: Any
 ) -> None:
-    made = learner("sac-d", seed=0, updates=2, rooms=tiny, held_out=40, hidden=(16, 8), batch=8)
+    made = learner(
+        "sac-d", seed=0, updates=2, rooms=tiny, held_out=40, hidden=(16, 8), batch=8, shares=shares
+    )
     path = train(made, tmp_path, updates=2, every=2).path
     read = Checkpoint.load(path)
     policy = SoftActor(checkpoint=read)
@@ -381,6 +413,10 @@ def test_the_published_actor_runs_without_torch_as_it_was_trained(
 def test_options_of_learners_are_checked(tiny: Rooms) -> None:
     with pytest.raises(OptionError, match="name"):
         learner("ppo", updates=1)
-    with pytest.raises(OptionError, match="credit"):
-        learner("sac-d", updates=1, rooms=tiny, credit="best")
+    with pytest.raises(OptionError, match="needs discount = 0"):
+        learner("sac-d", updates=1, rooms=tiny, discount=0.5, credit="own")
+    with pytest.raises(OptionError, match="shares"):
+        learner("sac-d", updates=1, rooms=tiny, shares="best")
+    with pytest.raises(OptionError, match="needs shares"):
+        learner("sac-d", updates=1, rooms=tiny, shares="levels", method="exact")
     assert slot_problem(tiny.instance, 3).sites == 3

@@ -13,13 +13,12 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc import joint, least_latency, weighted_sum_bound
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
-from edgeopt.models.oinc.slot import SlotProblem
+from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws, every
 from tests.models.oinc.test_joint import brute_force, drawn
 from tests.oinc.strategies import slot_problems
-from tests.oracles.oinc.shares import closed_form_cost
 
 
 def cheapest(problem, refusal):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.models.oinc.programs import slot_misocp
+from edgeopt.models.oinc.programs import allocation_program, slot_misocp
 from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
 from tests.draws import draws, every
@@ -36,7 +36,8 @@ def test_without_objectives_shares_follow_square_roots(seed):
     problem = drawn(rng, int(rng.integers(1, 7)), 1)
     room = float(problem.room[0])
     send, compute = problem.transmission[:, 0], problem.computation[:, 0]
-    found = solve(slot_misocp(problem, relax=True), "clarabel")
+    program = allocation_program(send, compute, room=room, weight=problem.weight)
+    found = solve(program, "clarabel")
     roots = [np.sqrt(problem.weight * seconds).sum() for seconds in (send, compute)]
     assert found.objective == pytest.approx(roots[0] ** 2 + roots[1] ** 2 / room, rel=1e-6)
 
@@ -44,11 +45,25 @@ def test_without_objectives_shares_follow_square_roots(seed):
 def test_an_objective_that_cannot_be_met_is_proven():
     # Two equal requests: the best latency that both can have is (0.2 + 0.2) s.
     for slo, status in ((0.39, "PROVEN_INFEASIBLE"), (0.41, "CONVERGENCE_CRITERIA_SATISFIED")):
-        problem = SlotProblem(*np.full((2, 2, 1), 0.1), np.full(2, slo), np.ones(1))
-        assert (
-            solve(slot_misocp(problem, relax=True), "clarabel", raises=False).status
-            is Status[status]
-        )
+        program = allocation_program([0.1, 0.1], [0.1, 0.1], [slo, slo])
+        assert solve(program, "clarabel", raises=False).status is Status[status]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"transmission": [-1.0, 1.0]}, r"transmission\[0\] = -1.0"),
+        ({"computation": [1.0]}, "computation"),
+        ({"slo": [1.0, 0.0]}, r"slo\[1\] = 0.0"),
+        ({"weight": [1.0, -2.0]}, r"weight\[1\] = -2.0"),
+        ({"room": 0.0}, "room = 0.0"),
+        ({"transmission": [np.nan, 1.0]}, r"transmission\[0\] = nan"),
+    ],
+)
+def test_wrong_numbers_of_a_site_are_named(changed, named):
+    given = {"transmission": [0.1, 0.1], "computation": [0.1, 0.1], "slo": [1.0, 1.0]} | changed
+    with pytest.raises(InputError, match=named):
+        allocation_program(**given)
 
 
 @pytest.mark.parametrize("seed", every(2, range(2)))
@@ -98,19 +113,15 @@ def test_the_compiled_allocation_finds_what_the_program_has(problem, seed):
         near = np.random.default_rng(seed).choice([0.9, 1.05, 1.4], latency.size)
         given_to = *given_to[:2], np.maximum(near * latency, 1e-3)
     compiled = allocate(*given_to, **keywords)
-    program = slot_misocp(dataclasses.replace(problem, slo=given_to[2]), relax=True)
+    program = allocation_program(*given_to, **keywords)
     found = solve(program, "clarabel", raises=False)
     assert compiled.feasible == fits(*given_to, keywords["room"]).feasible
     if compiled.feasible:
         assert found.status is Status.CONVERGENCE_CRITERIA_SATISFIED
         assert found.objective == pytest.approx(compiled.objective, rel=1e-5, abs=1e-6)
         # The shares of one are a point of the other.
-        program.var_dict["y"].value = np.ones((problem.requests, 1))
-        program.var_dict["band"].value = compiled.band[:, None]
-        program.var_dict["cpu"].value = compiled.cpu[:, None]
-        for name, share in (("sending", compiled.band), ("computing", compiled.cpu)):
-            if name in program.var_dict:
-                program.var_dict[name].value = 1.0 / share[share > 0]
+        program.var_dict["band"].value = compiled.band
+        program.var_dict["cpu"].value = compiled.cpu
         for row in program.constraints:
             assert np.max(row.violation()) <= 1e-7 * problem.slo.max(
                 where=problem.slo < 99, initial=1

@@ -1,4 +1,4 @@
-"""Linear program of retraining: declarative and compiled form, duality, the coarse grid."""
+"""Linear programs of retraining: declarative and compiled forms, duality, the coarse grid."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import (
     RetrainingProblem,
+    dual_matrix,
+    flow_dual,
     flow_lp,
     flow_matrix,
 )
@@ -22,18 +24,23 @@ from tests.oinc.strategies import retraining_problems
 
 AXES = {
     "m": ("job", "site", "slot"),
+    "theta": ("job",),
+    "eta": ("site", "slot"),
+    "zeta": ("job", "slot"),
     "eq_8a": ("job",),
     "eq_8b": ("site", "slot"),
     "one_site": ("job", "slot"),
+    "eq_9a": ("job", "site", "slot"),
 }
 
 
-@given(retraining_problems(), st.booleans(), st.booleans(), st.sampled_from([None, 5, 7]))
+@given(retraining_problems(), *[st.booleans()] * 3, st.sampled_from([None, 5, 7]))
 @settings(max_examples=draws(40))
-def test_the_matrix_form_holds_the_declared_rows(problem, midpoint, one_site, slots):
+def test_the_matrix_forms_hold_the_declared_rows(problem, midpoint, one_site, dual, slots):
     keywords = {"midpoint": midpoint, "one_site": one_site, "horizon": slots}
-    program = flow_matrix(problem, **keywords)
-    assert_same_program(flow_lp(problem, **keywords), program, AXES)
+    declared, compiled = (flow_dual, dual_matrix) if dual else (flow_lp, flow_matrix)
+    program = compiled(problem, **keywords)
+    assert_same_program(declared(problem, **keywords), program, AXES)
     assert not program.lower.any()
     assert np.isposinf(program.upper).all()
     assert not program.integer.any()
@@ -41,15 +48,15 @@ def test_the_matrix_form_holds_the_declared_rows(problem, midpoint, one_site, sl
 
 @given(retraining_problems(), st.booleans(), st.booleans())
 @settings(max_examples=draws(60))
-def test_duals_of_the_program_are_prices_that_prove_it(problem, midpoint, one_site):
-    program = flow_matrix(problem, midpoint=midpoint, one_site=one_site)
-    found = solve(program)
-    sign = np.where(np.arange(found.duals.size) < problem.jobs, 1.0, -1.0)
-    prices = sign * found.duals
+def test_the_dual_proves_the_optimum(problem, midpoint, one_site):
+    keywords = {"midpoint": midpoint, "one_site": one_site}
+    primal, dual = solve(flow_matrix(problem, **keywords)), solve(dual_matrix(problem, **keywords))
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-7, abs=1e-7)
+    # And the rows of the dual hold for what HiGHS says are the duals of the primal.
+    prices = np.where(np.arange(primal.duals.size) < problem.jobs, 1.0, -1.0) * primal.duals
+    program = dual_matrix(problem, **keywords)
+    assert (program.matrix @ prices <= program.row_upper + 1e-7).all()
     assert (prices >= -1e-7).all()
-    # Rows of problem (9).
-    assert (program.matrix.T @ (sign * prices) <= program.cost + 1e-7).all()
-    assert sign @ prices == pytest.approx(found.objective, rel=1e-7, abs=1e-7)
 
 
 @given(retraining_problems(jobs=4), st.booleans(), st.booleans(), st.integers(1, 9))
@@ -119,7 +126,7 @@ def test_slots_are_priced_at_their_best_assignment(problem, seed, midpoint, one_
     assert (found.zeta >= 0).all()
 
 
-@pytest.mark.parametrize("build", [flow_lp, flow_matrix])
+@pytest.mark.parametrize("build", [flow_lp, flow_dual, flow_matrix, dual_matrix])
 def test_a_horizon_before_the_last_arrival_is_refused(build):
     with pytest.raises(OptionError, match="horizon = 3: must end after the last arrival, slot 3"):
         build(RetrainingProblem([0, 3], [[1.0], [1.0]]), horizon=3)

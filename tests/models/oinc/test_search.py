@@ -15,6 +15,7 @@ from edgeopt.models.oinc.slot import (
     SlotProblem,
     evaluate,
     fits,
+    most_met,
     slot_problem,
     solve_slot,
 )
@@ -29,7 +30,6 @@ from edgeopt.models.oinc.slot.local_search import (
 )
 from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
 from tests.draws import LEAN, draws
-from tests.oracles.oinc.objectives import most_met
 
 SEEDS = st.integers(0, 10**6)
 

@@ -15,6 +15,7 @@ from edgeopt.models.oinc.slot import (
     allocate,
     assign,
     assignment_cost,
+    closed_form_cost,
     evaluate,
     fits,
     slot_problem,
@@ -24,7 +25,6 @@ from edgeopt.models.oinc.slot.local_search import measure
 from edgeopt.models.oinc.slot.polish import site_cost
 from tests.draws import LEAN, draws
 from tests.oinc.strategies import slot_problems
-from tests.oracles.oinc.shares import closed_form_cost
 
 
 def fit_of(problem, mine, j, slo=None):

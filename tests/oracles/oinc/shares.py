@@ -6,8 +6,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -205,9 +203,3 @@ def dual(
         m = math.sqrt(a * lam) + math.sqrt(e * nu)
         value += 2 * math.sqrt(w) * m if m <= math.sqrt(w) * s else w * s + m * m / s
     return value
-
-
-def closed_form_cost(A: Any, E: Any, *, room: float, weight: Any = 1.0) -> float:
-    """Return the least weighted sum of latencies on one site without objectives."""
-    A, E, w = (np.asarray(one, dtype=float) for one in (A, E, weight))
-    return float(np.sqrt(w * A).sum() ** 2 + np.sqrt(w * E).sum() ** 2 / room)

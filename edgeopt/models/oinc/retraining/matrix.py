@@ -122,6 +122,55 @@ def flow_matrix(
     )
 
 
+@checked(horizon=1)
+def dual_matrix(
+    problem: RetrainingProblem,
+    *,
+    midpoint: bool = False,
+    one_site: bool = False,
+    horizon: int | None = None,
+) -> LinearProgram:
+    r"""Build the dual of `flow_matrix` by array operations.
+
+    Columns are theta[job], eta[site, slot], and zeta[job, slot] with `one_site`; rows are (9a) by
+    job, site and slot.
+
+    Parameters
+    ----------
+    problem, midpoint, one_site, horizon
+        As for `flow_matrix`.
+
+    Returns
+    -------
+    A maximisation problem.
+
+    Raises
+    ------
+    OptionError
+        If the horizon ends before the last arrival.
+
+    Notes
+    -----
+    Zeng et al., problem (9); `flow_dual` declares it in Pyomo.
+    """
+    primal = flow_matrix(problem, midpoint=midpoint, one_site=one_site, horizon=horizon)
+    jobs = problem.jobs
+    sign = np.full(primal.shape[0], -1.0)
+    sign[:jobs] = 1.0
+    names = {"eq_8a": "theta", "eq_8b": "eta", "one_site": "zeta"}
+    columns = [LabelBlock(names[b.name], b.dims, b.index) for b in primal.row_names.blocks]
+    (served,) = primal.column_names.blocks
+    return LinearProgram(
+        sign,
+        (sparse.diags_array(sign) @ primal.matrix).T,
+        -np.inf,
+        primal.cost,
+        sense="max",
+        row_names=[LabelBlock("eq_9a", served.dims, served.index)],
+        column_names=columns,
+    )
+
+
 def grid_points(problem: RetrainingProblem, slots: int, step: int) -> tuple[Ints, Floats]:
     """Choose points at most `step` slots apart, and at every arrival and in the slot before it."""
     arrival = np.unique(problem.arrival)

@@ -1,7 +1,7 @@
-"""The linear program of retraining in mathematical notation, as a Pyomo model.
+r"""The linear programs of retraining in mathematical notation, as Pyomo models.
 
-The model is the specification and the way to every solver that Pyomo knows; `flow_matrix` is its
-compiled form. Constraints carry the tags of the paper's equations, or the
+These models are the specification and the way to every solver that Pyomo knows; `flow_matrix` and
+`dual_matrix` are their compiled forms. Constraints carry the tags of the paper's equations, or the
 name of what they say where the paper has nothing like it.
 """
 
@@ -103,6 +103,64 @@ def flow_lp(
     model.eq_8b = pyo.Constraint(sites, slots, rule=one_job_of_each)
     if one_site:
         model.one_site = pyo.Constraint(jobs, slots, rule=one_site_of_each)
+    return model
+
+
+@checked(horizon=1)
+def flow_dual(
+    problem: RetrainingProblem,
+    *,
+    midpoint: bool = False,
+    one_site: bool = False,
+    horizon: int | None = None,
+) -> Any:
+    r"""Build the dual P2 of `flow_lp`: the most that prices prove.
+
+    .. math::
+
+       \max\ & \sum_k \theta_k - \sum_{jt} \eta_{jt} - \sum_{kt} \zeta_{kt} \\
+       \text{(9a)}\ & \theta_k / h_{kj} - \eta_{jt} - \zeta_{kt}
+           \le l_k \left(\frac{t - a_k}{h_{kj}} + \frac{1}{2}\right),
+           \qquad t \ge a_k, \qquad \theta, \eta, \zeta \ge 0
+
+    Parameters
+    ----------
+    problem, midpoint, one_site, horizon
+        As for `flow_lp`; zeta exists with `one_site` alone.
+
+    Returns
+    -------
+    A Pyomo `ConcreteModel` with the variables ``theta[k]``, ``eta[j, t]`` and ``zeta[k, t]``,
+    objective ``value`` and constraints ``eq_9a[k, j, t]``.
+
+    Raises
+    ------
+    OptionError
+        If the horizon ends before the last arrival.
+
+    Notes
+    -----
+    Zeng et al., problem (9).
+    """
+    import pyomo.environ as pyo
+
+    slots = range(check_horizon(problem, horizon))
+    jobs, sites = range(problem.jobs), range(problem.sites)
+    serves, cost = _services(problem, slots, midpoint)
+    model = pyo.ConcreteModel("P2")
+    model.theta = pyo.Var(jobs, domain=pyo.NonNegativeReals)
+    model.eta = pyo.Var(sites, slots, domain=pyo.NonNegativeReals)
+    total = pyo.quicksum(model.theta.values()) - pyo.quicksum(model.eta.values())
+    if one_site:
+        model.zeta = pyo.Var(jobs, slots, domain=pyo.NonNegativeReals)
+        total -= pyo.quicksum(model.zeta.values())
+
+    def no_service_pays(model: Any, k: int, j: int, t: int) -> Any:
+        price = model.eta[j, t] + (model.zeta[k, t] if one_site else 0.0)
+        return model.theta[k] / serves[k, j, t] - price <= cost[k, j, t]
+
+    model.value = pyo.Objective(expr=total, sense=pyo.maximize)
+    model.eq_9a = pyo.Constraint(list(serves), rule=no_service_pays)
     return model
 
 

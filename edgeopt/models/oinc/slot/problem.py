@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -127,12 +128,16 @@ class SlotPlan:
         Site of each request, -1 where it is refused, shape [n].
     band, cpu
         Shares of the band and of the whole CPU of its site, shape [n]; 0 where refused.
+    bound
+        Lower bound on the objective of any plan that answers the same requests and meets the
+        objectives that are met here, s; NaN where none is known.
     """
 
     problem: SlotProblem
     site: NDArray[np.int64]
     band: NDArray[np.float64]
     cpu: NDArray[np.float64]
+    bound: float = math.nan
 
     @cached_property
     def latency(self) -> NDArray[np.float64]:

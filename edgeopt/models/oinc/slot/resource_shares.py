@@ -437,6 +437,26 @@ class Allocation(NamedTuple):
         return relative_gap(self.objective, self.bound)
 
 
+def closed_form_cost(
+    transmission: ArrayLike,
+    computation: ArrayLike,
+    *,
+    room: float = 1.0,
+    weight: ArrayLike | None = None,
+) -> float:
+    r"""Return the least weighted sum of latencies on one site without objectives, s.
+
+    :math:`(\sum_i \sqrt{w_i A_i})^2 + (\sum_i \sqrt{w_i E_i})^2 / \varphi`.
+
+    Parameters
+    ----------
+    transmission, computation, room, weight
+        As in `allocate`.
+    """
+    A, E, _, w, phi = own_site(transmission, computation, None, weight, room)
+    return float(np.sqrt(w * A).sum() ** 2 + np.sqrt(w * E).sum() ** 2 / phi)
+
+
 def allocate(
     transmission: ArrayLike,
     computation: ArrayLike,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.oinc.slot import assignment_cost, solve_slot
+from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
 from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.oinc.claims import problems as named_problems
@@ -25,9 +25,9 @@ def _closed_form(view: Requests) -> Iterator[Measurement]:
     for group in view.groups():
         shares = group.share_out(objectives=False)
         cost = float(group.weight @ group.latency(shares.band, shares.cpu))
-        sending = np.sqrt(group.weight * group.transmission).sum()
-        computing = np.sqrt(group.weight * group.computation).sum()
-        closed = float(sending**2 + computing**2 / group.room)
+        closed = closed_form_cost(
+            group.transmission, group.computation, room=group.room, weight=group.weight
+        )
         yield Measurement(cost, closed, {"band": shares.band, "cpu": shares.cpu})
 
 

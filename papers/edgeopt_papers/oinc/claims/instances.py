@@ -210,12 +210,11 @@ def sequence(
 ) -> OincInstance:
     """Return one site of unit speed without requests, and jobs with distant deadlines."""
     arrived, amount = np.asarray(arrival, dtype=np.int64), np.asarray(work, dtype=float)
-    weights = np.ones(amount.size) if weight is None else np.asarray(weight, dtype=float)
     nothing = np.zeros((int(arrived.max(initial=0)) + 1, 1))
     return OincInstance(
         speed=np.ones(1), rate=np.ones((1, 1)), active=nothing > 0, request_size=nothing,
         request_work=nothing, slo=nothing + 1.0, arrival=arrived, work=amount,
-        deadline=arrived + 1e3 * (1.0 + amount.sum()), weight=weights,
+        deadline=arrived + 1e3 * (1.0 + amount.sum()), weight=weight,
     )  # fmt: skip
 
 

@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.models.oinc.retraining import flow_matrix, horizon
+from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.oinc.claims import instances as named
@@ -86,16 +85,9 @@ def _half(view: Evaluation) -> Measurement:
 
 def _dual(view: Evaluation) -> Measurement:
     primal = _small(view)
-    solution = solve(_dual_of(flow_matrix(view.problem), view.problem.jobs))
+    solution = solve(dual_matrix(view.problem))
     proof = {"dual": solution.values}
     return Measurement(float(solution.objective or 0.0), primal, proof)
-
-
-def _dual_of(primal: LinearProgram, jobs: int) -> LinearProgram:
-    """Return P2, problem (9): the dual of P1, whose first rows are those of the jobs."""
-    sign = np.where(np.arange(primal.shape[0]) < jobs, 1.0, -1.0)
-    matrix = (sparse.diags_array(sign) @ primal.matrix).T
-    return LinearProgram(sign, matrix, -np.inf, primal.cost, sense="max")
 
 
 def _small(view: Evaluation, **how: bool) -> float:

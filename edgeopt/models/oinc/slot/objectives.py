@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot.local_search import measure
 from edgeopt.models.oinc.slot.resource_shares import SLACK
 from edgeopt.solvers import LinearProgram, Quality, solve
 from edgeopt.solvers.tolerance import TIGHT
+from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,9 +36,21 @@ _BROKEN = 1e-4
 """Part of a site's room by which a row has to be broken to be added."""
 
 
+@in_html
 @dataclass(frozen=True, eq=False)
 class MostMet:
-    """Most objectives of a slot that any plan can meet, and sites at which they are, if known."""
+    """Most objectives of a slot that any plan can meet.
+
+    Parameters
+    ----------
+    problem
+        The requests.
+    bound
+        No plan meets more.
+    site
+        Sites at which that many are met, -1 for the other requests, shape [n]; None where only the
+        bound was asked for.
+    """
 
     problem: SlotProblem = field(repr=False)
     bound: int
@@ -46,7 +60,26 @@ class MostMet:
 def most_met(
     problem: SlotProblem, *, exact: bool = False, time_limit: float | None = None
 ) -> MostMet:
-    """Bound how many objectives of a slot can be met, or find the most that can."""
+    """Bound how many objectives of a slot can be met, or find the most that can.
+
+    Parameters
+    ----------
+    problem
+        The requests. Those that miss their objectives need not be answered.
+    exact
+        Whether to find the most, by an integer program; otherwise its relaxation gives a bound.
+    time_limit
+        Seconds for each integer program; where they do not suffice, its bound is given.
+
+    Returns
+    -------
+    The bound, and with `exact` sites that meet so many, unless time ran out.
+
+    Raises
+    ------
+    SolverError
+        If HiGHS fails.
+    """
     ones = np.ones(problem.requests)
     terms = measure(problem.transmission, problem.computation, problem.slo, ones, problem.room)
     terms = terms[..., 2:]
@@ -76,7 +109,7 @@ def most_met(
     where = np.full(problem.requests, -1)
     taken = solution.values > 0.5
     where[request[taken]] = site[taken]
-    return MostMet(problem, bound, where)
+    return MostMet(problem, bound, frozen(where))
 
 
 def _stretch(loads: Floats) -> tuple[Floats, Floats]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 COMPLETE: Final = 1.0 - 1e-9
 """Progress at which a task is complete: 1, less what rounding may take from a sum of gains."""
 
+ENOUGH: Final = COMPLETE - 1e-9
+"""Progress that counts as complete in bounds: less than the environment requires."""
+
 SLOWING: Final = 1.2
 """Constant of the law of slowing progress, whose gain would vanish at this progress."""
 
@@ -40,7 +43,20 @@ def progress_gain(speed: float, slowing: bool, progress: float) -> float:
 
 
 @compiled
-def _solo(speed: float, slowing: bool, progress: float) -> int:
+def largest_gain(
+    speed: float, slowing: bool, progress: float, noise: float, factor: float
+) -> float:
+    """Return the most by which progress can grow in a slot, whatever the noise.
+
+    More progress is never worse: where ``p + v sqrt(1.2 - p)`` falls in p, it is above 1 already.
+    Least volumes and prices of tasks rest on that.
+    """
+    return factor * (progress_gain(speed, slowing, min(progress, 1.0)) + noise)
+
+
+@compiled
+def _solo(speed: float, slowing: bool) -> int:
+    progress = 0.0
     for slots in range(1, _NEVER + 1):
         progress += progress_gain(speed, slowing, progress)
         if progress >= COMPLETE:
@@ -48,32 +64,13 @@ def _solo(speed: float, slowing: bool, progress: float) -> int:
     return 0
 
 
-@compiled(writes="slots")
-def _fill(speed: NDArray[np.float64], slowing: NDArray[np.bool_], slots: NDArray[np.int64]) -> None:
-    clusters, kinds, cpus, gpus = speed.shape
-    for n in range(clusters):
-        for k in range(kinds):
-            known_speed, known = -1.0, 0
-            for cpu in range(cpus):
-                for gpu in range(gpus):
-                    if speed[n, k, cpu, gpu] <= 0.0:
-                        continue
-                    if speed[n, k, cpu, gpu] != known_speed:
-                        known_speed = speed[n, k, cpu, gpu]
-                        known = _solo(known_speed, slowing[k], 0.0)
-                    slots[n, k, cpu, gpu] = known
-
-
 def solo_durations(speed: NDArray[np.float64], slowing: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return how many slots a task takes with one bundle from beginning to end, without noise."""
-    slots = np.zeros(speed.shape, dtype=np.int64)
-    _fill(speed, slowing, slots)
-    return slots
+    return _by_speed(speed, slowing, _solo).astype(np.int64)
 
 
 _POINTS: Final = (2048, 262_144)  # fewest and most points of progress
 _PER_NOISE: Final = 64  # points within the noise
-_ROUNDING: Final = 1e-9  # what rounding may take from a bound
 
 
 def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
@@ -129,19 +126,27 @@ def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:
 
 
 def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -> NDArray[Any]:
-    """Work out a number of slots for each speed, once for equal ones."""
-    table = np.zeros(instance.speed.shape)
-    for k, slowing in enumerate(instance.slowing.tolist()):
-        speeds, place = np.unique(instance.speed[:, k], return_inverse=True)
-        found = [slots(speed, slowing) if speed > 0 else 0.0 for speed in speeds.tolist()]
+    """Work out the slots that a task takes with each bundle that a cluster can give."""
+    found = _by_speed(instance.speed, instance.slowing, slots)
+    return np.where(instance.duration > 0, found, 0.0)
+
+
+def _by_speed(
+    speed: NDArray[np.float64], slowing: Any, slots: Callable[[float, bool], float]
+) -> NDArray[np.float64]:
+    """Work out a number of slots for each speed, once for equal ones; 0 where there is none."""
+    table = np.zeros(speed.shape)
+    for k, slows in enumerate(slowing.tolist()):
+        speeds, place = np.unique(speed[:, k], return_inverse=True)
+        found = [slots(one, slows) if one > 0 else 0.0 for one in speeds.tolist()]
         table[:, k] = np.array(found)[place.reshape(table[:, k].shape)]
-    return np.where(instance.duration > 0, table, 0.0)
+    return table
 
 
 @compiled
 def _fewest(speed: float, slowing: bool, noise: float) -> int:
     progress, slots = 0.0, 0
-    while progress < COMPLETE - _ROUNDING:
+    while progress < ENOUGH:
         progress += progress_gain(speed, slowing, progress) + noise
         slots += 1
     return slots

@@ -6,7 +6,14 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
-from edgeopt.models.tapfinger.bounds import FlowBound, flow_bound
+from edgeopt.models.tapfinger.bounds import (
+    FlowBound,
+    flow_bound,
+    mixed_volume_bound,
+    mixed_volumes,
+    trivial_bound,
+    volume_bound,
+)
 from edgeopt.models.tapfinger.branch_and_bound import OptimalSchedule, optimal_schedule
 from edgeopt.models.tapfinger.lagrangian import (
     PooledBound,
@@ -31,12 +38,6 @@ from edgeopt.models.tapfinger.programs import (
 )
 from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
 from edgeopt.models.tapfinger.scenario_bound import ScenarioBound, scenario_bound, scenario_problem
-from edgeopt.models.tapfinger.volume_bound import (
-    mixed_volume_bound,
-    mixed_volumes,
-    trivial_bound,
-    volume_bound,
-)
 
 __all__ = [
     "Bundles",

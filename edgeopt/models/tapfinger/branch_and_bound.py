@@ -104,10 +104,7 @@ def replanned(
     found = solve(program, threads=1, time_limit=time_limit, raises=False)
     if not (found.quality.usable and found.objective < value - 1e-9 * value):
         return plan
-    chosen = np.flatnonzero(np.rint(found.values))
-    by_task = chosen[np.argsort(listed.task[chosen])]
-    bundle = np.stack([listed.cpu[by_task], listed.gpu[by_task]], axis=1)
-    return Schedule(listed.cluster[by_task], bundle, listed.start[by_task])
+    return schedule_of(problem, groups, listed, np.rint(found.values).astype(np.int64))
 
 
 @in_html
@@ -194,13 +191,13 @@ def optimal_schedule(
     known = min(known, list_schedule(problem, order), key=lambda plan: plan.flow_time(problem))
     step = value_step(problem)
     bound = raised(relaxed.value, step)
-    if problem.tasks > WINDOW and not _close(known.flow_time(problem), bound, gap):
+    if problem.tasks > WINDOW and not gap_closed(known.flow_time(problem), bound, gap):
         limit = left()
         known = improved(problem, known, time_limit=None if limit is None else limit / 3)
     value = known.flow_time(problem)
     bound = min(bound, value)
     status = Status.CONVERGENCE_CRITERIA_SATISFIED
-    if not _close(value, bound, gap):
+    if not gap_closed(value, bound, gap):
         groups = interchangeable(problem)
         listed = promising(problem, groups, bundles, relaxed, value - step)
         if np.unique(listed.task).size < groups.first.size:  # nothing is better
@@ -237,10 +234,6 @@ def _searched(
         found = schedule_of(problem, groups, listed, count)
         known = min(known, found, key=lambda plan: plan.flow_time(problem))
     return known, solution.bound if np.isfinite(solution.bound) else -np.inf, solution.status
-
-
-def _close(value: float, bound: float, gap: float) -> bool:
-    return gap_closed(value, bound, gap)
 
 
 def raised(bound: float, step: float) -> float:

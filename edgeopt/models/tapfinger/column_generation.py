@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.programs import efficient
-from edgeopt.models.tapfinger.shared_limits import classify, pooled_profiles
+from edgeopt.models.tapfinger.programs import counted, efficient
+from edgeopt.models.tapfinger.shared_limits import Held, classify, pooled_profiles
 from edgeopt.solvers import LinearProgram, Reusable
 from edgeopt.solvers.tolerance import gap_closed
 
@@ -109,25 +109,13 @@ class StartPricing:
 
     def columns(self, owner: Ints, entry: Ints, begin: Ints) -> Columns:
         """Return the columns of classes that take an entry of their menu in a slot."""
-        room, slots = self.limits.room, self.limits.room.shape[2]
+        slots = self.limits.room.shape[2]
         arrival, weight = self.classes.arrival[owner], self.classes.weight[owner]
         cost = weight * (begin + self._duration[entry] - arrival)
         inside = np.clip(np.minimum(begin + self._duration[entry], slots) - begin, 0, None)
         column = np.repeat(np.arange(owner.size), inside)
-        slot = np.arange(column.size) - np.repeat(np.cumsum(inside) - inside, inside)
-        slot += np.repeat(begin, inside)
-        size, pool = self._size[entry][column], self._pool[entry][column]
-        rows = [(i * self.pools + pool) * slots + slot for i in range(room.shape[0])]
-        values = [size[:, i] for i in range(room.shape[0])]
-        columns = [column] * room.shape[0]
-        if self.limits.starts.size:
-            here = np.flatnonzero(begin < slots)
-            rows.append(room.size + self._pool[entry[here]] * slots + begin[here])
-            values.append(np.ones(here.size))
-            columns.append(here)
-        triplets = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        use = sparse.csc_array(triplets, shape=(self.limits.rows, owner.size))
-        use.eliminate_zeros()
+        held = Held(column, np.repeat(begin, inside) + counted(inside), self._size[entry][column])
+        use = self.limits.used(held, self._pool[entry], begin)
         last = max(slots, int(self.classes.arrival.max(initial=0))) + 1
         key = (owner * self._duration.size + entry) * last + np.minimum(begin, last - 1)
         return Columns(owner, cost, use, key)
@@ -136,8 +124,7 @@ class StartPricing:
         """Return the columns that start within some slots of arrival, or after all priced slots."""
         count = np.diff(self._first)[self.classes.profile]
         owner = np.repeat(np.arange(count.size), count)
-        entry = np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count)
-        entry += np.repeat(self._first[self.classes.profile], count)
+        entry = np.repeat(self._first[self.classes.profile], count) + counted(count)
         begin = self.classes.arrival[owner]
         after = np.maximum(begin, self.limits.room.shape[2])
         begins = [*(begin + waited for waited in range(wait + 1)), after]

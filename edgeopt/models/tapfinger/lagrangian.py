@@ -21,9 +21,9 @@ from edgeopt.models.tapfinger.column_generation import (
 )
 from edgeopt.models.tapfinger.list_scheduling import quick_list
 from edgeopt.models.tapfinger.problem import scheduling_problem
+from edgeopt.models.tapfinger.programs import fastest
 from edgeopt.models.tapfinger.shared_limits import Prices, shared_limits
 from edgeopt.models.tapfinger.shortest_paths import PathPricing, worthwhile
-from edgeopt.models.tapfinger.volume_bound import fastest
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 

@@ -128,17 +128,15 @@ def quick_list(problem: SchedulingProblem) -> Schedule:
 
 def _orders(problem: SchedulingProblem, bundles: Bundles) -> Ints:
     """Return orders to begin with, shape [o, J]."""
-    clusters, kinds = problem.duration.shape[:2]
-    place = np.repeat(np.arange(clusters * kinds), np.diff(bundles.first))
+    kinds = problem.duration.shape[1]
+    place = np.repeat(np.arange(bundles.first.size - 1), np.diff(bundles.first))
     capacity = np.maximum(problem.capacity[place // kinds], 1)
     work = bundles.duration * (bundles.bundle / capacity).max(axis=1)
     tasks, keys = np.arange(problem.tasks), []
     with np.errstate(divide="ignore", invalid="ignore"):
         for cost in (bundles.duration, work):
-            table = np.full(clusters * kinds, np.inf)
-            np.minimum.at(table, place, cost)
-            of_task = table.reshape(clusters, kinds)[:, problem.kind].T
-            least = np.where(problem.eligible, of_task, np.inf).min(axis=1, initial=np.inf)
+            of_task = bundles.least(cost).T[problem.kind]
+            least = np.where(problem.eligible, of_task, np.inf).min(axis=1)
             keys.append(np.where(problem.weight > 0, least / problem.weight, np.inf))
     return np.array([np.lexsort((tasks, key, problem.arrival)) for key in keys], dtype=np.int64)
 

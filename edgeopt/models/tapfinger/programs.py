@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,6 +37,12 @@ class Bundles:
     def __init__(self, first: Ints, bundle: Ints, duration: Ints, kinds: int) -> None:
         self.first, self.bundle, self.duration = first, bundle, duration
         self._kinds = kinds
+
+    def least(self, cost: Floats | Ints) -> Floats:
+        """Return the least cost in each list, shape [N, K]; infinite where it is empty."""
+        table = np.full(self.first.size - 1, np.inf)
+        np.minimum.at(table, np.repeat(np.arange(table.size), np.diff(self.first)), cost)
+        return table.reshape(-1, self._kinds)
 
     def of(self, cluster: int, kind: int) -> tuple[Ints, Ints]:
         """Return the bundles of a kind of task on a cluster, shape [b, 2], and durations [b]."""
@@ -105,7 +112,9 @@ def horizon(problem: SchedulingProblem) -> int:
     if problem.single_start and problem.started.any():
         released = max(released, 1)
     arrived = int(problem.arrival[-1]) if problem.tasks else 0
-    return max(arrived, released) + int(_extreme(problem, longest=True).sum())
+    bundles = efficient(problem.duration)
+    longest = np.where(problem.eligible, -bundles.least(-bundles.duration).T[problem.kind], 0)
+    return max(arrived, released) + int(longest.max(axis=1).sum())
 
 
 def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
@@ -115,7 +124,7 @@ def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
 
     .. math:: F_j \le \Big(V - \sum_{i \ne j} w_i \min_{n,x} d_{nk_ix}\Big) / w_j .
     """
-    least, weight = _shortest(problem), problem.weight
+    least, weight = fastest(problem), problem.weight
     spare = value - float(weight @ least)
     # A relative part in a billion is left to rounding.
     spare += 1e-9 * abs(value)
@@ -126,22 +135,17 @@ def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
     return np.minimum(problem.arrival + flow.astype(np.int64), end)
 
 
-def _shortest(problem: SchedulingProblem) -> Ints:
-    """Return the shortest duration of each task on its eligible clusters, slots, shape [J]."""
-    return _extreme(problem, longest=False)
+def fastest(problem: SchedulingProblem) -> Ints:
+    """Return the fewest slots in which each task can be run, anywhere, shape [J]."""
+    never = np.iinfo(np.int64).max
+    slots = np.where(problem.duration > 0, problem.duration, never).min(axis=(2, 3))
+    return least_of_tasks(problem, slots)
 
 
-def _extreme(problem: SchedulingProblem, *, longest: bool) -> Ints:
-    """Return the longest or shortest duration of each task with an efficient bundle, shape [J]."""
-    clusters, kinds = problem.duration.shape[:2]
-    bundles = efficient(problem.duration)
-    place = np.repeat(np.arange(clusters * kinds), np.diff(bundles.first))
-    never = -1 if longest else np.iinfo(np.int64).max
-    table = np.full(clusters * kinds, never)
-    (np.maximum if longest else np.minimum).at(table, place, bundles.duration)
-    of_task = table.reshape(clusters, kinds)[:, problem.kind].T
-    allowed = np.where(problem.eligible, of_task, never)
-    return np.asarray(allowed.max(axis=1, initial=-1) if longest else allowed.min(axis=1))
+def least_of_tasks(problem: SchedulingProblem, table: Ints) -> Ints:
+    """Return the least entry of a table [N, K] among the clusters of each task, shape [J]."""
+    never = np.iinfo(np.int64).max
+    return np.asarray(np.where(problem.eligible, table.T[problem.kind], never).min(axis=1))
 
 
 Choice = Literal["efficient", "allowed"]
@@ -226,7 +230,7 @@ def check_horizon(problem: SchedulingProblem, slots: int | None) -> int:
     """Return a number of slots in which every task can be complete; `horizon` by default."""
     if slots is None:
         return horizon(problem)
-    need = problem.arrival + _shortest(problem)
+    need = problem.arrival + fastest(problem)
     late = np.flatnonzero(need > slots)
     if late.size:
         j = int(late[0])
@@ -424,25 +428,17 @@ def start_program(
     occupied, started = problem.occupied, problem.started
     groups = interchangeable(problem, grouped=grouped)
     size = dict(zip(groups.first.tolist(), groups.size.tolist(), strict=True))
-    chosen = CHOICES[bundles](problem.duration)
-
-    cost: dict[tuple[int, ...], float] = {}
-    uses: dict[tuple[int, int, int], list[tuple[int, tuple[int, ...]]]] = {}
-    begins: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-    of_task: dict[int, list[tuple[int, ...]]] = {j: [] for j in size}
-    for j in size:
-        arrival = int(problem.arrival[j])
-        for n in problem.eligible[j].nonzero()[0].tolist():
-            options = chosen.of(n, int(problem.kind[j]))
-            for bundle, d in zip(*(part.tolist() for part in options), strict=True):
-                for s in range(arrival, slots - d + 1):
-                    start = (j, n, *bundle, s)
-                    cost[start] = float(problem.weight[j]) * (s + d - arrival)
-                    of_task[j].append(start)
-                    begins.setdefault((n, s), []).append(start)
-                    for r, amount in enumerate(bundle):
-                        for t in range(s, s + d if amount else s):
-                            uses.setdefault((n, r, t), []).append((amount, start))
+    listed = starts(problem, bundles=bundles, tasks=groups.first, latest=slots)
+    keys = list(zip(*(part.tolist() for part in listed[:5]), strict=True))
+    cost = dict(zip(keys, start_cost(problem, listed).tolist(), strict=True))
+    uses, begins, of_task = defaultdict(list), defaultdict(list), defaultdict(list)
+    for key, length in zip(keys, listed.duration.tolist(), strict=True):
+        j, n, *bundle, s = key
+        of_task[j].append(key)
+        begins[n, s].append(key)
+        for r, amount in enumerate(bundle):
+            for t in range(s, s + length if amount else s):
+                uses[n, r, t].append((amount, key))
 
     def every_task_runs_once(model: Any, j: int) -> Any:
         return pyo.quicksum(model.y[start] for start in of_task[j]) == size[j]

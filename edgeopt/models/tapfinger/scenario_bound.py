@@ -11,20 +11,22 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import CertificateError, InputError, OptionError
 from edgeopt.instances.tapfinger.durations import (
-    BLOCK,
-    SLOWING,
-    noise_block,
-    progress_gain,
     scenario_durations,
     served,
 )
 from edgeopt.instances.validate import frozen, require
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.bounds import GAP, affordable, flow_bound, known_method
+from edgeopt.models.tapfinger.bounds import (
+    GAP,
+    affordable,
+    flow_bound,
+    fluid_bounds,
+    known_method,
+)
 from edgeopt.models.tapfinger.column_generation import Menus
 from edgeopt.models.tapfinger.lagrangian import bound_of_menus, pools_of, shared_blocks
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
-from edgeopt.models.tapfinger.volume_bound import ENOUGH, fluid_bound
+from edgeopt.models.tapfinger.programs import counted
 from edgeopt.representation import brief
 from edgeopt.writing.results import in_html
 
@@ -37,105 +39,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.bounds import FlowBound, Method, Methods
-
-
-MOST: Final = 128  # unit-slots up to which the least volume of a task is searched for
-
-
-def more_is_better(instance: TapFingerInstance) -> bool:
-    r"""Return whether more progress before a slot never leads to less after it, if below 1.
-
-    Where :math:`p + v \sqrt{1.2 - p}` falls in p it is at least :math:`1 + v \sqrt{.2}`, which
-    noise must not bring below 1.
-    """
-    assert instance.slowing is not None
-    falling = 2.0 * np.sqrt(SLOWING - 1.0)  # speed from which on it falls somewhere
-    fast = instance.speed[:, instance.slowing] > falling
-    return bool(instance.noise <= falling * np.sqrt(SLOWING - 1.0) or not fast.any())
-
-
-def least_work(instance: TapFingerInstance, scenario: int) -> tuple[Ints, Ints]:
-    r"""Return the fewest slots and the fewest CPU-slots and GPU-slots of each task, [J], [J, 2].
-
-    Pauses do not advance the noise :math:`U_i` of the i-th slot of service. With the most progress
-    :math:`P_x(i, u)` after i slots of service and a volume u, the last bundle being x,
-
-    .. math::
-        P_x(i, u) = \max\{P_x(i-1, u-x) + g_x^+,\; \max_y P_y(i-1, u-x) + \sigma g_x^+\}, \qquad
-        g_x^+ = \max(0, g_x(P) + \varepsilon U_i).
-
-    The three need not be attained together. More progress must never be worse.
-    """
-    assert instance.slowing is not None
-    quickest = np.zeros(instance.tasks, dtype=np.int64)
-    volumes = np.zeros((instance.tasks, 2), dtype=np.int64)
-    never = np.iinfo(np.int64).max
-    blocks = range(-(-MOST // BLOCK))
-    noise = np.hstack([noise_block(scenario, instance.tasks, block) for block in blocks])
-    noise *= instance.noise
-    for k, (task, place, slots) in enumerate(served(instance, scenario)):
-        tables, of = np.unique(place.reshape(place.shape[0], -1), axis=0, return_inverse=True)
-        found = np.full((tables.shape[0], task.size, 3), never)
-        for c, table in enumerate(tables.reshape(-1, *place.shape[1:]) if task.size else ()):
-            if (table < 0).all():
-                continue
-            found[c, :, 0] = slots[:, table[table >= 0]].min(axis=1)
-            for r in range(2):
-                best = table.max(axis=1 - r)  # the speeds ascend
-                size = np.flatnonzero(best > np.maximum.accumulate(np.append(-1, best[:-1])))
-                if size[0] == 0:
-                    found[c, :, 1 + r] = 0
-                    continue
-                at = best[size]
-                speed = np.unique(instance.speed[:, k][instance.duration[:, k] > 0])[at]
-                found[c, :, 1 + r] = _volumes(
-                    size, speed, bool(instance.slowing[k]), noise[task],
-                    instance.switching, (slots[:, at] * size).min(axis=1),
-                )  # fmt: skip
-        offered = np.where(instance.eligible[task].T[:, :, None], found[np.ravel(of)], never)
-        least = offered.min(axis=0, initial=never)
-        quickest[task], volumes[task] = least[:, 0], least[:, 1:]
-    return quickest, volumes
-
-
-@compiled
-def _grown(speed: float, slowing: bool, progress: float, noise: float, factor: float) -> float:
-    """Return the progress after a slot."""
-    return progress + factor * max(0.0, progress_gain(speed, slowing, progress) + noise)
-
-
-@compiled(writes="fixed")
-def _volumes(
-    size: Ints, speed: Floats, slowing: bool, noise: Floats, switching: float, fixed: Ints
-) -> Ints:
-    """Return the least volume of each task, at most that with its best fixed bundle, or `MOST`."""
-    for j in range(fixed.size):
-        limit = min(fixed[j], noise.shape[1])
-        held = np.full((limit + 1, size.size), -1.0)  # most progress by volume and last bundle
-        for i in range(limit):
-            most = np.full(limit + 1, -1.0)
-            for u in range(limit + 1):
-                most[u] = held[u].max()
-            longer = np.full((limit + 1, size.size), -1.0)
-            for x in range(size.size):
-                for u in range(size[x], limit):
-                    before = u - size[x]
-                    reached = -1.0
-                    if i == 0:
-                        if before == 0:
-                            reached = _grown(speed[x], slowing, 0.0, noise[j, 0], 1.0)
-                    else:
-                        if held[before, x] >= 0.0:
-                            reached = _grown(speed[x], slowing, held[before, x], noise[j, i], 1.0)
-                        if most[before] >= 0.0:
-                            other = _grown(speed[x], slowing, most[before], noise[j, i], switching)
-                            reached = max(reached, other)
-                    longer[u, x] = reached
-                    if reached >= ENOUGH:
-                        limit = min(limit, u)
-            held = longer
-        fixed[j] = limit
-    return fixed
 
 
 LARGEST: Final = 2**63 - 1  # of the numbers of scenarios
@@ -203,8 +106,6 @@ class ScenarioBound:
         below that for any noise.
     methods
         Which method proved each, as in `FlowBound`; ``"any noise"`` where that bound is larger.
-    preemptive
-        Whether it holds for policies that change the bundles of running tasks, too.
     any_noise
         The bound for any noise.
     seconds
@@ -215,7 +116,6 @@ class ScenarioBound:
     scenarios: Ints
     values: Floats
     methods: tuple[str, ...]
-    preemptive: bool
     any_noise: FlowBound = field(repr=False)
     seconds: float
 
@@ -275,7 +175,6 @@ def scenario_bound(
     instance: TapFingerInstance,
     scenarios: ArrayLike,
     *,
-    preemptive: bool = False,
     method: Methods = "best",
     time_limit: float | None = None,
     any_noise: FlowBound | None = None,
@@ -287,9 +186,7 @@ def scenario_bound(
     .. math:: F_\pi(w) \ge \mathrm{OPT}(P_w) \ge \mathrm{LB}(P_w)
               \quad\Rightarrow\quad \mathrm{E} F_\pi \ge \mathrm{E}\, \mathrm{LB}(P_w)
 
-    for every policy that changes no bundle, pauses nothing and completes all tasks. Bounds for
-    policies that do rest on the fewest slots of service and the least volume of each task: neither
-    pauses nor other bundles advance its noise.
+    for every policy that changes no bundle, pauses nothing and completes all tasks.
 
     Parameters
     ----------
@@ -297,11 +194,8 @@ def scenario_bound(
         The instance.
     scenarios
         Scenarios, such as `TapFingerTrajectory.scenarios`, shape [R].
-    preemptive
-        Whether to bound policies that change the bundles of running tasks or pause them.
     method
-        As for `flow_bound`; by default, of the relaxations, the strongest that the size allows. For
-        preemptive policies those hold for any noise, and the other methods alone for a scenario.
+        As for `flow_bound`; by default, of the relaxations, the strongest that the size allows.
     time_limit
         Seconds for each search for prices; what is proven by then is taken.
     any_noise
@@ -325,26 +219,20 @@ def scenario_bound(
     given = _checked(scenarios)
     loose = any_noise
     if loose is None:
-        loose = flow_bound(instance, preemptive=preemptive, method=method, time_limit=time_limit)
-    if loose.instance != instance or loose.preemptive != preemptive:
+        loose = flow_bound(instance, method=method, time_limit=time_limit)
+    if loose.instance != instance or loose.preemptive:
         raise OptionError("any_noise: must be a bound of the instance for the same policies")
     values, methods = np.full(given.size, loose.value), ["any noise"] * given.size
     if instance.noise > 0.0 and instance.tasks:
         tried = _tried(instance) if method == "best" else (method,)
-        found: dict[str, float]
         for scenario in np.unique(given).tolist():
-            if preemptive:
-                found = _changing(instance, scenario)
-            else:
-                found = _values(instance, scenario, tried, time_limit)
+            found = _values(instance, scenario, tried, time_limit)
             best = max(found, key=found.__getitem__, default="any noise")
             for i in np.flatnonzero(given == scenario).tolist():
                 if found.get(best, 0.0) > loose.value:
                     values[i], methods[i] = found[best], best
     seconds = time.perf_counter() - began
-    return ScenarioBound(
-        instance, given, frozen(values), tuple(methods), preemptive, loose, seconds
-    )
+    return ScenarioBound(instance, given, frozen(values), tuple(methods), loose, seconds)
 
 
 def _checked(scenarios: ArrayLike) -> Ints:
@@ -384,29 +272,6 @@ def _values(
     return found
 
 
-def _changing(instance: TapFingerInstance, scenario: int) -> dict[str, float]:
-    """Return what is proven of a scenario where bundles may change."""
-    if not more_is_better(instance):
-        return {}
-    quickest, work = least_work(instance, scenario)
-    return {
-        "trivial": float(instance.weight @ quickest),
-        "volume": _fluid(scheduling_problem(instance), quickest, work),
-    }
-
-
-def _fluid(problem: SchedulingProblem, quickest: Ints, work: Ints) -> float:
-    """Bound flow times on one machine of each resource; see `volume_bound`."""
-    total, nothing = problem.capacity.sum(axis=0), np.zeros(0, dtype=np.int64)
-    return max(
-        fluid_bound(
-            problem.arrival, problem.weight, np.ascontiguousarray(work[:, r]), quickest, nothing,
-            total[r],
-        )
-        for r in range(2)
-    )  # fmt: skip
-
-
 def _alone(problem: SchedulingProblem, menu: Menus, *, volume: bool) -> float:
     """Bound flow times by the fewest slots of every task, or by its volume on a fluid machine."""
     parts = menu.duration[:, None] * menu.bundle
@@ -415,7 +280,7 @@ def _alone(problem: SchedulingProblem, menu: Menus, *, volume: bool) -> float:
         for one in (menu.duration, parts)
     )
     if volume:
-        return _fluid(problem, quickest, work)
+        return fluid_bounds(problem, quickest, work)
     return float(problem.weight @ quickest)
 
 
@@ -438,7 +303,7 @@ def scenario_menus(instance: TapFingerInstance, scenario: int, pool: Ints) -> Me
         profile[j] = keys.setdefault(offer[first[j] : first[j + 1]].tobytes(), len(keys))
     _, leader = np.unique(profile, return_index=True)
     count = np.diff(first)[leader]
-    kept = np.repeat(first[leader] - (np.cumsum(count) - count), count) + np.arange(count.sum())
+    kept = np.repeat(first[leader], count) + counted(count)
     begin = np.concatenate([[0], np.cumsum(count)])
     return Menus(profile, begin, at[kept], offer[kept, 1:3], duration[kept])
 

@@ -79,6 +79,14 @@ def pooled_profiles(
     return profiles, labels, np.ravel(merged)[np.ravel(profile)]
 
 
+class Held(NamedTuple):
+    """What columns hold, slot by slot; all of the same length."""
+
+    column: Ints
+    slot: Ints
+    size: Floats  # of each shared thing, shape [h, I]
+
+
 class Limits(NamedTuple):
     """What the tasks that run in a slot, and those that start in it, may take together."""
 
@@ -97,6 +105,22 @@ class Limits(NamedTuple):
     def sides(self) -> Floats:
         """Return the room in all rows, shape [rows]."""
         return np.concatenate([self.room.ravel(), self.starts.ravel()]).astype(np.float64)
+
+    def used(self, held: Held, pool: Ints, begin: Ints) -> sparse.csc_array:
+        """Return what columns take of each row, by the pool of each and its start, shape [n]."""
+        resources, pools, slots = self.room.shape
+        rows = [(i * pools + pool[held.column]) * slots + held.slot for i in range(resources)]
+        columns, values = [held.column] * resources, list(held.size.T)
+        if self.starts.size:
+            here = np.flatnonzero(begin < slots)
+            rows.append(self.room.size + pool[here] * slots + begin[here])
+            columns.append(here)
+            values.append(np.ones(here.size))
+        # One matrix of all: small ones take longer to make than to fill.
+        triplets = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        use = sparse.csc_array(triplets, shape=(self.rows, pool.size))
+        use.eliminate_zeros()
+        return use
 
     def merging(self, block: int) -> sparse.csr_array:
         """Return which rows become one if a block of slots shares its prices, shape [m, rows]."""

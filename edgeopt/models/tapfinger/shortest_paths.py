@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import sparse
 
+from edgeopt.instances.tapfinger.durations import ENOUGH, largest_gain
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.column_generation import Columns
-from edgeopt.models.tapfinger.shared_limits import classify, pooled_profiles
-from edgeopt.models.tapfinger.volume_bound import ENOUGH, largest_gain
+from edgeopt.models.tapfinger.shared_limits import Held, classify, pooled_profiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,34 +160,24 @@ class PathPricing:
         A way has classes, their menu, and for each class the bundle in every slot, the slot in
         which it is placed and that after its end.
         """
-        (resources, pools, slots), starts = self.limits.room.shape, self.limits.starts
-        rows, columns, values, costs, keys = [], [], [], [], []
-        many = 0
+        slots = self.limits.room.shape[2]
+        held, pools, costs, keys, many = list[Held](), [], [], [], 0
         for owner, menu, used, placed, end in ways:
-            g = menu.pool
             column, slot = np.nonzero(used >= 0)
-            size = menu.size[used[column, slot]]
-            rows += [(i * pools + g) * slots + slot for i in range(resources)]
-            values += [size[:, i] for i in range(resources)]
-            columns += [many + column] * resources
-            if starts.size:
-                here = np.flatnonzero(placed < slots)
-                rows.append(self.limits.room.size + g * slots + placed[here])
-                values.append(np.ones(here.size))
-                columns.append(many + here)
+            held.append(Held(many + column, slot, menu.size[used[column, slot]]))
+            pools.append(np.full(owner.size, menu.pool))
             arrival = self.classes.arrival[owner]
             # They run after all priced slots, as early as ever.
             late = np.maximum(arrival - slots, 0)
             costs.append(self.classes.weight[owner] * (end + late - arrival))
             keys += [
-                hash((c, g, p, u.tobytes())) for c, p, u in zip(owner, placed, used, strict=True)
+                hash((c, menu.pool, p, u.tobytes()))
+                for c, p, u in zip(owner, placed, used, strict=True)
             ]
             many += owner.size
-        # One matrix of all: small ones take longer to make than to fill.
-        triplets = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        use = sparse.csc_array(triplets, shape=(self.limits.rows, many))
-        use.eliminate_zeros()
-        owners = np.concatenate([owner for owner, *_ in ways])
+        owners, placed = (np.concatenate([way[i] for way in ways]) for i in (0, 3))
+        everything = Held(*map(np.concatenate, zip(*held, strict=True)))
+        use = self.limits.used(everything, np.concatenate(pools), placed)
         return Columns(owners, np.concatenate(costs), use, np.array(keys, dtype=np.int64))
 
 

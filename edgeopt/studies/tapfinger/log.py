@@ -42,7 +42,7 @@ def shortest_flow_times(case: Case) -> Floats:
     """
     from edgeopt.instances.tapfinger.durations import shortest_durations
     from edgeopt.models.tapfinger import scheduling_problem
-    from edgeopt.models.tapfinger.volume_bound import fastest
+    from edgeopt.models.tapfinger.programs import fastest
 
     instance: TapFingerInstance = case.instance
     duration = shortest_durations(instance)
@@ -81,7 +81,7 @@ def fewest_in_system(case: Case, slots: int) -> Ints:
     together cannot complete more tasks than one machine that serves the least remaining work
     first, each task taking as little of the resource as any mix of bundles allows.
     """
-    from edgeopt.models.tapfinger.volume_bound import mixed_volumes
+    from edgeopt.models.tapfinger.bounds import mixed_volumes
 
     instance: TapFingerInstance = case.instance
     at = np.arange(slots)

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
-from edgeopt.instances.tapfinger.durations import shortest_durations
+from edgeopt.instances.tapfinger.durations import largest_gain, shortest_durations
 from edgeopt.models.tapfinger import (
     mixed_volume_bound,
     mixed_volumes,
     scheduling_problem,
     volume_bound,
 )
-from edgeopt.models.tapfinger.volume_bound import largest_gain
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import generate
 from edgeopt.models.tapfinger import scheduling_problem, trivial_bound, volume_bound
-from edgeopt.models.tapfinger.volume_bound import LEVELS, fluid_bound, least_volumes
+from edgeopt.models.tapfinger.bounds import LEVELS, fluid_bound, least_volumes
 
 
 def flow_by_loops(tasks, rate, full):

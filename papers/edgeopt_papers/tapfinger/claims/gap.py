@@ -97,7 +97,7 @@ def flow_gap(
     A trajectory in which some bundle changed is only compared with a bound that holds for all
     policies, preemptive ones included, and for any noise. Any other is compared with a bound for
     policies that change none; with noise that is the bound of each run's scenario, which holds for
-    policies that know the noise, too. `scenario_bound` with `preemptive` gives one for the others.
+    policies that know the noise, too.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def flow_gap(
             bound = flow_bound(instance, preemptive=changes, method=method, time_limit=time_limit)
         else:
             bound = scenario_bound(instance, scenarios, method=method, time_limit=time_limit)
-    if changes and isinstance(bound, ScenarioBound) and not bound.preemptive:
+    if changes and isinstance(bound, ScenarioBound):
         return _nothing(
             value,
             "bundles changed, and the bound of a scenario holds for policies that change none",
@@ -160,8 +160,7 @@ def _over_scenarios(values: Floats, bound: ScenarioBound, scenarios: Ints | None
         return _nothing(float(np.mean(values)), "the scenarios of the trajectory are not known")
     least = bound.of(bound.instance, scenarios)
     methods = ", ".join(dict.fromkeys(bound.methods))
-    kind = "all policies" if bound.preemptive else "policies that change no bundle"
-    note = f"holds for {kind}, in the scenarios of the runs"
+    note = "holds for policies that change no bundle, in the scenarios of the runs"
     found = _compared(float(np.mean(values)), float(np.mean(least)), methods, note)
     if not (least > 0.0).all():
         return replace(found, scope="scenario")

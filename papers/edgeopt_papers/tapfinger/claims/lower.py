@@ -11,7 +11,7 @@ from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.instances.tapfinger import TapFingerInstance, shortest_durations
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_bound
-from edgeopt.models.tapfinger.volume_bound import fastest
+from edgeopt.models.tapfinger.programs import fastest
 from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.tapfinger.claims import instances as named
 from edgeopt_papers.tapfinger.claims.evaluation import Evaluation, about_plans, claim

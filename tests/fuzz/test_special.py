@@ -44,9 +44,7 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     ),
     (oinc.PageHinkley, {"tolerance": 0.02, "threshold": 0.5}),
     (tapfinger.small, {"rng": 1}),
-    (tapfinger.mixed_bundles, {"law": "sqrt", "gpus": 7}),
-    (tapfinger.synthetic_workload, {"law": "sqrt", "largest": (4, 4)}),
-    (tapfinger.pointer_workload, {"largest": (4, 4)}),
+    (tapfinger.synthetic_workload, {"law": "sqrt"}),
     (
         tapfinger.from_durations,
         {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.tapfinger import generate, pointer_workload, synthetic_workload
+from edgeopt.instances.tapfinger import generate
 from edgeopt.instances.tapfinger.generate import draw_arrivals, draw_eligibility
 
 DRAWN = ("arrival", "kind", "eligible")
@@ -53,12 +53,6 @@ def test_the_workload_for_the_choice_of_tasks():
     assert instance.noise == 0.0
     assert instance.kinds == ("short", "long")
     assert generate(workload="pointer", noise=0.1).noise == 0.1
-
-
-def test_tables_may_end_elsewhere():
-    for build in (synthetic_workload, pointer_workload):
-        assert build(largest=(5, 4)).speed.shape == (2, 6, 5)
-    assert synthetic_workload("constant", (2, 1)).slowing.tolist() == [False, False]
 
 
 def test_clusters_of_different_sizes():
@@ -176,13 +170,6 @@ def test_the_origin_says_what_was_read_how():
 def test_options_out_of_range_are_refused(options, rule):
     with pytest.raises(OptionError, match=rule):
         generate(**options)
-
-
-@pytest.mark.parametrize("largest", [(1, 16), (16, 0)])
-def test_tables_that_end_below_the_smallest_bundle_are_refused(largest):
-    for build in (synthetic_workload, pointer_workload):
-        with pytest.raises(OptionError, match="largest must be at least"):
-            build(largest=largest)
 
 
 @pytest.mark.parametrize(

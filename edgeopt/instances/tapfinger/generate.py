@@ -16,7 +16,6 @@ from edgeopt.options import (
     check_room,
     check_whole,
     generator,
-    refused,
 )
 from edgeopt.options import generator as source
 from edgeopt.representation import brief
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 Law = Literal["sqrt", "constant"]
 
-LARGEST: Final = (16, 16)  # CPU cores and GPUs that a made-up task is given at most
+_SHAPE: Final = (17, 17)  # a made-up task is given at most 16 CPU cores and GPUs
 INSENSITIVE: Final = 0.25
 """Progress per slot of a task that more than the smallest bundle does not help."""
 
@@ -59,7 +58,7 @@ class Workload(NamedTuple):
     kinds: tuple[str, ...]
 
 
-def synthetic_workload(law: Law = "sqrt", largest: tuple[int, int] = LARGEST) -> Workload:
+def synthetic_workload(law: Law = "sqrt") -> Workload:
     r"""Return the two kinds of made-up tasks: one takes 4 slots with any bundle, one wants GPUs.
 
     The speed of the second kind with g GPUs is :math:`\tanh(g / 16)`. CPU cores beyond the smallest
@@ -72,13 +71,11 @@ def synthetic_workload(law: Law = "sqrt", largest: tuple[int, int] = LARGEST) ->
         :math:`\sqrt{1.2 - \mathrm{progress}}`, so that it takes 21 slots with one GPU, 10, 7, 5, 4,
         4, 3, 3, 3 with two to nine, and 2 with more. ``"constant"``: it does not, and takes 17, 9,
         6, 5, 4, 3, 3, 3, and 2 from nine on: the 2 to 17 slots of the paper.
-    largest
-        CPU cores and GPUs that a task is given at most.
 
     Raises
     ------
     OptionError
-        If there is no such law, or the largest bundle is below the smallest one, (2, 1).
+        If there is no such law.
 
     Notes
     -----
@@ -86,9 +83,8 @@ def synthetic_workload(law: Law = "sqrt", largest: tuple[int, int] = LARGEST) ->
     ``"sqrt"``.
     """
     check_choice("law", law, ("sqrt", "constant"))
-    cpus, gpus = _table(largest, _SMALLEST)
-    speed = np.full((2, cpus, gpus), INSENSITIVE)
-    speed[1] = np.tanh(np.arange(gpus) / SATURATION)
+    speed = np.full((2, *_SHAPE), INSENSITIVE)
+    speed[1] = np.tanh(np.arange(_SHAPE[1]) / SATURATION)
     return Workload(
         minimum=np.array([_SMALLEST, _SMALLEST]),
         speed=speed,
@@ -97,46 +93,21 @@ def synthetic_workload(law: Law = "sqrt", largest: tuple[int, int] = LARGEST) ->
     )
 
 
-def pointer_workload(largest: tuple[int, int] = LARGEST) -> Workload:
+def pointer_workload() -> Workload:
     """Return two kinds of tasks that only the choice of the next one matters for.
 
     Both need 3 CPU cores and 3 GPUs and gain nothing from more; one takes 1 slot, one 10.
-
-    Parameters
-    ----------
-    largest
-        CPU cores and GPUs that a task is given at most.
-
-    Raises
-    ------
-    OptionError
-        If the largest bundle is below (3, 3).
 
     Notes
     -----
     Li et al., section V-D, where it shows what the pointer network is good for.
     """
-    shape = _table(largest, _POINTER)
     return Workload(
         minimum=np.array([_POINTER, _POINTER]),
-        speed=np.stack([np.full(shape, 1.0 / slots) for slots in _POINTER_SLOTS]),
+        speed=np.stack([np.full(_SHAPE, 1.0 / slots) for slots in _POINTER_SLOTS]),
         slowing=np.zeros(2, dtype=bool),
         kinds=("short", "long"),
     )
-
-
-def _table(largest: tuple[int, int], smallest: tuple[int, int]) -> tuple[int, int]:
-    if not isinstance(largest, tuple | list) or len(largest) != 2:
-        raise refused("largest", largest, "must be a pair of numbers: CPU cores and GPUs")
-    cpus, gpus = largest
-    for name, value in (("largest[0]", cpus), ("largest[1]", gpus)):
-        check_whole(name, value)
-    check_room("CPU cores * GPUs", 2, 1 + cpus, 1 + gpus)
-    if cpus < smallest[0] or gpus < smallest[1]:
-        raise OptionError(
-            f"largest must be at least the smallest bundle, {smallest}, got {largest}"
-        )
-    return int(cpus) + 1, int(gpus) + 1
 
 
 Eligibility = Literal["subset", "bandwidth"]
@@ -381,34 +352,4 @@ def small(rng: int | np.random.Generator) -> TapFingerInstance:
         weight=generator.uniform(0.5, 2, tasks),
         single_start=bool(generator.integers(2)),
         origin="Drawn at random, without a model of anything.",
-    )
-
-
-def mixed_bundles(law: Law = "sqrt", gpus: int = 7) -> TapFingerInstance:
-    """Return the instance whose only task needs the fewest GPU-slots if its bundle changes.
-
-    With progress that slows down, the task takes 21 slots with one GPU, then 10, 7, 5, 4, 4 and 3
-    with seven: 20 GPU-slots or more with any fixed bundle. With 5 GPUs in the first slot and 7 in
-    the next two it takes 19, where a change costs no progress. What fixed bundles need is no bound
-    on what preemption needs.
-
-    Parameters
-    ----------
-    law
-        Law of the progress, see `synthetic_workload`; 17 GPU-slots if it is constant.
-    gpus
-        GPUs of the cluster, 1 to 16.
-    """
-    check_whole("gpus", gpus, 1, 16)
-    made = synthetic_workload(law)
-    return TapFingerInstance(
-        capacity=np.array([[2, gpus]]),
-        minimum=made.minimum[1:],
-        speed=made.speed[1:],
-        slowing=made.slowing[1:],
-        kinds=made.kinds[1:],
-        arrival=np.array([0]),
-        kind=np.array([0]),
-        eligible=np.array([[True]]),
-        switching=1.0,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthetic_workload
+from edgeopt.instances.tapfinger import TapFingerInstance, synthetic_workload
 from edgeopt.instances.tapfinger.durations import progress_gain
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger.generate import Law
 
 
 def by_gpus(
@@ -124,6 +126,28 @@ def overtaken(slots: int = 3) -> TapFingerInstance:
 def two_kinds() -> TapFingerInstance:
     """Let two tasks of different kinds and equal smallest bundles wait for the only cluster."""
     return overtaken().replace(arrival=np.array([0, 0]))
+
+
+def mixed_bundles(law: Law = "sqrt", gpus: int = 7) -> TapFingerInstance:
+    """Return the instance whose only task needs the fewest GPU-slots if its bundle changes.
+
+    With progress that slows down, the task takes 21 slots with one GPU, then 10, 7, 5, 4, 4 and 3
+    with seven: 20 GPU-slots or more with any fixed bundle. With 5 GPUs in the first slot and 7 in
+    the next two it takes 19, where a change costs no progress. What fixed bundles need is no bound
+    on what preemption needs. With constant progress it takes 17 GPU-slots.
+    """
+    made = synthetic_workload(law)
+    return TapFingerInstance(
+        capacity=np.array([[2, gpus]]),
+        minimum=made.minimum[1:],
+        speed=made.speed[1:],
+        slowing=made.slowing[1:],
+        kinds=made.kinds[1:],
+        arrival=np.array([0]),
+        kind=np.array([0]),
+        eligible=np.array([[True]]),
+        switching=1.0,
+    )
 
 
 def one_gpu(noise: float = 0.1) -> TapFingerInstance:

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, of_seeds, row, values
-from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, small
+from edgeopt.instances.tapfinger import TapFingerInstance, small
 from edgeopt.models.tapfinger import SchedulingProblem
 from edgeopt_papers.claims.paper import space
-from edgeopt_papers.tapfinger.claims.instances import Changes, Rivals, drawn_tasks, of_gpus
+from edgeopt_papers.tapfinger.claims.instances import (
+    Changes,
+    Rivals,
+    drawn_tasks,
+    mixed_bundles,
+    of_gpus,
+)
 from edgeopt_papers.tapfinger.claims.plan import Plan
 
 if TYPE_CHECKING:

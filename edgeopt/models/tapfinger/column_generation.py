@@ -141,16 +141,9 @@ def _quickest(tables: Floats) -> Floats:
 
 @compiled
 def _cheapest(
-    arrival: Ints,
-    weight: Floats,
-    profile: Ints,
-    first: Ints,
-    pool: Ints,
-    size: Floats,
-    duration: Ints,
-    ahead: Floats,
-    start: Floats,
-) -> tuple[Floats, Ints, Ints]:
+    arrival: Ints, weight: Floats, profile: Ints, first: Ints, pool: Ints, size: Floats,
+    duration: Ints, ahead: Floats, start: Floats,
+) -> tuple[Floats, Ints, Ints]:  # fmt: skip
     """Return the least cost of each class, and the best start with each entry of its menu."""
     classes, widest = arrival.size, 0
     for p in range(first.size - 1):

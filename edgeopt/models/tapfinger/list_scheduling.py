@@ -171,22 +171,10 @@ def least_flow(
 
 @compiled(writes="arrival")
 def searched(
-    orders: Ints,
-    pressures: Floats,
-    moves: Ints,
-    changes: Ints,
-    arrival: Ints,
-    kind: Ints,
-    weight: Floats,
-    eligible: Flags,
-    capacity: Ints,
-    occupied: Ints,
-    started: Flags,
-    single: bool,
-    first: Ints,
-    bundle: Ints,
-    duration: Ints,
-) -> tuple[Ints, Ints, Ints]:
+    orders: Ints, pressures: Floats, moves: Ints, changes: Ints, arrival: Ints, kind: Ints,
+    weight: Floats, eligible: Flags, capacity: Ints, occupied: Ints, started: Flags, single: bool,
+    first: Ints, bundle: Ints, duration: Ints,
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """Return cluster, entry of the bundles and start of each task in the best plan found."""
     tasks = arrival.size
     best = np.inf
@@ -224,20 +212,10 @@ def searched(
 
 @compiled(writes="arrival", both=True)
 def _place(
-    order: Ints,
-    pressure: float,
-    arrival: Ints,
-    kind: Ints,
-    weight: Floats,
-    eligible: Flags,
-    capacity: Ints,
-    occupied: Ints,
-    started: Flags,
-    single: bool,
-    first: Ints,
-    bundle: Ints,
+    order: Ints, pressure: float, arrival: Ints, kind: Ints, weight: Floats, eligible: Flags,
+    capacity: Ints, occupied: Ints, started: Flags, single: bool, first: Ints, bundle: Ints,
     duration: Ints,
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     tasks, clusters = eligible.shape
     kinds = (first.size - 1) // clusters
     # Slots of the profile that have been written; all is free behind them.

@@ -236,15 +236,9 @@ def _search(
 
 @compiled
 def _follow(
-    begin: Ints,
-    place: Bytes,
-    first: Ints,
-    keeps: Bytes,
-    swaps: Ints,
-    keep: Ints,
-    swap: Ints,
+    begin: Ints, place: Bytes, first: Ints, keeps: Bytes, swaps: Ints, keep: Ints, swap: Ints,
     rest: Ints,
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """Return the bundle in every slot, -1 for none, the slot of placing and that after the end."""
     slots, points = swaps.shape
     pause = keep.shape[0]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 
 from edgeopt.models.edr.routing import conditions
 from edgeopt.online import simulate
-from edgeopt.online.edr.energy_budget import mean_need, slot_budget
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
+from edgeopt.online.edr.policies.policy import mean_need, slot_budget
 from edgeopt.online.edr.policies.stochastic_control import Scenario
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt import solve
-from edgeopt.models.edr.comparators import frame_comparator
+from edgeopt.models.edr.bounds import frame_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation

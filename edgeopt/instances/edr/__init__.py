@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from edgeopt.instances.edr.channel import draw_bands
 from edgeopt.instances.edr.data import from_bundled, from_raw
-from edgeopt.instances.edr.distribution import EdrLaw
+from edgeopt.instances.edr.distribution import EdrHistory, EdrLaw
 from edgeopt.instances.edr.generate import generate
-from edgeopt.instances.edr.history import EdrHistory
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.named import small
 from edgeopt.instances.edr.random_parts import rounds_needed

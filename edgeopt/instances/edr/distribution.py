@@ -1,16 +1,18 @@
-"""How the channels and prices of an instance are drawn."""
+"""What is known of channels and prices beforehand: how they are drawn, and the day before."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
+import numpy as np
+
+from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates, infinite_within_sites
 from edgeopt.instances.edr.random_parts import draw_prices
-from edgeopt.instances.fields import field
+from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.records import Record
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Mapping
 
     from edgeopt.instances.edr.instance import EdrInstance
 
@@ -41,3 +43,36 @@ class EdrLaw(Record, prefix="law."):
             reuse=self.reuse, noise=self.noise, bandwidth=self.bandwidth,
         )  # fmt: skip
         return instance.replace(rate=rate, price=draw_prices(market, instance.frames))
+
+
+DAY: Final = 24
+"""Frames of a day."""
+
+_AXES: Final[Mapping[str, str | int]] = {"hour": DAY, "origin": "J", "target": "J"}
+
+
+class EdrHistory(Record, prefix="history.", axes=_AXES):
+    """The day before the first frame, hour by hour from midnight, as far as it is known.
+
+    Notes
+    -----
+    The paper has no such day. A policy that looks at it knows more than one that does not.
+    """
+
+    price: Floats | None = field("hour", unit="$/Wh", default=None, doc="Price of energy.")
+    cap_share: Floats | None = field(
+        "hour", least=0, infinite=True, default=None,
+        doc="Cap in terms of the energy of serving at average sites and of training at even rates. "
+        "Infinity: no cap.",
+    )  # fmt: skip
+    rate: Floats | None = field(
+        "hour", "origin", "target", unit="bit/s", above=0, infinite=True, default=None,
+        prepare=infinite_within_sites, hole=np.nan, rounds="up",
+        doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
+    )  # fmt: skip
+
+
+def known_or_none(_: Any, day: Any) -> Any:
+    """Return what is known of a day, None where that is nothing."""
+    parts = (day.price, day.cap_share, day.rate) if isinstance(day, EdrHistory) else (day,)
+    return None if all(part is None for part in parts) else day

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
-from edgeopt.instances.edr.distribution import EdrLaw
-from edgeopt.instances.edr.history import DAY, EdrHistory
+from edgeopt.instances.edr.distribution import DAY, EdrHistory, EdrLaw
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.random_parts import (
     calibrated_weights,

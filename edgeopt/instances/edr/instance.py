@@ -14,8 +14,7 @@ from edgeopt.instances.edr.channel import (
     exchange_seconds,
     infinite_within_sites,
 )
-from edgeopt.instances.edr.distribution import EdrLaw
-from edgeopt.instances.edr.history import EdrHistory, known_or_none
+from edgeopt.instances.edr.distribution import EdrHistory, EdrLaw, known_or_none
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.numerals import number_in

@@ -16,12 +16,17 @@ from edgeopt.learning.edr.rows import (
     OF_SLOT,
     ROUTES,
     Rows,
+    Shown,
+    SlotEpisode,
     fractions_of,
+    gap,
     mild,
+    optima,
     paid,
+    plain,
+    plain_gap,
     projected,
 )
-from edgeopt.learning.edr.slots import Shown, SlotEpisode, gap, optima, plain, plain_gap
 from edgeopt.learning.networks import (
     Perceptron,
     from_arrays,

@@ -14,9 +14,15 @@ from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.learning.edr import rounds as levels
 from edgeopt.learning.edr import rows
-from edgeopt.online.edr.energy_budget import Terms, routing
 from edgeopt.online.edr.events import Slot
-from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, repair_cap, repair_work
+from edgeopt.online.edr.policies.policy import (
+    EdrPolicy,
+    EdrState,
+    Terms,
+    repair_cap,
+    repair_work,
+    routing,
+)
 from edgeopt.online.edr.policies.stochastic_control import Scenario
 from edgeopt.online.edr.training import PriceForecast, Replay, trainable
 from edgeopt.options import check_kind

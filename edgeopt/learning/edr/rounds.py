@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.instances.edr.history import DAY
+from edgeopt.instances.edr.distribution import DAY
 from edgeopt.models.edr.penalties import FACTOR, late_price
-from edgeopt.online.edr.energy_budget import mean_need
-from edgeopt.online.edr.policies.policy import repair_cap, repair_work
+from edgeopt.online.edr.policies.policy import mean_need, repair_cap, repair_work
 from edgeopt.online.edr.training import expected_price
 
 if TYPE_CHECKING:

@@ -6,8 +6,12 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.models.edr.bounds import InformedBound, informed_bound
-from edgeopt.models.edr.comparators import FrameComparator, frame_comparator
+from edgeopt.models.edr.bounds import (
+    FrameComparator,
+    InformedBound,
+    frame_comparator,
+    informed_bound,
+)
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation, step_nlp, step_program

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
-    from numpy.typing import NDArray
-
     Ints = NDArray[np.int64]
     Integers = NDArray[np.int64]
 

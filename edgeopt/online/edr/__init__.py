@@ -6,7 +6,6 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.online.edr.energy_budget import Terms, slot_budget
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import (
     QUALITY_BINS,
@@ -22,10 +21,12 @@ from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
     EdrState,
+    Terms,
     deadline_guard,
     latest_deadline_first,
     repair_cap,
     repair_work,
+    slot_budget,
 )
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.edr.policies.stochastic_control import Scenario

@@ -9,24 +9,21 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr.channel import away_from, exchange_joules, exchange_seconds
-from edgeopt.instances.edr.history import DAY
+from edgeopt.instances.edr.distribution import DAY
 from edgeopt.instances.edr.instance import JOULES_PER_WATT_HOUR
 from edgeopt.models.edr.training import take_step
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.events import Frame
+    from edgeopt.online.edr.events import Frame, Slot
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from edgeopt.online.edr.events import Slot
 
 
 @dataclass(frozen=True, eq=False)

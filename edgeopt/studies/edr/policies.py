@@ -78,7 +78,7 @@ def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
 
 def _framewise(instance: EdrInstance) -> Benchmark:
     """Solve every frame by itself."""
-    from edgeopt.models.edr.comparators import frame_comparator
+    from edgeopt.models.edr.bounds import frame_comparator
     from edgeopt.models.edr.penalties import served_cap
 
     began = time.perf_counter()

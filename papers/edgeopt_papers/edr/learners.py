@@ -59,7 +59,7 @@ def _cost(name: str, mode: str, options: dict[str, Any]) -> Iterator[tuple[int, 
 
 def _gaps(mode: str, seed: int, networks: list[Checkpoint]) -> list[float]:
     """Return the mean gap of each network on an instance, and that of the cheapest routes."""
-    from edgeopt.learning.edr.slots import gap, optima, plain_gap
+    from edgeopt.learning.edr.rows import gap, optima, plain_gap
 
     judged = list(optima(TUNING.make(mode, seed), seed))
     found = [np.mean([gap(*one, made.weights) for one in judged]) for made in networks]

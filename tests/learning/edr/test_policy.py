@@ -16,7 +16,7 @@ from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.learning.edr import RlBoth, RlRouting, RlTraining, rounds, rows
 from edgeopt.learning.edr.policy import shipped
 from edgeopt.learning.edr.rounds import TaskEpisode, features_of
-from edgeopt.learning.edr.slots import gap, optima, plain_gap
+from edgeopt.learning.edr.rows import gap, optima, plain_gap
 from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem
 from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from edgeopt.online import simulate

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import small
-from edgeopt.models.edr.comparators import frame_comparator
+from edgeopt.models.edr.bounds import frame_comparator
 from edgeopt.models.edr.penalties import unserved_price
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws

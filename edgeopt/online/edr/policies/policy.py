@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
-from edgeopt.online.edr import energy_budget as budgets
-from edgeopt.online.edr.energy_budget import Terms
+from edgeopt.models.edr.routing import routing_problem, solve_routing
 from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Slot
 from edgeopt.online.edr.training import PriceForecast, check_forecast, expected_price
 from edgeopt.online.simulate import Deterministic, Titled
@@ -22,12 +21,88 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.models.edr.routing import RoutingPlan
+    from edgeopt.models.edr.routing import Conditions, RoutingPlan, RoutingProblem
     from edgeopt.models.edr.routing.problem import Elastic
     from edgeopt.online.edr.events import Decision, Feedback, Observation
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
+
+class Terms(NamedTuple):
+    """What a policy lets energy and delay cost when it routes requests.
+
+    Attributes
+    ----------
+    price
+        Price of energy that it expects, $/Wh.
+    energy_price
+        What a Wh costs on top, in units of cost.
+    energy_weight, delay_weight
+        Weights instead of those of the instance; None: the instance's.
+    capped
+        Whether slots have an energy budget at all.
+    """
+
+    price: float
+    energy_price: float = 0.0
+    energy_weight: float | None = None
+    delay_weight: float | None = None
+    capped: bool = True
+
+
+def slot_budget(slot: Slot, slots: int) -> float:
+    r"""Return the energy that the requests of a slot may use.
+
+    What training leaves of a frame's cap is split evenly, whatever the slots before have used.
+
+    Parameters
+    ----------
+    slot
+        The slot.
+    slots
+        Slots of the frame, D.
+
+    Returns
+    -------
+    Wh, at least 0; infinity without a cap.
+
+    Notes
+    -----
+    The right-hand side of Zhu et al., equation (8), with the rounds that are carried out in place
+    of the fractional ones.
+    """
+    if slot.cap == np.inf:
+        return float("inf")
+    return max((slot.cap - slot.training_energy) / slots, 0.0)
+
+
+def mean_need(instance: EdrInstance, requests: Floats) -> Floats:
+    """Return the energy of requests [..., J, N] on an average capable site, Wh, shape [...]."""
+    capable = instance.capable
+    mean = (instance.request_energy * capable).sum(axis=0) / capable.sum(axis=0)
+    return np.asarray(requests.sum(axis=-2) @ mean)
+
+
+def routing(
+    instance: EdrInstance,
+    conditions: Conditions | list[Conditions],
+    terms: Terms,
+    training: Floats,
+    budget: float,
+) -> RoutingProblem:
+    """Return the routing problem of one or several slots on a policy's terms."""
+    return routing_problem(
+        instance,
+        conditions,
+        price=terms.price,
+        training=training,
+        budget=budget if terms.capped else float("inf"),
+        energy_weight=terms.energy_weight,
+        delay_weight=terms.delay_weight,
+        energy_price=terms.energy_price,
+    )
+
 
 ROUNDING = 1e-12
 """Relative excess that is rounding error, well below what an environment counts as a breach."""
@@ -254,7 +329,8 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         """Route the requests of a slot; by default at least cost."""
         assert state.frame is not None
         terms = self.terms(state.memory, state.frame)
-        return budgets.route(state.instance, slot, terms, budget, self.elastic, state.plan)
+        problem = routing(state.instance, slot.conditions, terms, slot.training, budget)
+        return solve_routing(problem, elastic=self.elastic, start=state.plan)
 
     def start(self, instance: EdrInstance) -> EdrState[MemoryT]:
         """Return the state before the first frame."""
@@ -319,6 +395,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     ) -> tuple[RoutingPlan | Flows, EdrState[MemoryT]]:
         if state.frame is None or state.frame.frame != slot.frame:
             raise OptionError(f"frame {slot.frame} must be shown before its slots")
-        budget = budgets.slot_budget(slot, state.instance.slots)
+        budget = slot_budget(slot, state.instance.slots)
         decision = self.route(state, slot, budget)
         return decision, replace(state, plan=None if isinstance(decision, Flows) else decision)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from edgeopt.instances.edr.history import DAY
+from edgeopt.instances.edr.distribution import DAY
 from edgeopt.models.edr.training import Coming, most_worth, room_prices, waiting_values
-from edgeopt.online.edr.energy_budget import Terms
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
-from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, repair_cap, repair_work
+from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, Terms, repair_cap, repair_work
 from edgeopt.online.edr.training import (
     PriceForecast,
     Replay,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from edgeopt.online.edr.energy_budget import Terms, mean_need
 from edgeopt.online.edr.events import ClosedFrame, Served, Slot
-from edgeopt.online.edr.policies.policy import EdrPolicy
+from edgeopt.online.edr.policies.policy import EdrPolicy, Terms, mean_need
 from edgeopt.online.edr.training import fill_cap, trainable, typical, unit_cost
 from edgeopt.options import check_real
 

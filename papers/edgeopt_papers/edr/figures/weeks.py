@@ -208,7 +208,7 @@ class _Watched:
         return self.policy.learn(state, observation, decision, feedback)
 
     def _add_cost(self, slot: Slot, decision: Decision) -> None:
-        from edgeopt.online.edr.flows import flows_of
+        from edgeopt.online.edr.environment import flows_of
 
         instance = self.instance
         origin, site, kind, amount = flows_of(decision, instance.sites, instance.types)

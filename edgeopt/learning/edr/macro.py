@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -30,7 +31,7 @@ from edgeopt.learning.updates import double_dqn_target, dqn_loss, step
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,19 +61,34 @@ def drawn(seed: int) -> EdrInstance:
 
 
 class Kept:
-    """What training goes on from, and from which instances: one per update."""
+    """What learners share: seeds of instances, gradient steps that are due, and how to go on."""
 
-    seed: int
-    updates: int
-    draw: Callable[[int], EdrInstance]
+    system = "edr"
+    learner: str
+    figure: str
+    policy: str
+    """Which of the networks is the policy."""
+    sense: Literal["min", "max"] = "min"
     nets: dict[str, Perceptron]
     optimisers: dict[str, torch.optim.Adam]
-    buffer: ReplayBuffer
-    rng: np.random.Generator
-    counts: dict[str, int]
+
+    def __init__(
+        self,
+        seed: int,
+        updates: int,
+        draw: Callable[[int], EdrInstance],
+        validation: tuple[int, ...],
+        settings: Any,
+    ) -> None:
+        self.seed, self.updates, self.draw = seed, updates, draw
+        self.validation, self.settings = validation, settings
+        seeded(seed)
+        self.rng = np.random.default_rng(seed)
+        self.buffer = ReplayBuffer(settings.buffer)
+        self.counts = {"done": 0, "steps": 0, "owed": 0}
 
     def training(self) -> range:
-        """Return the seeds of the training instances."""
+        """Return the seeds of the training instances, one per update."""
         first = FIRST + APART * self.seed
         return range(first, first + self.updates)
 
@@ -80,6 +96,41 @@ class Kept:
     def fingerprints(self) -> list[str]:
         """The fingerprints of these instances."""
         return [self.draw(seed).fingerprint() for seed in self.training()]
+
+    @property
+    def features(self) -> Sequence[str]:
+        """Names of what the network sees."""
+        raise NotImplementedError
+
+    def learn_from(self, rows: dict[str, NDArray[Any]]) -> None:
+        """Add transitions, and take the gradient steps that are due."""
+        self.buffer.add(rows)
+        self.counts["owed"] += len(rows["reward"])
+        while self.counts["owed"] >= self.settings.per_update:
+            self.counts["owed"] -= self.settings.per_update
+            if len(self.buffer) >= self.settings.warm_up:
+                rows = self.buffer.sample(self.settings.batch, self.rng)
+                self.step({name: torch.from_numpy(part) for name, part in rows.items()})
+
+    def step(self, held: dict[str, Any]) -> None:
+        """Take a gradient step on a batch of transitions."""
+        raise NotImplementedError
+
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the weights of the policy."""
+        return to_arrays(self.nets[self.policy])
+
+    def about(self) -> Mapping[str, Any]:
+        """Return what the checkpoint says of the training."""
+        return {
+            "settings": asdict(self.settings),
+            "features": list(self.features),
+            "seeds": {
+                "learner": [self.seed], "validation": list(self.validation),
+                "training": list(self.training()),
+            },
+            "instances": self.fingerprints,
+        }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """Return what is needed to go on."""
@@ -101,8 +152,22 @@ class Kept:
         self.counts = dict(state["counts"])
 
 
+@dataclass(frozen=True)
+class RoundsSettings:
+    """Numbers of deep Q-learning."""
+
+    state: Literal["replay", "printed-minimal"] = "replay"  # what the network sees, see `STATES`
+    rate: float = 1e-3  # step size of Adam
+    batch: int = 128  # rows of a batch
+    buffer: int = 50_000  # rows of the buffer
+    copied: int = 500  # gradient steps between copies of the target
+    warm_up: int = 1000  # transitions before the first step
+    per_update: int = 4  # transitions per step
+    least: float = 0.05  # share of random levels in the second half
+
+
 class RoundsLearner(Kept):
-    """Double deep Q-learning over tasks, one instance per update.
+    """Double deep Q-learning over tasks (van Hasselt et al. 2016), one instance per update.
 
     Parameters
     ----------
@@ -110,55 +175,39 @@ class RoundsLearner(Kept):
         Of weights, exploration and instances.
     updates
         Updates planned; exploration falls over the first half of them.
-    state
-        What the network sees, a key of `STATES`.
     draw
         Returns the instance of a seed.
     validation
         Seeds of the instances of evaluations.
-    rate, batch, buffer, copied, warm_up, per_update
-        Step size of Adam, rows of a batch and of the buffer, gradient steps between copies of the
-        target, transitions before the first step, and transitions per step.
-    least
-        Share of random levels in the second half.
+    **settings
+        As in `RoundsSettings`.
     """
 
-    system, learner, figure = "edr", "macro", "cost"
-    sense: Literal["min", "max"] = "min"
+    learner, figure, policy = "macro", "cost", "online"
 
     def __init__(
         self,
         *,
         seed: int = 0,
         updates: int,
-        state: Literal["replay", "printed-minimal"] = "replay",
         draw: Callable[[int], EdrInstance] = drawn,
         validation: tuple[int, ...] = VALIDATION,
-        rate: float = 1e-3,
-        batch: int = 128,
-        buffer: int = 50_000,
-        copied: int = 500,
-        warm_up: int = 1000,
-        per_update: int = 4,
-        least: float = 0.05,
+        **settings: Any,
     ) -> None:
-        check_choice("state", state, tuple(STATES))
-        self.seed, self.updates, self.draw = seed, updates, draw
-        self._columns = [FEATURES.index(name) for name in STATES[state]]
-        self._validation = validation
-        self._options: dict[str, Any] = {
-            "state": state, "rate": rate, "batch": batch, "buffer": buffer, "copied": copied,
-            "warm_up": warm_up, "per_update": per_update, "least": least,
-        }  # fmt: skip
-        seeded(seed)
-        self.rng = np.random.default_rng(seed)
+        super().__init__(seed, updates, draw, validation, RoundsSettings(**settings))
+        check_choice("state", self.settings.state, tuple(STATES))
+        self._columns = [FEATURES.index(name) for name in self.features]
         sizes = (len(self._columns), HIDDEN, HIDDEN, len(LEVELS))
         self.nets = {"online": Perceptron(sizes), "target": Perceptron(sizes)}
         from_arrays(self.nets["target"], to_arrays(self.nets["online"]))
+        rate = self.settings.rate
         self.optimisers = {"online": torch.optim.Adam(self.nets["online"].parameters(), rate)}
-        self.buffer = ReplayBuffer(buffer)
-        self.counts = {"done": 0, "steps": 0, "owed": 0}
         self._judged: list[TaskEpisode] = []
+
+    @property
+    def features(self) -> Sequence[str]:
+        """Names of what the network sees."""
+        return STATES[self.settings.state]
 
     def values(self, states: Floats) -> Floats:
         """Return the values of all levels in states of all features, shape [A, L]."""
@@ -170,7 +219,7 @@ class RoundsLearner(Kept):
         """Play an instance, and learn after every few transitions."""
         episode = TaskEpisode(self.draw(self.training()[self.counts["done"]]))
         progress = min(1.0, 2.0 * self.counts["done"] / self.updates)
-        share = 1.0 + (self._options["least"] - 1.0) * progress
+        share = 1.0 + (self.settings.least - 1.0) * progress
         before: dict[str, NDArray[Any]] | None = None
         while (tasks := episode.observe()) is not None:
             states = features_of(tasks)
@@ -178,7 +227,7 @@ class RoundsLearner(Kept):
                 # Tasks that have not ended are still there, and in the same order.
                 place = np.searchsorted(episode.live, before.pop("task"))
                 before["next"] = states[np.minimum(place, len(states) - 1)].astype(np.float32)
-                self._learn_from(before)
+                self.learn_from(before)
             values = self.values(states)
             chosen = values.argmax(axis=1)
             random = self.rng.random(len(chosen)) < share
@@ -193,23 +242,11 @@ class RoundsLearner(Kept):
         if before is not None:
             before.pop("task")
             before["next"] = before["state"]
-            self._learn_from(before)
+            self.learn_from(before)
         self.counts["done"] += 1
 
-    def _learn_from(self, rows: dict[str, NDArray[Any]]) -> None:
-        """Add transitions, and take the gradient steps that are due."""
-        options = self._options
-        self.buffer.add(rows)
-        self.counts["owed"] += len(rows["reward"])
-        while self.counts["owed"] >= options["per_update"]:
-            self.counts["owed"] -= options["per_update"]
-            if len(self.buffer) >= options["warm_up"]:
-                self._step()
-
-    def _step(self) -> None:
+    def step(self, held: dict[str, Any]) -> None:
         """Take a gradient step."""
-        rows = self.buffer.sample(self._options["batch"], self.rng)
-        held = {name: torch.from_numpy(part) for name, part in rows.items()}
         state, after = held["state"][:, self._columns], held["next"][:, self._columns]
         with torch.no_grad():
             online, target = self.nets["online"](after), self.nets["target"](after)
@@ -218,31 +255,15 @@ class RoundsLearner(Kept):
             self.optimisers["online"], dqn_loss(self.nets["online"](state), held["action"], wanted)
         )
         self.counts["steps"] += 1
-        if self.counts["steps"] % self._options["copied"] == 0:
+        if self.counts["steps"] % self.settings.copied == 0:
             self.nets["target"].load_state_dict(self.nets["online"].state_dict())
 
     def evaluate(self) -> dict[str, float]:
         """Return the cost of training on validation instances, in terms of its mean cost."""
         if not self._judged:
-            self._judged = [TaskEpisode(self.draw(seed)) for seed in self._validation]
+            self._judged = [TaskEpisode(self.draw(seed)) for seed in self.validation]
         found = [played(episode, self.values) for episode in self._judged]
         return {"cost": float(np.mean(found))}
-
-    def weights(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the network's weights."""
-        return to_arrays(self.nets["online"])
-
-    def about(self) -> Mapping[str, Any]:
-        """Return what the checkpoint says of the training."""
-        return {
-            "settings": dict(self._options),
-            "features": [FEATURES[column] for column in self._columns],
-            "seeds": {
-                "learner": [self.seed], "validation": list(self._validation),
-                "training": list(self.training()),
-            },
-            "instances": self.fingerprints,
-        }  # fmt: skip
 
 
 def played(episode: TaskEpisode, values: Callable[[Floats], Floats]) -> float:

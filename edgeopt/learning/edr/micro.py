@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
 
 from edgeopt.instances.edr import generate
-from edgeopt.learning import ReplayBuffer
 from edgeopt.learning.edr.macro import HIDDEN, MODES, VALIDATION, Kept
 from edgeopt.learning.edr.rows import (
     FEATURES,
@@ -31,7 +31,6 @@ from edgeopt.learning.networks import (
     Perceptron,
     from_arrays,
     masked_log_softmax,
-    seeded,
     to_arrays,
 )
 from edgeopt.learning.updates import critic_loss, set_rate, soft_update, step
@@ -67,8 +66,29 @@ def drawn(seed: int) -> EdrInstance:
     return generate(rng=seed, reuse=MODES[seed % 2])
 
 
+@dataclass(frozen=True)
+class RoutingSettings:
+    """Numbers of deep deterministic policy gradients."""
+
+    actor_rate: float = 1e-3  # step size of Adam
+    critic_rate: float = 3e-3  # and of the critic's
+    batch: int = 64  # slots of a batch
+    buffer: int = 4000  # slots of the buffer
+    target_rate: float = 0.005  # step of the targets
+    warm_up: int = 200  # slots before the first step
+    alone: int = 300  # steps of the critic before the first one of the actor
+    per_update: int = 2  # slots per step
+    noise: float = 0.3  # standard deviation of the noise on the logit of every route by itself
+    shared: float = 5.0  # and on the weights of cost, energy and load in all rows
+    lead: float = 4.0  # by how much the logit of the cheapest route is ahead at the start
+    # penalty on the mean square of logits: a softmax that is sure no longer learns
+    quiet: float = 1e-3
+    frames: int = 6  # frames of an instance in an update
+    capped: float = 0.7  # share of them that is expected to be capped
+
+
 class RoutingLearner(Kept):
-    """Deep deterministic policy gradients over slots, a few frames of one instance per update.
+    """Deep deterministic policy gradients (Lillicrap et al. 2016), some frames of one per update.
 
     Parameters
     ----------
@@ -80,25 +100,11 @@ class RoutingLearner(Kept):
         Returns the instance of a seed.
     validation
         Seeds of the instances of evaluations, one frame in three of each.
-    actor_rate, critic_rate, batch, buffer, target_rate, warm_up, per_update
-        Step sizes of Adam, slots of a batch and of the buffer, step of the targets, slots before
-        the first step, and slots per step.
-    alone
-        Steps of the critic before the first one of the actor.
-    noise, shared
-        Standard deviations of the noise on logits: of every route by itself, and of the weights of
-        cost, energy and load in all rows.
-    lead
-        By how much the logit of the cheapest route is ahead of the others at the start.
-    quiet
-        Penalty on the mean square of logits, without which a softmax no longer learns once it is
-        sure.
-    frames, capped
-        Frames of an instance in an update, and which share of them is expected to be capped.
+    **settings
+        As in `RoutingSettings`.
     """
 
-    system, learner, figure = "edr", "micro", "gap"
-    sense: Literal["min", "max"] = "min"
+    learner, figure, policy, features = "micro", "gap", "actor", FEATURES
 
     def __init__(
         self,
@@ -107,52 +113,31 @@ class RoutingLearner(Kept):
         updates: int,
         draw: Callable[[int], EdrInstance] = drawn,
         validation: tuple[int, ...] = VALIDATION,
-        actor_rate: float = 1e-3,
-        critic_rate: float = 3e-3,
-        batch: int = 64,
-        buffer: int = 4000,
-        target_rate: float = 0.005,
-        warm_up: int = 200,
-        alone: int = 300,
-        per_update: int = 2,
-        noise: float = 0.3,
-        shared: float = 5.0,
-        lead: float = 4.0,
-        quiet: float = 1e-3,
-        frames: int = 6,
-        capped: float = 0.7,
+        **settings: Any,
     ) -> None:
-        self.seed, self.updates, self.draw, self._validation = seed, updates, draw, validation
-        self._options: dict[str, Any] = {
-            "actor_rate": actor_rate, "critic_rate": critic_rate, "batch": batch, "buffer": buffer,
-            "target_rate": target_rate, "warm_up": warm_up, "alone": alone,
-            "per_update": per_update, "noise": noise, "shared": shared, "lead": lead,
-            "quiet": quiet, "frames": frames, "capped": capped,
-        }  # fmt: skip
-        seeded(seed)
-        self.rng = np.random.default_rng(seed)
-        width = len(FEATURES)
+        super().__init__(seed, updates, draw, validation, RoutingSettings(**settings))
         self.nets = {
             name: Perceptron(sizes, 0.1)
+            for end in ("", "_target")
             for name, sizes in (
-                ("actor", (width, HIDDEN, HIDDEN, ROUTES)),
-                ("critic", (CRITIC, HIDDEN, HIDDEN, 1)),
-                ("actor_target", (width, HIDDEN, HIDDEN, ROUTES)),
-                ("critic_target", (CRITIC, HIDDEN, HIDDEN, 1)),
+                (f"actor{end}", (len(FEATURES), HIDDEN, HIDDEN, ROUTES)),
+                (f"critic{end}", (CRITIC, HIDDEN, HIDDEN, 1)),
             )
         }
         first = to_arrays(self.nets["actor"])
-        first["2.bias"][0] = lead
+        first["2.bias"][0] = self.settings.lead
         from_arrays(self.nets["actor"], first)
         for name in ("actor", "critic"):
             from_arrays(self.nets[f"{name}_target"], to_arrays(self.nets[name]))
         self.optimisers = {
             name: torch.optim.Adam(self.nets[name].parameters(), rate)
-            for name, rate in (("actor", actor_rate), ("critic", critic_rate))
+            for name, rate in self._rates.items()
         }
-        self.buffer = ReplayBuffer(buffer)
-        self.counts = {"done": 0, "steps": 0, "owed": 0}
         self._judged: list[tuple[Shown, float]] = []
+
+    @property
+    def _rates(self) -> dict[str, float]:
+        return {"actor": self.settings.actor_rate, "critic": self.settings.critic_rate}
 
     def update(self) -> None:
         """Serve some frames of an instance with noise, and learn after every few slots."""
@@ -183,17 +168,17 @@ class RoutingLearner(Kept):
                 before = None
         self.counts["done"] += 1
         left = max(0.1, 1.0 - self.counts["done"] / self.updates)
-        for name in ("actor", "critic"):
-            set_rate(self.optimisers[name], left * self._options[f"{name}_rate"])
+        for name, rate in self._rates.items():
+            set_rate(self.optimisers[name], left * rate)
 
     def _frames(self, instance: EdrInstance) -> Ints:
         """Choose frames to learn from, of which a given share is expected to be capped."""
-        capped, share = np.isfinite(instance.cap), self._options["capped"]
+        capped, share = np.isfinite(instance.cap), self.settings.capped
         weight = np.where(
             capped, share / max(capped.sum(), 1), (1.0 - share) / max((~capped).sum(), 1)
         )
         weight = np.maximum(weight, 1e-9)
-        count = min(self._options["frames"], instance.frames)
+        count = min(self.settings.frames, instance.frames)
         found = self.rng.choice(instance.frames, count, replace=False, p=weight / weight.sum())
         return np.asarray(found)
 
@@ -203,8 +188,8 @@ class RoutingLearner(Kept):
         What rows do in common decides whether a slot keeps its budget; noise of each row by itself
         cancels there. In half of the slots costs, energies and loads weigh as drawn.
         """
-        logits = self.rng.normal(0.0, self._options["noise"], fractions.shape)
-        drawn = self.rng.normal(0.0, self._options["shared"], len(PER_ROUTE))
+        logits = self.rng.normal(0.0, self.settings.noise, fractions.shape)
+        drawn = self.rng.normal(0.0, self.settings.shared, len(PER_ROUTE))
         if self.rng.random() < 0.5:
             seen = per_route(rows.features)
             logits += np.einsum("c,rck->rk", drawn, seen - seen[..., :1])
@@ -212,19 +197,12 @@ class RoutingLearner(Kept):
         return np.asarray(changed / changed.sum(axis=1, keepdims=True))
 
     def _add(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Add a transition, and take the gradient steps that are due."""
+        """Add a transition."""
         row = before | {f"next_{name}": part for name, part in after.items()}
-        self.buffer.add({name: np.asarray(part)[None] for name, part in row.items()})
-        self.counts["owed"] += 1
-        while self.counts["owed"] >= self._options["per_update"]:
-            self.counts["owed"] -= self._options["per_update"]
-            if len(self.buffer) >= self._options["warm_up"]:
-                self._step()
+        self.learn_from({name: np.asarray(part)[None] for name, part in row.items()})
 
-    def _step(self) -> None:
+    def step(self, held: dict[str, Any]) -> None:
         """Take a gradient step of the critic and one of the actor."""
-        rows = self.buffer.sample(self._options["batch"], self.rng)
-        held = {name: torch.from_numpy(part) for name, part in rows.items()}
         nets = self.nets
         ahead = {name: held[f"next_{name}"] for name in ("features", "valid", "share")}
         with torch.no_grad():
@@ -234,13 +212,13 @@ class RoutingLearner(Kept):
         loss = critic_loss(value, held["reward"], held["discount"], after)
         step(self.optimisers["critic"], loss)
         self.counts["steps"] += 1
-        if self.counts["steps"] > self._options["alone"]:
+        if self.counts["steps"] > self.settings.alone:
             logits = nets["actor"](held["features"])
             value = _value(nets["critic"], held, _fractions(logits, held["valid"])).mean()
             size = (logits.square().mean(-1) * held["share"]).sum(-1).mean()
-            step(self.optimisers["actor"], self._options["quiet"] * size - value)
+            step(self.optimisers["actor"], self.settings.quiet * size - value)
         for name in ("actor", "critic"):
-            soft_update(nets[f"{name}_target"], nets[name], self._options["target_rate"])
+            soft_update(nets[f"{name}_target"], nets[name], self.settings.target_rate)
 
     def evaluate(self) -> dict[str, float]:
         """Return by how much slots of validation instances cost more than the linear programme."""
@@ -255,25 +233,9 @@ class RoutingLearner(Kept):
     def _slots(self) -> list[tuple[Shown, float]]:
         """Return the slots of an evaluation with their optima, which are computed once."""
         if not self._judged:
-            for seed in self._validation:
+            for seed in self.validation:
                 self._judged += optima(self.draw(seed), seed)
         return self._judged
-
-    def weights(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the actor's weights."""
-        return to_arrays(self.nets["actor"])
-
-    def about(self) -> Mapping[str, Any]:
-        """Return what the checkpoint says of the training."""
-        return {
-            "settings": dict(self._options),
-            "features": list(FEATURES),
-            "seeds": {
-                "learner": [self.seed], "validation": list(self._validation),
-                "training": list(self.training()),
-            },
-            "instances": self.fingerprints,
-        }  # fmt: skip
 
 
 def _filled(part: NDArray[Any], size: int) -> NDArray[np.float32]:

@@ -99,8 +99,6 @@ def test_expected_prices():
     instance = never_trained(50).replace(price=np.arange(50.0), price_prior=7.0)
     frames = [show(instance, t, instance.rounds) for t in range(50)]
     assert [expected_price("last", frames[t]) for t in (0, 1, 9)] == [7.0, 0.0, 8.0]
-    assert [expected_price("mean", frames[t]) for t in (0, 1, 9)] == [7.0, 0.0, 4.0]
-    assert [expected_price("day", frames[t]) for t in (0, 23, 24, 49)] == [7.0, 22.0, 0.0, 25.0]
     given_prices = GivenPrices([5.0, 6.0], title="market")
     assert [expected_price(given_prices, frames[t]) for t in (0, 1)] == [5.0, 6.0]
     assert repr(given_prices) == "market"
@@ -211,7 +209,8 @@ def test_steps_get_their_unit_from_the_first_tasks():
     np.testing.assert_allclose(rule.sizes(0), [3.0 * 2 / 3, 1.0 * 3 / 2])
     rule = drive(SaddlePoint(mu0=0.5), instance)[0].planned.rule
     np.testing.assert_allclose(rule.sizes(0), [3.0 * 2 / 3, 0.5 * 3 / 2])
-    rule = drive(SaddlePoint(alpha0=2.0, mu0=0.5, cost_scale=4.0), instance)[0].planned.rule
+    dearer = instance.replace(energy_weight=4.0)
+    rule = drive(SaddlePoint(alpha0=2.0, mu0=0.5), dearer)[0].planned.rule
     np.testing.assert_allclose(rule.sizes(0), [2.0 * (2 / 3) / 4.0, 0.5 * 4.0 / (2 / 3)])
     late = instance.replace(arrival=[1])
     assert drive(SaddlePoint(), late)[0].planned.rule is None
@@ -253,7 +252,6 @@ def test_printed_steps_shrink_with_the_horizon(instance: EdrInstance, index: Any
         ({"alpha0": 0.0}, "alpha0"),
         ({"mu0": -1.0}, "mu0"),
         ({"mu0": np.inf}, "mu0"),
-        ({"cost_scale": 0.0}, "cost_scale"),
         ({"step": STEP, "alpha0": 1.0}, "step"),
         ({"step": "printed", "mu0": 1.0}, "step"),
         ({"step": "scaled"}, "'printed', or a step rule"),

@@ -94,10 +94,6 @@ def test_prices_of_coming_frames() -> None:
     assert expected("last", 0, [0, 3]) == [7.0, 7.0]
     assert expected("last", 0, [0, 3], before) == [123.0, 123.0]
     assert expected("last", 5, [5, 9]) == [4.0, 4.0]
-    assert expected("mean", 5, [5, 9]) == [2.0, 2.0]
-    assert expected("day", 5, [5, 9, 24, 28, 29]) == [4.0, 4.0, 0.0, 4.0, 4.0]
-    assert expected("day", 5, [5, 9, 24, 29], before) == [105.0, 109.0, 0.0, 105.0]
-    assert expected("day", 26, [26, 27, 29]) == [2.0, 3.0, 5.0]
     assert expected(GivenPrices(np.arange(40.0)), 3, [3, 8]) == [3.0, 8.0]
     # Hours 22 to 2 of the day before count once, hour 0 twice: 100 100 101 102 122 123.
     assert expected("hour", 0, [0, 24], before) == [101.5, 101.5]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -14,24 +14,22 @@ from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.learning.edr import rounds as levels
 from edgeopt.learning.edr import rows
-from edgeopt.online.edr.events import Slot
 from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
     EdrState,
-    Terms,
     repair_cap,
     repair_work,
     routing,
 )
-from edgeopt.online.edr.policies.stochastic_control import Scenario
-from edgeopt.online.edr.training import PriceForecast, Replay, trainable
+from edgeopt.online.edr.policies.stochastic_control import Replaying, ReplayMemory, Scenario
+from edgeopt.online.edr.training import Replay, busiest_share, round_costs, trainable
 from edgeopt.options import check_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.events import ClosedFrame, Decision, Feedback, Flows, Frame, Observation
+    from edgeopt.online.edr.events import Flows, Frame, Slot
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -54,15 +52,8 @@ def shapes(*sizes: int) -> dict[str, tuple[int, ...]]:
     return found
 
 
-class Learnt(NamedTuple):
-    """What a policy with a trained network for rounds keeps."""
-
-    replay: Replay
-    price: float = 0.0  # expected of this frame, $/Wh
-
-
 @dataclass(frozen=True, eq=False)
-class RlTraining(EdrPolicy[Learnt]):
+class RlTraining(Replaying):
     r"""Train each task at one of six levels, by a network that was trained with deep Q-learning.
 
     Levels are multiples of the even rate of a task: 0, 1/2, 1, 2, 4, and all that is left. The
@@ -95,11 +86,6 @@ class RlTraining(EdrPolicy[Learnt]):
     title: ClassVar[str] = "RL rounds"
 
     checkpoint: Checkpoint | None = None
-    _: KW_ONLY
-    reserve: Literal["last", "trend"] | None = "trend"
-    guard: float | None = None
-    training_room: float = 0.9
-    price_forecast: PriceForecast = "hour"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,24 +99,23 @@ class RlTraining(EdrPolicy[Learnt]):
     def _macro(self) -> Checkpoint:
         return shipped("macro") if self.checkpoint is None else self.checkpoint
 
-    def begin(self, instance: EdrInstance) -> Learnt:
+    def begin(self, instance: EdrInstance) -> ReplayMemory:
         """Begin without a frame seen."""
-        return Learnt(Replay.of(instance, history=False))
+        return ReplayMemory(Replay.of(instance, history=False))
 
     def requested_rounds(
-        self, memory: Learnt, frame: Frame, cap: float, rng: np.random.Generator
-    ) -> tuple[Ints, Learnt]:
+        self, memory: ReplayMemory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Ints, ReplayMemory]:
         """Request the levels of most value, as far as they fit."""
         replay, instance = memory.replay.with_frame(frame), memory.replay.instance
-        memory = Learnt(replay, self.price(frame))
+        memory = ReplayMemory(replay, price=self.price(frame))
         rounds, room = np.zeros_like(frame.remaining), self.room(instance)
-        weight = levels.weight_of(frame.round_work, room)
+        weight = busiest_share(frame.round_work, room)
         i = np.flatnonzero(trainable(frame) & (weight < np.inf))
         if not i.size:
             return rounds, memory
         price = np.append(frame.prices, memory.price)[:, None]
-        cost = instance.energy_weight * price * replay.energy[:, i]
-        cost = cost + instance.delay_weight * replay.seconds[:, i]
+        cost = round_costs(instance, price, replay.energy[:, i], replay.seconds[:, i])
         tasks = levels.Tasks(
             frame.frame, instance.frames, frame.arrival[i], frame.deadline[i], frame.rounds[i],
             frame.remaining[i], cost, memory.price, frame.prices, bool(np.isfinite(frame.cap)),
@@ -146,27 +131,6 @@ class RlTraining(EdrPolicy[Learnt]):
     def _columns(self) -> list[int]:
         """Return the places of the features that the network sees."""
         return [levels.FEATURES.index(name) for name in self._macro.features]
-
-    def terms(self, memory: Learnt, frame: Frame) -> Terms:
-        """Route requests at the price that is expected."""
-        return Terms(memory.price)
-
-    def learn(
-        self,
-        state: EdrState[Learnt],
-        observation: Observation,
-        decision: Decision,
-        feedback: Feedback,
-    ) -> EdrState[Learnt]:
-        """Remember the propagation of a slot."""
-        if isinstance(observation, Slot):
-            memory = state.memory._replace(replay=state.memory.replay.with_slot(observation))
-            state = replace(state, memory=memory)
-        return super().learn(state, observation, decision, feedback)
-
-    def close_frame(self, memory: Learnt, frame: Frame, closed: ClosedFrame) -> Learnt:
-        """End the frame."""
-        return memory._replace(replay=memory.replay.closed())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

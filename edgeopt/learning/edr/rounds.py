@@ -14,7 +14,7 @@ import numpy as np
 from edgeopt.instances.edr.distribution import DAY
 from edgeopt.models.edr.penalties import FACTOR, late_price
 from edgeopt.online.edr.policies.policy import mean_need, repair_cap, repair_work
-from edgeopt.online.edr.training import expected_price
+from edgeopt.online.edr.training import busiest_share, expected_price, round_costs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,13 +91,6 @@ def features_of(tasks: Tasks) -> Floats:
     return np.asarray(np.clip(found, -LARGEST, LARGEST))
 
 
-def weight_of(work: Floats, room: Floats) -> Floats:
-    """Return the share of a frame that a round takes on its busiest site, shape [I]."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(work > 0, work / room, 0.0)
-    return np.asarray(shares.max(axis=1, initial=0.0))
-
-
 def rounds_of(values: Floats, chosen: Ints, tasks: Tasks) -> tuple[Ints, Ints]:
     """Return the rounds of chosen levels, shape [A], and the order in which tasks give way.
 
@@ -137,7 +130,7 @@ class TaskEpisode:
     ) -> None:
         self.instance = instance
         self.room = training_room * instance.slots * instance.capacity
-        self._weight = weight_of(instance.round_work, self.room)
+        self._weight = busiest_share(instance.round_work, self.room)
         self._price = np.array(
             [self._expected(price_forecast, frame) for frame in range(instance.frames)]
         )
@@ -178,8 +171,8 @@ class TaskEpisode:
             return None
         i = self.live
         price = np.append(instance.price[:t], self._price[t])[:, None]
-        cost = instance.energy_weight * price * instance.round_energy[: t + 1, i]
-        cost = cost + instance.delay_weight * instance.round_seconds[: t + 1, i]
+        past = instance.round_energy[: t + 1, i], instance.round_seconds[: t + 1, i]
+        cost = round_costs(instance, price, *past)
         return Tasks(
             t, instance.frames, instance.arrival[i], instance.deadline[i], instance.rounds[i],
             self.remaining[i], cost, float(self._price[t]), instance.price[:t],

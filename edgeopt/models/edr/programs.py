@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.checked import checked
+from edgeopt.models.edr.matrix import colocation_columns
 from edgeopt.models.edr.penalties import check_cap, late_price, unserved_price
 from edgeopt.models.edr.training import check_step, step_data
 from edgeopt.solvers import CasadiNlp, LabelBlock
@@ -76,27 +77,11 @@ def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bo
     limit, late, lost = check_cap(instance, cap), late_price(instance), unserved_price(instance)
     frames, slots, sites = (range(n) for n in (instance.frames, instance.slots, instance.sites))
     weight, per_second = instance.energy_weight, instance.delay_weight
-    pairs = [
-        (t, i)
-        for t in frames
-        for i in range(instance.tasks)
-        if instance.arrival[i] <= t <= instance.deadline[i]
-    ]
-    asked = [
-        (t, s, j, n)
-        for t in frames
-        for s in slots
-        for j in sites
-        for n in range(instance.types)
-        if instance.requests[t, s, j, n] > 0
-    ]
+    columns = colocation_columns(instance)
+    pairs, asked, routes = (
+        list(map(tuple, part.tolist())) for part in (columns.rounds, columns.asked, columns.route)
+    )
     seconds = {(t, s): instance.request_seconds(t, s) for t in frames for s in slots}
-    routes = [
-        (t, s, j, k, n)
-        for t, s, j, n in asked
-        for k in sites
-        if instance.capable[k, n] and seconds[t, s][j, k, n] <= instance.slo[t, s, n]
-    ]
     here = {(t, k): [i for f, i in pairs if f == t and instance.round_work[i, k] > 0]
             for t in frames for k in sites}  # fmt: skip
     trains = [pair for pair in here if here[pair]]

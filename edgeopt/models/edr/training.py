@@ -213,15 +213,12 @@ def step_data(
     point: ArrayLike, gradient: ArrayLike, energy: ArrayLike, upper: ArrayLike
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the vectors of a step as arrays of doubles, themselves where they are that already."""
-    x = np.ascontiguousarray(real_array("point", point))
-    c = np.ascontiguousarray(real_array("gradient", gradient))
-    e = np.ascontiguousarray(real_array("energy", energy))
-    u = np.ascontiguousarray(real_array("upper", upper))
-    if not x.shape == c.shape == e.shape == u.shape == (x.size,):
-        for name, array in (("point", x), ("gradient", c), ("energy", e), ("upper", u)):
-            if array.shape != (x.size,):
-                rule = f"must be a vector with {x.size} entries, one per task"
-                raise InputError(name, rule, value=f"shape {array.shape}")
+    given = {"point": point, "gradient": gradient, "energy": energy, "upper": upper}
+    x, c, e, u = (np.ascontiguousarray(real_array(name, one)) for name, one in given.items())
+    for name, array in zip(given, (x, c, e, u), strict=True):
+        if array.shape != (x.size,):
+            rule = f"must be a vector with {x.size} entries, one per task"
+            raise InputError(name, rule, value=f"shape {array.shape}")
     return x, c, e, u
 
 
@@ -250,9 +247,6 @@ def check_step(vectors: tuple[Floats, Floats, Floats, Floats], cap: float, step:
 
 PIVOT = 1e-11
 """Entries of the tableau up to this are 0, in units of what a task at its limit uses of a row."""
-
-NOTHING = 1e-9
-"""Costs up to this are 0, in terms of the largest."""
 
 
 def most_worth(worth: Floats, upper: Floats, use: Floats, room: Floats) -> Floats:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.kernels import compiled
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.routing import RoutingPlan, conditions
 from edgeopt.online.edr.events import (
@@ -40,24 +39,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-_FINE: Final = 0
-_INDEX: Final = 1
-_AMOUNT: Final = 2
-_INCAPABLE: Final = 3
-_LATE: Final = 4
-_OVERSERVED: Final = 5
-_OVERLOADED: Final = 6
-
-
-class Carried(NamedTuple):
-    """Energy, delay and load of flows."""
-
-    energy: float  # energy, Wh
-    delay: float  # delays of all requests, summed, s
-    load: Floats  # computation on each site, GFLOP, [J]
-    unserved: Floats  # requests that no flow serves, [J, N]; what is within rounding of 0 is 0
-
-
 def flows_of(decision: object, sites: int, types: int) -> Flows:
     """Return the flows of a decision."""
     if isinstance(decision, RoutingPlan):
@@ -82,98 +63,53 @@ def flows_of(decision: object, sites: int, types: int) -> Flows:
 
 def carry_out(
     instance: EdrInstance, seen: Conditions, flows: Flows, quality: Floats, traffic: Floats
-) -> Carried:
-    """Carry flows out, if that is possible."""
-    load, served = np.zeros(instance.sites), np.zeros_like(seen.requests)
-    fault, at, energy, delay = _carry_out(
-        *flows, *seen, instance.capable, instance.request_work, instance.request_size,
-        instance.speed, instance.request_energy, instance.capacity,
-        load, served, quality, traffic,
-    )  # fmt: skip
-    if fault != _FINE:
-        raise OptionError(_describe(instance, seen, flows, load, served, fault, at))
+) -> Served:
+    """Carry flows out, if that is possible, and add them to the histogram and to the traffic."""
+    sites, types = seen.requests.shape
+    origin, site, kind, amount = flows
+    inside = (np.minimum(np.minimum(origin, site), kind) >= 0) & (kind < types)
+    inside &= np.maximum(origin, site) < sites
+    j, k, n = (np.where(inside, column, 0) for column in (origin, site, kind))
+    delay = seen.propagation[j, k] + seen.propagation[k, j]
+    delay = delay + instance.request_work[n] / instance.speed[k]
+    delay = delay + instance.request_size[n] / seen.rate[j, k]
+    faults = {
+        "there is no such site or type": ~inside,
+        "must be a number >= 0": ~((amount >= 0.0) & (amount < np.inf)),
+        "the site cannot serve the type": (amount > 0.0) & ~instance.capable[k, n],
+        "takes longer than the objective allows": (amount > 0.0)
+        & (delay > seen.slo[n] * (1.0 + TIGHT)),
+    }
+    wrong = np.array(list(faults.values()))
+    for a in np.flatnonzero(wrong.any(axis=0)):
+        raise OptionError(
+            f"flow {a}, {amount[a]} requests of type {kind[a]} from site {origin[a]} to site "
+            f"{site[a]}: {list(faults)[wrong[:, a].argmax()]}"
+        )
+    some = amount > 0.0
+    j, k, n, y, delay = j[some], k[some], n[some], amount[some], delay[some]
+    served = np.bincount(j * types + n, y, seen.requests.size).reshape(sites, types)
+    load = np.bincount(k, y * instance.request_work[n], sites)
+    for at, type_ in np.argwhere(served > seen.requests * (1.0 + TIGHT)):
+        raise OptionError(
+            f"{served[at, type_]} requests of type {type_} from site {at} are served, "
+            f"{seen.requests[at, type_]} arrived"
+        )
+    for at in np.flatnonzero(load > instance.capacity * (1.0 + TIGHT)):
+        raise OptionError(
+            f"site {at} cannot serve {load[at]} GFLOP: it does {instance.capacity[at]} in a slot"
+        )
+    place = (delay / seen.slo[n] * quality.size).astype(np.int64)
+    np.add.at(quality, np.minimum(place, quality.size - 1), y)
+    np.add.at(traffic, (j, k), y)
     unserved = seen.requests - served
     unserved[unserved <= TIGHT * seen.requests] = 0.0
-    return Carried(energy, delay, load, unserved)
-
-
-def _describe(
-    instance: EdrInstance,
-    seen: Conditions,
-    flows: Flows,
-    load: Floats,
-    served: Floats,
-    fault: int,
-    at: int,
-) -> str:
-    if fault == _OVERSERVED:
-        j, n = divmod(at, instance.types)
-        arrived = seen.requests[j, n]
-        return f"{served[j, n]} requests of type {n} from site {j} are served, {arrived} arrived"
-    if fault == _OVERLOADED:
-        return f"site {at} cannot serve {load[at]} GFLOP: it does {instance.capacity[at]} in a slot"
-    j, k, n, amount = (column[at] for column in flows)
-    what = f"flow {at}, {amount} requests of type {n} from site {j} to site {k}"
-    return {
-        _INDEX: f"{what}: there is no such site or type",
-        _AMOUNT: f"{what}: must be a number >= 0",
-        _INCAPABLE: f"{what}: the site cannot serve the type",
-        _LATE: f"{what}: takes longer than the objective allows",
-    }[fault]
-
-
-@compiled(writes="load served quality traffic")
-def _carry_out(
-    origin: Ints,
-    site: Ints,
-    type_: Ints,
-    amount: Floats,
-    requests: Floats,
-    propagation: Floats,
-    slo: Floats,
-    rate: Floats,
-    capable: NDArray[np.bool_],
-    work: Floats,
-    size: Floats,
-    speed: Floats,
-    request_energy: Floats,
-    capacity: Floats,
-    load: Floats,
-    served: Floats,
-    quality: Floats,
-    traffic: Floats,
-) -> tuple[int, int, float, float]:
-    """Return the first fault, where it is, energy and delay; fill in the four last arrays."""
-    energy, total = 0.0, 0.0
-    sites, types = requests.shape
-    for a in range(amount.size):
-        j, k, n, y = origin[a], site[a], type_[a], amount[a]
-        if min(j, k, n) < 0 or max(j, k) >= sites or n >= types:
-            return _INDEX, a, energy, total
-        if not (0.0 <= y < np.inf):
-            return _AMOUNT, a, energy, total
-        if y == 0.0:
-            continue
-        if not capable[k, n]:
-            return _INCAPABLE, a, energy, total
-        travel = propagation[j, k] + propagation[k, j]
-        delay = travel + work[n] / speed[k] + size[n] / rate[j, k]
-        if delay > slo[n] * (1.0 + TIGHT):
-            return _LATE, a, energy, total
-        energy += y * request_energy[k, n]
-        total += y * delay
-        load[k] += y * work[n]
-        served[j, n] += y
-        quality[min(int(delay / slo[n] * quality.size), quality.size - 1)] += y
-        traffic[j, k] += y
-    for j in range(sites):
-        for n in range(types):
-            if served[j, n] > requests[j, n] * (1.0 + TIGHT):
-                return _OVERSERVED, j * types + n, energy, total
-    for k in range(sites):
-        if load[k] > capacity[k] * (1.0 + TIGHT):
-            return _OVERLOADED, k, energy, total
-    return _FINE, 0, energy, total
+    # Sums flow by flow, as in any order that a machine may choose they could differ.
+    energy, seconds = (
+        float(np.cumsum(part)[-1]) if y.size else 0.0
+        for part in (y * instance.request_energy[k, n], y * delay)
+    )
+    return Served(energy, seconds, load.astype(np.float64), unserved)
 
 
 class EdrEpisode:
@@ -299,22 +235,21 @@ class EdrEpisode:
         flows = flows_of(decision, instance.sites, instance.types)
         quality, traffic = self.quality.copy(), self.flows.copy()
         seen = conditions(instance, t, self._slot)
-        carried = carry_out(instance, seen, flows, quality, traffic)
-        together = self._work + self._load + carried.load
+        served = carry_out(instance, seen, flows, quality, traffic)
+        together = self._work + self._load + served.load
         for site in np.flatnonzero(together > self._most_work):
             raise OptionError(
                 f"site {site} cannot do {together[site]} GFLOP of training and requests: it does "
                 f"{instance.slots * instance.capacity[site]} in a frame"
             )
         self.quality, self.flows = quality, traffic
-        self._load += carried.load
-        self._lost += carried.unserved.sum(axis=0)
-        self._spent += carried.energy
-        self._delay += carried.delay
+        self._load += served.load
+        self._lost += served.unserved.sum(axis=0)
+        self._spent += served.energy
+        self._delay += served.delay
         self.accurate[t] += flows.amount @ instance.accuracy[flows.site, flows.type]
         self.decisions[t] += 1
         self._slot += 1
-        served = Served(*carried)
         return served if self._slot < instance.slots else self._close_frame(served)
 
     def _close_frame(self, served: Served) -> ClosedFrame:

@@ -304,11 +304,6 @@ class EdrTrajectory(Trajectory):
         """Cost without penalties, shape [runs, T]."""
         return self.energy_cost + self.delay_cost + self.training_delay_cost
 
-    @property
-    def inference_energy(self) -> Floats:
-        """Energy of inference, Wh, shape [runs, T]."""
-        return self.energy - self.training_energy
-
     def completion(self) -> Floats:
         """Return the share of needed rounds that were trained, shape [runs]; 1 without tasks."""
         needed = int(self.needed.sum())

@@ -78,10 +78,23 @@ def trainable(frame: Frame) -> NDArray[np.bool_]:
     return frame.active & (frame.remaining > 0)
 
 
+def round_costs(
+    instance: EdrInstance, price: float | Floats, energy: Floats, seconds: Floats
+) -> Floats:
+    """Return the costs of rounds at prices, $/Wh, that fit their energies."""
+    return np.asarray(instance.energy_weight * price * energy + instance.delay_weight * seconds)
+
+
 def unit_cost(instance: EdrInstance, frame: Frame, price: float) -> Floats:
     """Return the cost of a round at a price in $/Wh, 0 where a task may not train, shape [I]."""
-    energy = instance.energy_weight * price * frame.round_energy
-    return np.asarray(energy + instance.delay_weight * frame.round_seconds)
+    return round_costs(instance, price, frame.round_energy, frame.round_seconds)
+
+
+def busiest_share(work: Floats, room: Floats) -> Floats:
+    """Return the share of a frame that a round takes on its busiest site, shape [I]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(work > 0, work / room, 0.0)
+    return np.asarray(shares.max(axis=1, initial=0.0))
 
 
 def typical(frame: Frame, cost: Floats) -> Scale | None:
@@ -107,7 +120,6 @@ def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats
     return rounds
 
 
-_NAMES = ("last", "mean", "day", "hour")
 NEAR = 2
 """Hours of the day around one whose prices say what its own may be."""
 QUARTER = DAY // 4
@@ -147,16 +159,15 @@ class GivenPrices:
         return self.title
 
 
-PriceForecast: TypeAlias = Literal["last", "mean", "day", "hour"] | GivenPrices
-"""The last price known, the mean of all known, that of the same hour on the last day known, the
-median of all known around that hour, continued by a wave while only a part of a day is known, or a
-forecast of one's own."""
+PriceForecast: TypeAlias = Literal["last", "hour"] | GivenPrices
+"""The last price known, the median of all known around that hour, continued by a wave while only a
+part of a day is known, or a forecast of one's own."""
 
 
 def check_forecast(forecast: PriceForecast) -> None:
     """Refuse what is no forecast."""
     if not isinstance(forecast, GivenPrices):
-        check_choice("price_forecast", forecast, _NAMES, otherwise="GivenPrices(...)")
+        check_choice("price_forecast", forecast, ("last", "hour"), otherwise="GivenPrices(...)")
 
 
 def expected_price(forecast: PriceForecast, frame: Frame, before: Floats | None = None) -> float:
@@ -179,13 +190,10 @@ def expected_prices(
     known = frame.prices if before is None else np.concatenate([before, frame.prices])
     if known.size == 0:
         return np.full(frames.size, frame.price)
-    first = frame.frame - known.size
-    if forecast == "hour":
-        return _hourly(known, np.arange(first, frame.frame) % DAY)[frames % DAY]
-    usual = known.mean() if forecast == "mean" else known[-1]
-    same = frame.frame - 1 - (frame.frame - 1 - frames) % DAY - first
-    usable = (same >= 0) & (forecast == "day")
-    return np.where(usable, known[np.maximum(same, 0)], usual)
+    if forecast == "last":
+        return np.full(frames.size, known[-1])
+    hours = np.arange(frame.frame - known.size, frame.frame) % DAY
+    return _hourly(known, hours)[frames % DAY]
 
 
 def _hourly(prices: Floats, hours: Ints) -> Floats:

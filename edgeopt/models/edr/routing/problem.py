@@ -77,9 +77,6 @@ class RoutingProblem:
         The routes, see `edgeopt.models.edr.routing.Routes`.
     cost
         Cost of a request on each route, shape [A].
-    training_share
-        Share of a frame's training that the capacity of each slot has been reduced by; 0 if the
-        `room` has been reduced instead.
     """
 
     demand: Floats
@@ -92,7 +89,6 @@ class RoutingProblem:
     site: NDArray[np.int32]
     seconds: Floats
     cost: Floats
-    training_share: float = 0.0
 
     @property
     def slots(self) -> int:
@@ -118,10 +114,6 @@ class RoutingProblem:
     def row(self) -> NDArray[np.int64]:
         """Row (slot, origin, type) of each route, flat, shape [A]."""
         return np.repeat(np.arange(self.demand.size), np.diff(self.first))
-
-    def row_of(self, routes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the row of some routes, without counting through all of them."""
-        return np.searchsorted(self.first, routes, side="right") - 1
 
     @property
     def slot(self) -> NDArray[np.int64]:
@@ -159,10 +151,6 @@ class RoutingProblem:
         Demand may only vanish, not appear, where there are no routes for it.
         """
         return dataclasses.replace(self, **changes)
-
-    def with_price(self, energy_price: float) -> Self:
-        """Return the problem with each Wh charged on top, per Wh."""
-        return self.replace(cost=self.cost + energy_price * self.route_energy)
 
     def surcharge(self, energy_price: float, compute_price: Floats) -> Floats:
         """Return what a request pays for scarce energy and computation, shape [S, N, J].
@@ -269,7 +257,7 @@ class RoutingPlan:
     @cached_property
     def row(self) -> NDArray[np.int64]:
         """Row (slot, origin, type) of each route in use, flat."""
-        return self.problem.row_of(self.used)
+        return np.searchsorted(self.problem.first, self.used, side="right") - 1
 
     @property
     def _kind(self) -> NDArray[np.int64]:
@@ -335,13 +323,6 @@ class RoutingPlan:
     def energy_price(self) -> float:
         """Cost that a Wh more would save."""
         return self.prices.energy
-
-    @property
-    def compute_price(self) -> Floats:
-        """Cost of a GFLOP more of training in the frame, shape [J]."""
-        return np.asarray(
-            self.problem.training_share * self.prices.site.sum(axis=0) + self.prices.room
-        )
 
 
 def dual_bound(

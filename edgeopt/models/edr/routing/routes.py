@@ -290,7 +290,6 @@ def routing_problem(
         site=routes.site,
         seconds=routes.seconds,
         cost=cost,
-        training_share=1.0 / instance.slots if split == "even" else 0.0,
     )
     vars(problem)["dearest"] = dearest  # known already, at no further look at all costs
     return problem

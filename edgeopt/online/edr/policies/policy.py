@@ -38,8 +38,8 @@ class Terms(NamedTuple):
         Price of energy that it expects, $/Wh.
     energy_price
         What a Wh costs on top, in units of cost.
-    energy_weight, delay_weight
-        Weights instead of those of the instance; None: the instance's.
+    energy_weight
+        Weight instead of that of the instance; None: the instance's.
     capped
         Whether slots have an energy budget at all.
     """
@@ -47,7 +47,6 @@ class Terms(NamedTuple):
     price: float
     energy_price: float = 0.0
     energy_weight: float | None = None
-    delay_weight: float | None = None
     capped: bool = True
 
 
@@ -99,7 +98,6 @@ def routing(
         training=training,
         budget=budget if terms.capped else float("inf"),
         energy_weight=terms.energy_weight,
-        delay_weight=terms.delay_weight,
         energy_price=terms.energy_price,
     )
 
@@ -268,8 +266,8 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     training_room
         Share of a site's computation that training may use in a frame.
     price_forecast
-        Price expected of a frame, at which rounds and requests are weighed: ``"last"``, ``"mean"``,
-        ``"day"``, ``"hour"`` or `GivenPrices`.
+        Price expected of a frame, at which rounds and requests are weighed: ``"last"``,
+        ``"hour"`` or `GivenPrices`.
 
     Raises
     ------

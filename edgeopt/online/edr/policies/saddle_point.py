@@ -68,9 +68,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         Factors of the sizes of descent and ascent, see `ScaledStep`; None: the mean window, in
         frames, of the tasks seen first, and 1. Such steps are long enough to train a task within a
         few cheap frames; a task that has not trained for a frame is owed the cost of a round.
-    cost_scale
-        Typical cost of a round, from which step sizes get their unit; None: the mean of the first
-        frame that has tasks.
     step
         A step rule instead of the scaled one; ``"printed"``: both factors are :math:`T^{-1/3}`.
     elastic, reserve, guard, training_room, price_forecast
@@ -99,7 +96,6 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     residual: Literal["bernoulli", "floor"] = "bernoulli"
     alpha0: float | None = None
     mu0: float | None = None
-    cost_scale: float | None = None
     step: StepRule | Literal["printed"] | None = None
 
     def __post_init__(self) -> None:
@@ -110,15 +106,12 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         check_choice("residual", self.residual, ("bernoulli", "floor"))
         check_real("alpha0", self.alpha0, "(0, inf)", none=True)
         check_real("mu0", self.mu0, "[0, inf)", none=True)
-        check_real("cost_scale", self.cost_scale, "(0, inf)", none=True)
         if isinstance(self.step, str):
             check_choice("step", self.step, ("printed",), otherwise="a step rule")
         elif self.step is not None:
             check_able("step", self.step, "sizes")
-        if self.step is not None and (self.alpha0, self.mu0, self.cost_scale) != (None,) * 3:
-            raise OptionError(
-                "step takes the place of alpha0, mu0 and cost_scale: give one of them"
-            )
+        if self.step is not None and (self.alpha0, self.mu0) != (None, None):
+            raise OptionError("step takes the place of alpha0 and mu0: give one of them")
 
     def begin(self, instance: EdrInstance) -> SaddleMemory:
         """Begin with no rounds and no multipliers."""
@@ -191,8 +184,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         scale = typical(frame, cost)
         if scale is None:
             return None
-        unit = scale.cost if self.cost_scale is None else self.cost_scale
-        rule = ScaledStep(instance.frames, scale.rate, unit, self.alpha0, self.mu0)
+        rule = ScaledStep(instance.frames, scale.rate, scale.cost, self.alpha0, self.mu0)
         if self.step == "printed":
             return rule
         alpha0 = scale.window if self.alpha0 is None else self.alpha0

@@ -14,7 +14,9 @@ from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, Terms, repai
 from edgeopt.online.edr.training import (
     PriceForecast,
     Replay,
+    busiest_share,
     expected_prices,
+    round_costs,
     trainable,
 )
 from edgeopt.options import check_flag, check_real, check_whole
@@ -33,8 +35,8 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class ScenarioMemory:
-    """What scenario control keeps from frame to frame."""
+class ReplayMemory:
+    """What a policy keeps from frame to frame that replays the channels seen."""
 
     replay: Replay
     caps: tuple[float, ...] = ()  # of all frames so far, Wh
@@ -42,7 +44,38 @@ class ScenarioMemory:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scenario(EdrPolicy[ScenarioMemory]):
+class Replaying(EdrPolicy[ReplayMemory]):
+    """What policies share that weigh a round against the channels seen: defaults and memory."""
+
+    reserve: Literal["last", "trend"] | None = "trend"
+    guard: float | None = None
+    training_room: float = 0.9
+    price_forecast: PriceForecast = "hour"
+
+    def terms(self, memory: ReplayMemory, frame: Frame) -> Terms:
+        """Route requests at the price that is expected."""
+        return Terms(memory.price)
+
+    def learn(
+        self,
+        state: EdrState[ReplayMemory],
+        observation: Observation,
+        decision: Decision,
+        feedback: Feedback,
+    ) -> EdrState[ReplayMemory]:
+        """Remember the propagation of a slot."""
+        if isinstance(observation, Slot):
+            replay = state.memory.replay.with_slot(observation)
+            state = replace(state, memory=replace(state.memory, replay=replay))
+        return super().learn(state, observation, decision, feedback)
+
+    def close_frame(self, memory: ReplayMemory, frame: Frame, closed: ClosedFrame) -> ReplayMemory:
+        """End the frame."""
+        return replace(memory, replay=memory.replay.closed())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scenario(Replaying):
     r"""Weigh a round now against what it is expected to cost in one of the frames that come.
 
     What a round would have cost in each frame so far, at the price expected of a coming one, is a
@@ -90,10 +123,6 @@ class Scenario(EdrPolicy[ScenarioMemory]):
     cap_room: float = 0.3
     history: bool = True
     seed: int = 0
-    reserve: Literal["last", "trend"] | None = "trend"
-    guard: float | None = None
-    training_room: float = 0.9
-    price_forecast: PriceForecast = "hour"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,13 +133,13 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         check_flag("history", self.history)
         check_whole("seed", self.seed, 0)
 
-    def begin(self, instance: EdrInstance) -> ScenarioMemory:
+    def begin(self, instance: EdrInstance) -> ReplayMemory:
         """Begin with the day before, if it is known."""
-        return ScenarioMemory(Replay.of(instance, history=self.history))
+        return ReplayMemory(Replay.of(instance, history=self.history))
 
     def requested_rounds(
-        self, memory: ScenarioMemory, frame: Frame, cap: float, rng: np.random.Generator
-    ) -> tuple[Ints, ScenarioMemory]:
+        self, memory: ReplayMemory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Ints, ReplayMemory]:
         """Request the rounds whose cost now is below their value of waiting."""
         replay, instance = memory.replay.with_frame(frame), memory.replay.instance
         memory = replace(memory, replay=replay, caps=(*memory.caps, frame.cap))
@@ -119,13 +148,13 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         memory = replace(memory, price=float(prices[0]))
         room = self.room(instance)
         rounds = np.zeros_like(frame.remaining)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(frame.round_work > 0, frame.round_work / room, 0.0)
-        weight = shares.max(axis=1, initial=0.0)
+        weight = busiest_share(frame.round_work, room)
         tasks = np.flatnonzero(trainable(frame) & (weight < np.inf))
         if tasks.size == 0:
             return rounds, memory
-        cost = _costs(instance, prices[:1], replay.energy[-1:, tasks], replay.seconds[-1:, tasks])
+        cost = round_costs(
+            instance, prices[:1], replay.energy[-1:, tasks], replay.seconds[-1:, tasks]
+        )
         coming = self._coming(memory, frame, tasks, weight[tasks], prices)
         work, energy = frame.round_work[tasks], frame.round_energy[tasks]
         left = frame.remaining[tasks]
@@ -158,7 +187,7 @@ class Scenario(EdrPolicy[ScenarioMemory]):
         return instance.history if self.history else None
 
     def _coming(
-        self, memory: ScenarioMemory, frame: Frame, tasks: Ints, weight: Floats, prices: Floats
+        self, memory: ReplayMemory, frame: Frame, tasks: Ints, weight: Floats, prices: Floats
     ) -> Coming:
         """Return the rounds left of these tasks, and their sampled costs in frames with room."""
         replay, instance = memory.replay, memory.replay.instance
@@ -174,7 +203,7 @@ class Scenario(EdrPolicy[ScenarioMemory]):
             rows = drawn.permuted(rows, axis=1)[:, :count]
         expected = prices[frames - frame.frame] if frames.size else prices[:1]
         energy, seconds = replay.energy[:, tasks][rows], replay.seconds[:, tasks][rows]
-        cost = _costs(instance, expected[:, None, None], energy, seconds)
+        cost = round_costs(instance, expected[:, None, None], energy, seconds)
         late = self.late * np.abs(cost.mean(axis=(0, 1)))
         return Coming(
             cost=np.ascontiguousarray(cost[: frames.size].transpose(2, 0, 1)),
@@ -186,41 +215,13 @@ class Scenario(EdrPolicy[ScenarioMemory]):
             last=np.searchsorted(frames, deadline, side="right") - 1,
         )
 
-    def _capped(self, memory: ScenarioMemory, now: int, frames: Ints) -> NDArray[np.bool_]:
+    def _capped(self, memory: ReplayMemory, now: int, frames: Ints) -> NDArray[np.bool_]:
         """Return which coming frames are expected to be capped, by the last day known."""
         past = self._past(memory.replay.instance)
         before = np.full(DAY, np.inf) if past is None or past.cap_share is None else past.cap_share
         caps = np.concatenate([before, memory.caps])[now + DAY - (now - frames) % DAY]
         return np.asarray(np.isfinite(caps))
 
-    def terms(self, memory: ScenarioMemory, frame: Frame) -> Terms:
-        """Route requests at the price that is expected."""
-        return Terms(memory.price)
-
-    def learn(
-        self,
-        state: EdrState[ScenarioMemory],
-        observation: Observation,
-        decision: Decision,
-        feedback: Feedback,
-    ) -> EdrState[ScenarioMemory]:
-        """Remember the propagation of a slot."""
-        if isinstance(observation, Slot):
-            replay = state.memory.replay.with_slot(observation)
-            state = replace(state, memory=replace(state.memory, replay=replay))
-        return super().learn(state, observation, decision, feedback)
-
-    def close_frame(
-        self, memory: ScenarioMemory, frame: Frame, closed: ClosedFrame
-    ) -> ScenarioMemory:
-        """End the frame."""
-        return replace(memory, replay=memory.replay.closed())
-
 
 LAST = 10.0
 """Value of waiting when no frame with room comes, in prices of being late."""
-
-
-def _costs(instance: EdrInstance, price: Floats, energy: Floats, seconds: Floats) -> Floats:
-    """Return costs of rounds at expected prices that fit the energies."""
-    return np.asarray(instance.energy_weight * price * energy + instance.delay_weight * seconds)

@@ -206,6 +206,11 @@ def _mixed(view: Evaluation) -> Iterator[Measurement]:
         yield Measurement(plan.objective, proven, size=plan.size)
 
 
+def _dearer(problem: RoutingProblem, price: float) -> RoutingProblem:
+    """Charge each Wh on top."""
+    return problem.replace(cost=problem.cost + price * problem.route_energy)
+
+
 def _one_side(view: Evaluation) -> Iterator[Measurement]:
     """Compare the plan at the least price that keeps the budget with the best plan."""
     for problem in _problems(view):
@@ -216,9 +221,9 @@ def _one_side(view: Evaluation) -> Iterator[Measurement]:
         low, high = 0.0, best.penalties.excess
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            kept = solve_routing(free.with_price(middle)).energy <= problem.budget
+            kept = solve_routing(_dearer(free, middle)).energy <= problem.budget
             low, high = (low, middle) if kept else (middle, high)
-        plan = solve_routing(free.with_price(high))
+        plan = solve_routing(_dearer(free, high))
         cost = float(plan.flow @ problem.cost)
         yield Measurement(cost, best.cost, {"price": high}, size=best.size)
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Draw the instance."""
-    from edgeopt import simulate
+    from edgeopt import simulate, solve
     from edgeopt.instances.edr import generate
-    from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+    from edgeopt.models.edr.routing import conditions, routing_matrix, routing_problem
     from edgeopt.online.edr import EdrEnvironment, SaddlePoint
 
     instance = generate(**size)
@@ -41,7 +41,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
                     price=float(instance.price[frame]),
                     budget=float(instance.cap[frame]) / instance.slots,
                 )
-                solve_routing(problem, method="highs")
+                solve(routing_matrix(problem))
         return Reading(work=slots)
 
     return peer

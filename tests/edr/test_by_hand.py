@@ -16,7 +16,6 @@ from edgeopt.models.edr.training import take_step
 from tests.oracles.edr import offline, plain, relaxed, routing, step
 
 INFINITY = float("inf")
-METHODS = ["network", "highs"]
 
 
 def two_sites(*, slots: int = 1, frames: int = 1, demand: Any = 1.0, **changes: Any) -> EdrInstance:
@@ -74,15 +73,14 @@ def test_a_window_of_one_frame_counts_both_of_its_ends():
     assert plain(instance).a(0) == 2
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_budget_between_two_sites_mixes_them(method):
+def test_a_budget_between_two_sites_mixes_them():
     """2 Wh at cost 1 or 1 Wh at cost 11: with 1.5 Wh one half each, and a Wh is worth 10."""
     instance = two_sites()
     data = plain(instance, float)
     found = routing.lexicographic(data, 0, [0], 0.0, budget=1.5)
     assert (found.cost, found.energy) == (pytest.approx(6.0), pytest.approx(1.5))
     problem = routing_problem(instance, conditions(instance, 0, 0), price=0.0, budget=1.5)
-    plan = solve_routing(problem, method=method)
+    plan = solve_routing(problem)
     assert plan.cost == pytest.approx(6.0)
     assert plan.energy_price == pytest.approx(10.0)
 
@@ -97,8 +95,7 @@ def test_one_price_for_all_slots_mixes_within_one_of_them():
     assert plan.energy == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_rounding_up_costs_more_than_rounding_down_saves(method):
+def test_rounding_up_costs_more_than_rounding_down_saves():
     """Requests cost a convex function of training: half a round costs less than a coin of one."""
     instance = two_sites(capacity=[1.5, 9.0])
     costs = []
@@ -108,14 +105,13 @@ def test_rounding_up_costs_more_than_rounding_down_saves(method):
         problem = routing_problem(
             instance, conditions(instance, 0, 0), price=0.0, training=[training, 0.0]
         )
-        costs.append(solve_routing(problem, method=method).cost)
+        costs.append(solve_routing(problem).cost)
         assert costs[-1] == pytest.approx(by_hand)
     assert costs == pytest.approx([1.0, 1.0, 6.0])
     assert (costs[0] + costs[2]) / 2 - costs[1] == pytest.approx(2.5)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_an_even_split_of_training_sheds_what_a_free_one_serves(method):
+def test_an_even_split_of_training_sheds_what_a_free_one_serves():
     """One GFLOP of training in two slots of 1 GFLOP; all requests come in the first slot."""
     instance = two_sites(
         slots=2, demand=np.array([1.0, 0.0]), capacity=[1.0, 9.0], capable=[[1], [0]]
@@ -126,7 +122,7 @@ def test_an_even_split_of_training_sheds_what_a_free_one_serves(method):
         data = plain(instance, float)
         assert routing.least_energy(data, 0, [0, 1], **given).unserved == near(lost)
         problem = routing_problem(instance, shown, price=0.0, **given)
-        assert solve_routing(problem, method=method).unserved.sum() == near(lost)
+        assert solve_routing(problem).unserved.sum() == near(lost)
 
 
 def test_serving_or_the_cap_comes_first():

@@ -111,7 +111,7 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         {"price": 1.0, "training": np.zeros(3), "budget": 9.0, "split": "even",
          "energy_weight": 1.0, "delay_weight": 1.0, "energy_price": 0.0},
     ),
-    (routing.solve_routing, ("routes",), ROUTED | {"method": "network"}),
+    (routing.solve_routing, ("routes",), ROUTED),
     (routing.routing_matrix, ("routes",), {"elastic": "soft"}),
     (tapfinger_models.scheduling_problem, ("tapfinger",), {"single_start": True}),
     (tapfinger_models.scenario_problem, ("tapfinger",), {"scenario": 3, "single_start": True}),

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
-from edgeopt.instances.edr.generate import finish
-from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.random_parts import (
-    capacity_for,
-    draw_machines,
-    draw_objectives,
-    draw_propagation,
-    draw_tasks,
-    request_sizes,
-)
+from edgeopt.instances.edr.channel import BANDWIDTH, NOISE
+from edgeopt.instances.edr.generate import drafted, finish
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import (
     read_columns,
@@ -47,6 +38,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr.channel import Reuse
     from edgeopt.instances.edr.generate import Weights
+    from edgeopt.instances.edr.instance import EdrInstance
     from edgeopt.instances.edr.random_parts import RoundsBound
     from edgeopt.instances.traces import Rule
 
@@ -238,35 +230,15 @@ def build(
     arriving, building, travelling, air, promising = generator(rng).spawn(5)
     asked = requests_per_passenger * _per_slot(measured.passengers[:sites], frames, slots)
     requests = np.repeat(asked[..., None] / types, types, axis=3)
-    size, work = request_sizes(types)
-    machines = draw_machines(building, sites, types, capable_share)
     place = measured.sites[_central(measured.sites)[:sites]]
-    draft = EdrInstance(
-        cap=np.full(frames, np.inf),
-        price=measured.price[:frames],
-        **draw_tasks(
-            arriving,
-            tasks=tasks,
-            frames=frames,
-            sites=sites,
-            clients=clients,
-            accuracy=accuracy,
-            rounds_bound=rounds_bound,
-        ),
-        **machines._asdict(),
-        request_size=size,
-        request_work=work,
-        capacity=capacity_for(requests, work, headroom),
-        requests=requests,
-        propagation=draw_propagation(
-            travelling, great_circle_kilometres(place, place), frames, slots
-        ),
-        slo=draw_objectives(promising, frames, slots, types),
-        rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
-        slot_seconds=3600 / slots,
-        position=plane_kilometres(place),
-        names=measured.stations[:sites],
-    )
+    draft = drafted(
+        (arriving, building, travelling, air, promising), requests,
+        great_circle_kilometres(place, place),
+        {"reuse": reuse, "noise": noise, "bandwidth": bandwidth},
+        tasks=tasks, clients=clients, accuracy=accuracy, rounds_bound=rounds_bound,
+        capable_share=capable_share, headroom=headroom, price=measured.price[:frames],
+        position=plane_kilometres(place), names=measured.stations[:sites],
+    )  # fmt: skip
     shares = cap_shares(measured.load, percentile=percentile, cap_share=cap_share)[:frames]
     text = _origin(measured, sites, requests_per_passenger, percentile, cap_share)
     return finish(draft, shares, weights, text)

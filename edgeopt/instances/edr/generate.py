@@ -138,24 +138,60 @@ def generate(
     side = SIDE_KM * np.sqrt(sites / 20)
     position = place.uniform(0.0, side, (sites, 2))
     kilometres = np.linalg.norm(position[:, None] - position[None], axis=2)
-    size, work = request_sizes(types)
-    requests = demand * _requests(asking, frames, slots, sites, types)
-    redrawn = frames if power == "frame" else 0
-    machines = draw_machines(building, sites, types, capable_share, redrawn=redrawn)
-    data = draw_tasks(
-        arriving,
-        tasks=tasks,
-        frames=frames,
-        sites=sites,
-        clients=clients,
-        accuracy=accuracy,
-        rounds_bound=rounds_bound,
-    )
     shares = _cap_shares(event, frames, capped, cap_share)
-    draft = EdrInstance(
+    redrawn = frames if power == "frame" else 0
+    channel: dict[str, Any] = {"reuse": reuse, "noise": noise, "bandwidth": bandwidth}
+    draft = drafted(
+        (arriving, building, travelling, air, promising),
+        demand * _requests(asking, frames, slots, sites, types), kilometres, channel,
+        tasks=tasks, clients=clients, accuracy=accuracy, rounds_bound=rounds_bound,
+        capable_share=capable_share, headroom=headroom, redrawn=redrawn,
+        price=draw_prices(market, frames), law=EdrLaw(reuse, noise, bandwidth) if law else None,
+        round_delay=round_delay, position=position,
+    )  # fmt: skip
+    if history:
+        market, event, air, sending = parent.spawn(1)[0].spawn(4)
+        rate = None
+        if history == "channel":
+            sent = draw_power(sending, (DAY, sites)) if redrawn else draft.power
+            rate = draw_rates(air, sent, DAY, **channel)
+        past = EdrHistory(
+            draw_prices(market, DAY), _cap_shares(event, DAY, capped, cap_share), rate
+        )
+        draft = draft.replace(history=past)
+    return finish(draft, shares, weights, _origin(capped, cap_share))
+
+
+def drafted(
+    streams: tuple[np.random.Generator, ...],
+    requests: NDArray[np.float64],
+    kilometres: NDArray[np.float64],
+    channel: dict[str, Any],
+    *,
+    tasks: int,
+    clients: int,
+    accuracy: float,
+    rounds_bound: RoundsBound,
+    capable_share: float,
+    headroom: float,
+    redrawn: int = 0,
+    **fields: Any,
+) -> EdrInstance:
+    """Draw what the paper's setting says beside requests and distances; nothing is capped yet.
+
+    Streams are those of tasks, machines, delays, channels and objectives.
+    """
+    arriving, building, travelling, air, promising = streams
+    frames, slots, sites, types = requests.shape
+    size, work = request_sizes(types)
+    machines = draw_machines(building, sites, types, capable_share, redrawn=redrawn)
+    drawn = draw_tasks(
+        arriving, tasks=tasks, frames=frames, sites=sites, clients=clients, accuracy=accuracy,
+        rounds_bound=rounds_bound,
+    )  # fmt: skip
+    return EdrInstance(
         cap=np.full(frames, np.inf),
-        price=draw_prices(market, frames),
-        **data,
+        **drawn,
         **machines._asdict(),
         request_size=size,
         request_work=work,
@@ -163,23 +199,10 @@ def generate(
         requests=requests,
         propagation=draw_propagation(travelling, kilometres, frames, slots),
         slo=draw_objectives(promising, frames, slots, types),
-        rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
+        rate=draw_rates(air, machines.power, frames, **channel),
         slot_seconds=3600 / slots,
-        law=EdrLaw(reuse, noise, bandwidth) if law else None,
-        round_delay=round_delay,
-        position=position,
+        **fields,
     )
-    if history:
-        market, event, air, sending = parent.spawn(1)[0].spawn(4)
-        rate = None
-        if history == "channel":
-            sent = draw_power(sending, (DAY, sites)) if redrawn else machines.power
-            rate = draw_rates(air, sent, DAY, reuse=reuse, noise=noise, bandwidth=bandwidth)
-        past = EdrHistory(
-            draw_prices(market, DAY), _cap_shares(event, DAY, capped, cap_share), rate
-        )
-        draft = draft.replace(history=past)
-    return finish(draft, shares, weights, _origin(capped, cap_share))
 
 
 def finish(

@@ -71,12 +71,11 @@ def frame_comparator(
     frame: int,
     *,
     minimum: ArrayLike | None = None,
-    upper: ArrayLike | None = None,
     cap: float | None = None,
 ) -> FrameComparator:
     r"""Find the cheapest training and routing of one frame under all of its constraints.
 
-    .. math:: W^{t*} = \arg\min_{x, y}\ f^t(x, y) \quad \text{s.t.} \quad a \le x \le u
+    .. math:: W^{t*} = \arg\min_{x, y}\ f^t(x, y) \quad \text{s.t.} \quad a \le x \le Q
         \text{ and (1b) to (1h)}
 
     Parameters
@@ -87,9 +86,6 @@ def frame_comparator(
         The frame.
     minimum
         Rounds a of each task in each frame of its window, the even rate by default, shape [I].
-    upper
-        Most rounds u of a task in a frame, all that it needs by default, shape [I]. It matters only
-        where a negative price makes rounds pay.
     cap
         Energy of the frame, Wh; the instance's by default.
 
@@ -100,8 +96,8 @@ def frame_comparator(
     Raises
     ------
     InputError
-        If a number is negative or no number, a minimum exceeds its upper limit, a shape differs, or
-        there is no such frame.
+        If a number is negative or no number, a minimum exceeds the rounds of its task, a shape
+        differs, or there is no such frame.
 
     Notes
     -----
@@ -110,11 +106,16 @@ def frame_comparator(
     """
     if not 0 <= frame < instance.frames:
         raise InputError("frame", f"must be one of the {instance.frames} frames", value=frame)
-    least, most = _limits(instance, minimum, upper)
+    least = np.asarray(instance.even_rate if minimum is None else minimum, dtype=np.float64)
+    if least.shape != (instance.tasks,):
+        rule = f"must have {instance.tasks} entries, one per task"
+        raise InputError("minimum", rule, value=f"shape {least.shape}")
+    sound = (least >= 0) & (least <= instance.rounds)
+    require("minimum", sound, least, "must lie between 0 and the rounds of the task")
     caps = None if cap is None else np.full(instance.frames, cap)
     limit = float(check_cap(instance, caps)[frame])
     active = instance.active[frame]
-    start, most = np.where(active, least, 0.0), np.where(active, most, 0.0)
+    start, most = np.where(active, [least, instance.rounds], 0.0)
     energy, work = instance.round_energy[frame], instance.round_work
     room = instance.slots * instance.capacity
     slack = 1.0 + ROUNDING
@@ -142,24 +143,6 @@ def frame_comparator(
         if gap_closed(value, bound, GAP, absolute_gap=GAP * size):
             break
     return FrameComparator(rounds, value, min(bound, value), True, served.unserved)
-
-
-def _limits(
-    instance: EdrInstance, minimum: ArrayLike | None, upper: ArrayLike | None
-) -> tuple[Floats, Floats]:
-    """Return the least and most rounds of each task in a frame."""
-    least = np.asarray(instance.even_rate if minimum is None else minimum, dtype=np.float64)
-    most = np.asarray(instance.rounds if upper is None else upper, dtype=np.float64)
-    for name, array in (("minimum", least), ("upper", most)):
-        if array.shape != (instance.tasks,):
-            rule = f"must have {instance.tasks} entries, one per task"
-            raise InputError(name, rule, value=f"shape {array.shape}")
-    for name, array, sound, rule in (
-        ("minimum", least, (least >= 0) & (least < np.inf), "must be finite and not negative"),
-        ("upper", most, (most >= least) & (most < np.inf), "must be finite, at least the minimum"),
-    ):
-        require(name, sound, array, rule)
-    return least, most
 
 
 def _program(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.models.edr.routing import Penalties, dual_bound
-from edgeopt.models.edr.routing.matrix import prices_of, routing_matrix
+from edgeopt.models.edr.routing import Penalties, Prices, dual_bound
+from edgeopt.models.edr.routing.matrix import routing_matrix
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.models.edr.declared_routing import routing_lp
@@ -58,3 +59,16 @@ def test_duals_become_prices_that_prove_the_optimum(case, elastic):
     prices = prices_of(problem, solution.duals)
     bound = dual_bound(problem, prices, elastic)
     assert bound == pytest.approx(solution.objective, rel=1e-7, abs=1e-7)
+
+
+def prices_of(problem, duals):
+    """Return the prices that the duals of the rows stand for: they are derivatives of the value."""
+    count, cells = problem.demand.size, problem.capacity.size
+    limited = np.isfinite(problem.room)
+    room = np.zeros(problem.sites)
+    room[limited] = -duals[count + cells :][: int(limited.sum())]
+    return Prices(
+        energy=max(0.0, -float(duals[-1])) if np.isfinite(problem.budget) else 0.0,
+        site=np.maximum(-duals[count : count + cells].reshape(problem.capacity.shape), 0.0),
+        room=np.maximum(room, 0.0),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgeopt.models.edr.routing.matrix import routing_matrix
+from edgeopt.models.edr.routing.network_simplex import solve_routing
 from edgeopt.models.edr.routing.problem import (
     Penalties,
     Prices,
@@ -17,7 +18,6 @@ from edgeopt.models.edr.routing.routes import (
     find_routes,
     routing_problem,
 )
-from edgeopt.models.edr.routing.solve import solve_routing
 
 __all__ = [
     "Conditions",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.edr.routing.problem import Penalties, Prices
+from edgeopt.models.edr.routing.problem import Penalties
 from edgeopt.solvers import LabelBlock, LinearProgram
 
 if TYPE_CHECKING:
@@ -105,16 +105,3 @@ def routing_matrix(
             LabelBlock("y", ("slot", "origin", "site", "type"), names),
         ],
     )  # fmt: skip
-
-
-def prices_of(problem: RoutingProblem, duals: Floats) -> Prices:
-    """Return the prices that the duals of the rows stand for: they are derivatives of the value."""
-    count, cells = problem.demand.size, problem.capacity.size
-    limited = np.isfinite(problem.room)
-    room = np.zeros(problem.sites)
-    room[limited] = -duals[count + cells :][: int(limited.sum())]
-    return Prices(
-        energy=max(0.0, -float(duals[-1])) if np.isfinite(problem.budget) else 0.0,
-        site=np.maximum(-duals[count : count + cells].reshape(problem.capacity.shape), 0.0),
-        room=np.maximum(room, 0.0),
-    )

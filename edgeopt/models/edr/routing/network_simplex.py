@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import SolverError
 from edgeopt.models.edr.routing.kernels import cheapest_routes, lower_to_cheapest
 from edgeopt.models.edr.routing.problem import Prices, RoutingPlan
@@ -25,7 +26,7 @@ from edgeopt.solvers.network_simplex import TransportSimplex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem
+    from edgeopt.models.edr.routing.problem import Elastic, Penalties, RoutingProblem
     from edgeopt.solvers.network_simplex import TransportFlow
 
     Floats = NDArray[np.float64]
@@ -48,6 +49,46 @@ class _Line(NamedTuple):
 
     def at(self, price: float) -> float:
         return self.cost + price * self.energy
+
+
+@checked()
+def solve_routing(
+    problem: RoutingProblem,
+    *,
+    elastic: Elastic = "soft",
+    start: RoutingPlan | None = None,
+    gap: float = 1e-6,
+) -> RoutingPlan:
+    """Route requests at the least cost, by a network simplex and one price of energy.
+
+    Parameters
+    ----------
+    problem
+        What is to be routed.
+    elastic
+        What gives way when not everything fits, see `RoutingProblem.penalties`.
+    start
+        Plan of a similar problem, such as the last slot; the two may differ in anything.
+    gap
+        Proven relative gap at which no more routes are taken in.
+
+    Returns
+    -------
+    RoutingPlan
+        The plan, with a bound that its prices prove.
+
+    Raises
+    ------
+    OptionError
+        If `elastic` is unknown.
+    SolverError
+        If there is no end, by rounding.
+
+    Notes
+    -----
+    Zhu et al., Algorithm 3. `routing_matrix` states the problem for other solvers.
+    """
+    return solve_by_network(problem, problem.penalties(elastic), start, gap=gap)
 
 
 def solve_by_network(
@@ -77,7 +118,6 @@ def solve_by_network(
             prices=guess,
             bound=bound,
             seconds=time.perf_counter() - began,
-            method="network",
         )
         if plan.gap <= gap or not more:
             return plan

@@ -233,8 +233,6 @@ class RoutingPlan:
         Proven lower bound on `objective`.
     seconds
         Time to solve, s.
-    method
-        How it was solved.
     """
 
     problem: RoutingProblem
@@ -245,7 +243,6 @@ class RoutingPlan:
     prices: Prices
     bound: float
     seconds: float
-    method: str
 
     @cached_property
     def flow(self) -> Floats:

@@ -69,6 +69,8 @@ class Kept:
     policy: str
     """Which of the networks is the policy."""
     sense: Literal["min", "max"] = "min"
+    features: Sequence[str]
+    """Names of what the networks see."""
     nets: dict[str, Perceptron]
     optimisers: dict[str, torch.optim.Adam]
 
@@ -96,11 +98,6 @@ class Kept:
     def fingerprints(self) -> list[str]:
         """The fingerprints of these instances."""
         return [self.draw(seed).fingerprint() for seed in self.training()]
-
-    @property
-    def features(self) -> Sequence[str]:
-        """Names of what the network sees."""
-        raise NotImplementedError
 
     def learn_from(self, rows: dict[str, NDArray[Any]]) -> None:
         """Add transitions, and take the gradient steps that are due."""
@@ -196,6 +193,7 @@ class RoundsLearner(Kept):
     ) -> None:
         super().__init__(seed, updates, draw, validation, RoundsSettings(**settings))
         check_choice("state", self.settings.state, tuple(STATES))
+        self.features = STATES[self.settings.state]
         self._columns = [FEATURES.index(name) for name in self.features]
         sizes = (len(self._columns), HIDDEN, HIDDEN, len(LEVELS))
         self.nets = {"online": Perceptron(sizes), "target": Perceptron(sizes)}
@@ -203,11 +201,6 @@ class RoundsLearner(Kept):
         rate = self.settings.rate
         self.optimisers = {"online": torch.optim.Adam(self.nets["online"].parameters(), rate)}
         self._judged: list[TaskEpisode] = []
-
-    @property
-    def features(self) -> Sequence[str]:
-        """Names of what the network sees."""
-        return STATES[self.settings.state]
 
     def values(self, states: Floats) -> Floats:
         """Return the values of all levels in states of all features, shape [A, L]."""

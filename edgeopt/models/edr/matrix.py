@@ -10,7 +10,7 @@ from scipy import sparse
 
 from edgeopt.checked import checked
 from edgeopt.models.edr.penalties import check_cap, late_price, unserved_price
-from edgeopt.models.edr.routing import conditions, find_routes
+from edgeopt.models.edr.routing import conditions, routing_problem
 from edgeopt.solvers import LabelBlock, LinearProgram
 from edgeopt.solvers.labels import axis_names
 
@@ -40,7 +40,8 @@ def colocation_columns(instance: EdrInstance) -> _Columns:
     asked = np.argwhere(instance.requests > 0)
     counts, sites, seconds = [], [], []
     for t in range(instance.frames):
-        found = find_routes(instance, [conditions(instance, t, s) for s in range(instance.slots)])
+        shown = [conditions(instance, t, s) for s in range(instance.slots)]
+        found = routing_problem(instance, shown, price=0.0)
         counts.append(np.diff(found.first))
         sites.append(found.site)
         seconds.append(found.seconds)

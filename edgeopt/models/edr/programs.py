@@ -108,17 +108,15 @@ def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bo
     spread = [(t, s, k) for t, k in trains for s in slots]
     model.z_slot = pyo.Var(spread, domain=real)
 
-    def energy(k: int, n: int) -> float:
-        return float(instance.request_energy[k, n])
-
-    def unit(t: int, s: int, j: int, k: int, n: int) -> float:
-        delay = float(seconds[t, s][j, k, n])
-        return weight * float(instance.price[t]) * energy(k, n) + per_second * delay
-
+    energy, price = instance.request_energy.tolist(), instance.price.tolist()
     model.cost = pyo.Objective(
         expr=pyo.quicksum(float(instance.round_cost[t, i]) * model.x[t, i] for t, i in pairs)
         + pyo.quicksum(float(late[i]) * model.missing[i] for i in range(instance.tasks))
-        + pyo.quicksum(unit(*route) * model.y[route] for route in routes)
+        + pyo.quicksum(
+            (weight * price[t] * energy[k][n] + per_second * float(seconds[t, s][j, k, n]))
+            * model.y[t, s, j, k, n]
+            for t, s, j, k, n in routes
+        )
         + pyo.quicksum(float(lost[key[3]]) * model.unserved[key] for key in asked)
     )
 
@@ -127,7 +125,7 @@ def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bo
         return done + model.missing[i] == rounds[i]
 
     def within_cap(model: Any, t: int) -> Any:
-        served = pyo.quicksum(energy(*route[3:]) * model.y[route] for route in spends[t])
+        served = pyo.quicksum(energy[key[3]][key[4]] * model.y[key] for key in spends[t])
         trained = pyo.quicksum(
             float(instance.round_energy[f, i]) * model.x[f, i] for f, i in pairs if f == t
         )

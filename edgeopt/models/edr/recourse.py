@@ -149,14 +149,8 @@ class RoundsMaster:
         self._of: list[NDArray[np.int64]] = [
             np.flatnonzero(self.pairs[:, 0] == t) for t in range(instance.frames)
         ]
-        self._cuts: list[tuple[int, _Cut]] = []
-
-    def __len__(self) -> int:
-        return len(self._cuts)
-
-    def add(self, frame: int, cut: _Cut) -> None:
-        """Add a bound on the cost of the requests of a frame."""
-        self._cuts.append((frame, cut))
+        self.cuts: list[tuple[int, _Cut]] = []
+        """Bounds on the cost of the requests of frames."""
 
     def solve(self, *, relax: bool, **options: Any) -> Solution:
         """Solve the program as it stands; its objective and bound are in the unit of costs."""
@@ -198,14 +192,14 @@ class RoundsMaster:
                 (np.full(own.size, height + row), own, instance.round_work[task[own], k])
             )
         height += len(held)
-        for row, (t, cut) in enumerate(self._cuts):
+        for row, (t, cut) in enumerate(self.cuts):
             own, scale = self._of[t], 1.0 / self.unit
             entries.append((np.full(own.size, height + row), own, -scale * cut.slope[task[own]]))
-        cut_frame = np.array([t for t, _ in self._cuts], dtype=np.int64)
+        cut_frame = np.array([t for t, _ in self.cuts], dtype=np.int64)
         cut_row = height + np.arange(cut_frame.size)
         entries.append((cut_row, theta[cut_frame], np.ones(cut_row.size)))
         height += cut_row.size
-        constant = np.array([cut.constant for _, cut in self._cuts]) / self.unit
+        constant = np.array([cut.constant for _, cut in self.cuts]) / self.unit
         rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
         matrix = sparse.csc_array((values, (rows, columns)), shape=(height, count + tasks + frames))
         matrix.eliminate_zeros()

@@ -191,7 +191,7 @@ class _Search:
         self.master = RoundsMaster(instance, cap, alone, worst)
         for t, frame in enumerate(self.frames):
             if frame.alone.cut.slope.any():
-                self.master.add(t, frame.alone.cut)
+                self.master.cuts.append((t, frame.alone.cut))
         # Each round where it is cheapest by itself, or missing.
         unit = np.where(instance.active, instance.round_cost, np.inf).min(axis=0)
         self.bound = float(alone.sum() + np.minimum(unit, self.late) @ instance.rounds)
@@ -218,7 +218,7 @@ class _Search:
             self.objective, self.rounds, self.served = objective, rounds, served
         for t, one in enumerate(served):
             if one is not self.frames[t].alone:
-                self.master.add(t, one.cut)
+                self.master.cuts.append((t, one.cut))
         return objective
 
     def decomposed(
@@ -238,9 +238,9 @@ class _Search:
             self.iterations += 1
             if solution.values is None or solution.quality is Quality.INFEASIBLE:
                 return
-            before = len(self.master)
+            before = len(self.master.cuts)
             self.consider(self._within(self.master.rounds(solution.values), whole=not relax))
-            if self.gap() <= target or len(self.master) == before:
+            if self.gap() <= target or len(self.master.cuts) == before:
                 return
             idle = 0 if self.gap() < open_gap else idle + 1
 

@@ -13,9 +13,7 @@ from edgeopt.models.edr.routing.problem import (
 )
 from edgeopt.models.edr.routing.routes import (
     Conditions,
-    Routes,
     conditions,
-    find_routes,
     routing_problem,
 )
 
@@ -23,12 +21,10 @@ __all__ = [
     "Conditions",
     "Penalties",
     "Prices",
-    "Routes",
     "RoutingPlan",
     "RoutingProblem",
     "conditions",
     "dual_bound",
-    "find_routes",
     "routing_matrix",
     "routing_problem",
     "solve_routing",

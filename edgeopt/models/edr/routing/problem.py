@@ -73,8 +73,11 @@ class RoutingProblem:
         Computation of a request, GFLOP, shape [N].
     energy
         Energy of a request on each site, Wh, shape [J, N].
-    first, site, seconds
-        The routes, see `edgeopt.models.edr.routing.Routes`.
+    first
+        Routes of row r = (slot, origin, type) are ``first[r]`` to ``first[r + 1] - 1``, ordered by
+        site, shape [S J N + 1]. They lead to capable sites, within the objective.
+    site, seconds
+        Serving site of each route, and its delay, s, shape [A].
     cost
         Cost of a request on each route, shape [A].
     """

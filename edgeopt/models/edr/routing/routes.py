@@ -50,26 +50,6 @@ class Conditions(NamedTuple):
     rate: Floats
 
 
-@brief
-class Routes(NamedTuple):
-    """Routes by slot, origin and request type, then by serving site.
-
-    Attributes
-    ----------
-    first
-        Routes of row r = (slot, origin, type) are ``first[r]`` to ``first[r + 1] - 1``, shape
-        [S J N + 1].
-    site
-        Serving site of each route, shape [A].
-    seconds
-        Its delay, s, shape [A].
-    """
-
-    first: NDArray[np.int64]
-    site: NDArray[np.int32]
-    seconds: Floats
-
-
 def conditions(instance: EdrInstance, frame: int, slot: int) -> Conditions:
     """Return what a slot of an instance shows.
 
@@ -95,47 +75,35 @@ def conditions(instance: EdrInstance, frame: int, slot: int) -> Conditions:
     )
 
 
-def find_routes(instance: EdrInstance, slots: Sequence[Conditions]) -> Routes:
-    """Find the routes of all requests that exist.
+class _Routes(NamedTuple):
+    """Routes by slot, origin and request type, then by serving site; see `RoutingProblem`."""
 
-    Parameters
-    ----------
-    instance
-        Sites and types; its series are not used.
-    slots
-        The slots, S of them.
-
-    Returns
-    -------
-    Routes
-        Routes to capable sites, no longer than the objective. Where there are no requests, there
-        are no routes.
-    """
-    return _priced(instance, slots, np.zeros_like(instance.request_energy), 0.0)[0]
+    first: NDArray[np.int64]
+    site: NDArray[np.int32]
+    seconds: Floats
+    cost: Floats  # of a request, shape [A]
+    dearest: float  # the largest cost by size
 
 
-def _priced(
+def _routes(
     instance: EdrInstance, slots: Sequence[Conditions], charge: Floats, per_second: float
-) -> tuple[Routes, Floats, float]:
+) -> _Routes:
     """Return routes, costs of a request on each at a charge per site and type, and the largest."""
     pieces = [_routes_of_slot(instance, one, charge, per_second) for one in slots]
     if len(pieces) == 1:
         return pieces[0]
-    found, costs, dearest = zip(*pieces, strict=True)
-    ends = np.cumsum([0, *(one.site.size for one in found)])
-    first = [one.first[:-1] + end for one, end in zip(found, ends, strict=False)]
-    routes = Routes(
-        np.concatenate([*first, ends[-1:]]),
-        np.concatenate([one.site for one in found]),
-        np.concatenate([one.seconds for one in found]),
-    )
-    return routes, np.concatenate(costs), max(dearest)
+    firsts, sites, seconds, costs, dearest = zip(*pieces, strict=True)
+    ends = np.cumsum([0, *(site.size for site in sites)])
+    first = [one[:-1] + end for one, end in zip(firsts, ends, strict=False)]
+    every = np.concatenate([*first, ends[-1:]])
+    site, delay, cost = (np.concatenate(part) for part in (sites, seconds, costs))
+    return _Routes(every, site, delay, cost, max(dearest))
 
 
 def _routes_of_slot(
     instance: EdrInstance, slot: Conditions, charge: Floats, per_second: float
-) -> tuple[Routes, Floats, float]:
-    """Return the routes of a slot and their costs, see `_priced`."""
+) -> _Routes:
+    """Return the routes of a slot and their costs, see `_routes`."""
     kind, host = np.nonzero(instance.capable.T)
     begin = np.searchsorted(kind, np.arange(instance.types + 1))
     first = np.zeros(instance.sites * instance.types + 1, dtype=np.int64)
@@ -146,7 +114,7 @@ def _routes_of_slot(
         slot.requests, slot.propagation, slot.slo, slot.rate, instance.request_size, begin,
         host.astype(np.uint32), serve, charge[host, kind], per_second, first, site, seconds, cost,
     )  # fmt: skip
-    return Routes(first, site[:count], seconds[:count]), cost[:count], dearest
+    return _Routes(first, site[:count], seconds[:count], cost[:count], dearest)
 
 
 TOGETHER = 8  # origins whose delays back are read at once: they share a line of the cache
@@ -278,7 +246,7 @@ def routing_problem(
     weight = instance.energy_weight if energy_weight is None else energy_weight
     per_second = instance.delay_weight if delay_weight is None else delay_weight
     charge = (weight * price + energy_price) * energy
-    routes, cost, dearest = _priced(instance, shown, charge, per_second)
+    routes = _routes(instance, shown, charge, per_second)
     problem = RoutingProblem(
         demand=np.stack([one.requests for one in shown]),
         capacity=np.broadcast_to(each, (len(shown), instance.sites)),
@@ -289,9 +257,9 @@ def routing_problem(
         first=routes.first,
         site=routes.site,
         seconds=routes.seconds,
-        cost=cost,
+        cost=routes.cost,
     )
-    vars(problem)["dearest"] = dearest  # known already, at no further look at all costs
+    vars(problem)["dearest"] = routes.dearest  # known already, at no further look at all costs
     return problem
 
 

@@ -124,7 +124,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     ) -> tuple[Ints, SaddleMemory]:
         """Step to the frame's fractions, and round them."""
         memory = self.relax(memory, frame, cap)
-        return self.round(memory, frame, rng)
+        return self.round(memory, frame, rng), memory
 
     def relax(self, memory: SaddleMemory, frame: Frame, cap: float) -> SaddleMemory:
         """Return the memory with the fractional rounds of a frame in ``saddle.point``.
@@ -158,14 +158,12 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
             saddle = replace(saddle, point=limits.shrink(np.where(fresh, first, saddle.point)))
         return replace(memory, saddle=saddle, trainable=can_train, rule=rule, allowed=allowed)
 
-    def round(
-        self, memory: SaddleMemory, frame: Frame, rng: np.random.Generator
-    ) -> tuple[Ints, SaddleMemory]:
-        """Return whole rounds for the fractions of a frame, shape [I], and the memory after it."""
+    def round(self, memory: SaddleMemory, frame: Frame, rng: np.random.Generator) -> Ints:
+        """Return whole rounds for the fractions of a frame, shape [I]."""
         point, energy = memory.saddle.point, frame.round_energy
         if not memory.trainable.any():
-            return np.zeros(point.size, dtype=np.int64), memory
-        return pairwise(point, energy, rng=rng, residual=self.residual), memory
+            return np.zeros(point.size, dtype=np.int64)
+        return pairwise(point, energy, rng=rng, residual=self.residual)
 
     def close_frame(self, memory: SaddleMemory, frame: Frame, closed: ClosedFrame) -> SaddleMemory:
         """Raise the multipliers by what the fractions lacked, and note the true cost."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.models.edr.routing import conditions, find_routes
+from edgeopt.models.edr.routing import conditions, routing_problem
 from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.edr.claims import counterexamples
 from edgeopt_papers.edr.claims import instances as named
@@ -134,7 +134,7 @@ def route_spread(instance: EdrInstance) -> float:
     total = 0.0
     for frame in range(instance.frames):
         shown = [conditions(instance, frame, slot) for slot in range(instance.slots)]
-        routes = find_routes(instance, shown)
+        routes = routing_problem(instance, shown, price=0.0)
         count = np.diff(routes.first)
         types = np.tile(np.arange(instance.types), instance.slots * instance.sites)
         price = instance.energy_weight * float(instance.price[frame])

@@ -74,6 +74,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *oinc_slot.SEARCHES,
     oinc_slot.CONVERGED,
     oinc_bound.BENCHMARK,
+    oinc_bound.PROOF,
     oinc_dispatch.BENCHMARK,
     oinc_dispatch.LARGE,
     oinc_run.BENCHMARK,

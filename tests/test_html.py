@@ -21,6 +21,7 @@ from edgeopt.models import rescue as rescue_models
 from edgeopt.models import tapfinger as tapfinger_models
 from edgeopt.models.edr import routing
 from edgeopt.models.oinc import slot
+from edgeopt.models.oinc.slot import columns
 from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.online import Trajectory
 from edgeopt.online.rescue import RescueEnvironment, Srs
@@ -177,6 +178,9 @@ RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "WeightedSumBound": (lambda: oinc_models.weighted_sum_bound(small("oinc")), "value"),
     "FlowBound": (lambda: oinc_models.weighted_sum_bound(small("oinc")).flow, "value"),
     "SlotPlan": (lambda: slot.solve_slot(slot.slot_problem(small("oinc"), 0)), "objective"),
+    "ProvenPlan": (
+        lambda: columns.solve_by_columns(slot.slot_problem(small("oinc"), 0)), "bound"
+    ),
     "TapFinger FlowBound": (lambda: tapfinger_models.flow_bound(small("tapfinger")), "mean"),
     "PooledBound": (
         lambda: tapfinger_models.pooled_bound(

@@ -50,6 +50,22 @@ def bounds(size: Mapping[str, Any], candidate: str) -> Candidate:
     return run
 
 
+def proofs(size: Mapping[str, Any], _: str) -> Candidate:
+    from edgeopt.models.oinc.slot.columns import solve_by_columns
+
+    problems = slots(**size)
+
+    def run(_: float | None) -> Reading:
+        found = [solve_by_columns(one) for one in problems]
+        return Reading(
+            objective=sum(one.objective for one in found),
+            gap=max(one.gap for one in found),
+            work=float(len(problems)),
+        )
+
+    return run
+
+
 SMOKE = {"devices": 4, "sites": 2, "count": 2, "duty": 1.0}
 
 BENCHMARK = Benchmark(
@@ -64,4 +80,16 @@ BENCHMARK = Benchmark(
     # The peer's bound is lower.
     tolerance=0.05,
     ladder=Ladder.over("devices", (12, 20, 30, 40), axis="requests", sites=12, count=2, duty=1.0),
+)
+
+PROOF = Benchmark(
+    name="oinc-best",
+    question="The best plan of a slot, proven: 24 of 40 devices active on average, 12 sites",
+    build=proofs,
+    sizes={"full": {"devices": 40, "sites": 12, "count": 20, "duty": 0.6}, "smoke": SMOKE},
+    subject="solve_by_columns",
+    goals=(Goal("gap", at_most=1e-6), Goal("rate", at_least=4.0)),
+    repeats=3,
+    unit="slots",
+    ladder=Ladder.over("devices", (10, 20, 40), axis="devices", sites=12, count=4, duty=0.6),
 )

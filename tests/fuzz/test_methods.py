@@ -82,10 +82,11 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         {"transmission": ONES, "computation": ONES, "room": 1.0, "weight": ONES},
     ),
     (slot.fits, (), {"transmission": ONES, "computation": ONES, "slo": 9 * ONES, "room": 1.0}),
-    (slot.assign, ("slot",), {"kicks": 3}),
+    (slot.assign, ("slot",), {"urgency": 0.5, "kicks": 3}),
     (slot.solve_slot, ("slot",), {"objectives": True, "unfit": "late", "late": 3.0}),
     (slot.slot_problem, ("oinc",), {"slot": 0, "reserved": 0.5}),
-    (columns.slot_bound, ("slot",), {"gap": 1e-3, "objectives": True}),
+    (columns.slot_bound, ("slot",), SEARCH | {"objectives": True}),
+    (columns.solve_by_columns, ("slot",), SEARCH | {"objectives": True}),
     (retraining.retraining_problem, ("oinc",), {"share": 1.0, "weights": "constant"}),
     (retraining.horizon, ("jobs",), {"service": "fluid"}),
     (

@@ -20,7 +20,7 @@ from edgeopt.models.oinc.slot import (
     fits,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.columns import slot_bound
+from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
 from tests.draws import draws
 from tests.oinc.cases import draw_rational_site, draw_slot
 from tests.oinc.strategies import slot_problems
@@ -233,6 +233,25 @@ def test_relaxation_columns_search_and_every_assignment_with_objectives(seed):
     check_bound(problem, bound, objectives=True)
     if plan.met.all():
         assert best.cost <= plan.objective * (1 + 1e-7)
+
+
+@given(SEEDS)
+def test_columns_prove_which_assignment_is_best(seed):
+    """The exact finish is the best of all assignments, and knows when there is none."""
+    objectives = seed % 2 == 0
+    problem = draw_slot(seed // 2, slack=None if objectives else 2.0)
+    best = slots.brute(problem, objectives=objectives)
+    proven = solve_by_columns(problem, objectives=objectives)
+    if best.site is None:
+        assert proven.plan is None
+        assert proven.bound == math.inf
+        return
+    assert proven.objective == pytest.approx(best.cost, rel=1e-6)
+    assert proven.bound <= best.cost * (1 + 1e-7)
+    assert proven.bound >= best.cost * (1 - 2e-6)
+    assert proven.plan.objective == pytest.approx(proven.objective, rel=1e-9)
+    if objectives:
+        assert proven.plan.met.all()
 
 
 @settings(max_examples=draws(100))

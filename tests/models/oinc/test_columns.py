@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.columns import master, slot_bound
+from edgeopt.models.oinc.slot.columns import branch_and_bound as exact_module
+from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.master import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
 from tests.certified import linprog
@@ -80,6 +82,48 @@ def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
         assert proven(problem, cost, bound.prices) == pytest.approx(bound.value, rel=1e-7)
 
 
+@pytest.mark.parametrize("objectives", [False, True])
+@given(problem=slot_problems(requests=5, sites=3, weighted=None))
+@settings(max_examples=draws(60))
+def test_the_plan_is_the_best_of_all(problem, objectives):
+    optimum = brute(problem, objectives=objectives).cost
+    found = solve_by_columns(problem, objectives=objectives)
+    assert found.gap <= 1e-6
+    if optimum == np.inf:
+        assert found.plan is None
+        assert found.objective == found.bound == np.inf
+        return
+    assert found.objective == pytest.approx(optimum, rel=1e-6)
+    assert found.bound == pytest.approx(optimum, rel=2e-6)
+    assert found.lagrangian <= optimum * (1 + 1e-9)
+    assert found.plan.objective == pytest.approx(found.objective, rel=1e-7)
+    assert (found.plan.site >= 0).all()
+    if objectives:
+        assert found.plan.met.all()
+
+
+def test_the_plan_is_found_from_a_bad_one_and_rough_prices(monkeypatch):
+    monkeypatch.setattr(master, "_generate", lambda *_: False)
+    monkeypatch.setattr(master, "ROUNDS", 2)
+    monkeypatch.setattr(master, "assign", lambda problem: np.zeros(problem.requests, np.int64))
+    rng, n, J = np.random.default_rng(3), 7, 3
+    every = np.array(list(product(range(J), repeat=n)))
+    picked = 0
+    for _ in range(15 if LEAN else 60):
+        sending, computing = rng.uniform(0.05, 0.4, (2, n, J))
+        problem = SlotProblem(sending, computing, np.full(n, np.inf), rng.uniform(0.3, 1.0, J))
+        cost = np.zeros(len(every))
+        for j in range(J):
+            cost += ((every == j) @ np.sqrt(sending[:, j])) ** 2
+            cost += ((every == j) @ np.sqrt(computing[:, j])) ** 2 / problem.room[j]
+        found = solve_by_columns(problem)
+        assert found.objective == pytest.approx(cost.min(), rel=1e-6)
+        assert found.bound == pytest.approx(cost.min(), rel=2e-6)
+        picked += found.lagrangian < cost.min() * (1 - 1e-4)
+    # Where prices prove less, columns that cost more have to be looked at.
+    assert picked > (2 if LEAN else 10)
+
+
 @given(
     problem=slot_problems(requests=4, sites=3, weighted=None), exponent=st.sampled_from([-20, 40])
 )
@@ -112,14 +156,18 @@ def test_sets_below_a_cutoff(problem, objectives):
         value = {m: c - prices[list(m)].sum() for (_, m), c in cost.items()}
         if any(abs(v - cutoff) < 1e-9 for v in value.values()):
             continue
-        members = np.empty(n, np.int64)
+        members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
         least = min(cutoff, *value.values())
-        best, size, bound, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members)
+        best, size, bound, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members, none)
         assert best == bound == pytest.approx(least, abs=1e-9)
         if size:
             assert value[tuple(sorted(members[:size]))] == pytest.approx(best, abs=1e-9)
+        found = np.empty((2**n, n + 1), np.int64)
+        _, count, _, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members, found)
+        sets = {tuple(sorted(row[1 : row[0] + 1])) for row in found[:count]}
+        assert sets == {m for m, v in value.items() if v < cutoff}
         for limit in range(4):
-            worse, _, bound, _ = search(a[0], e[0], s, prices, cutoff, limit, members)
+            worse, _, bound, _ = search(a[0], e[0], s, prices, cutoff, limit, members, none)
             assert bound <= least + 1e-9 <= worse + 2e-9
 
 
@@ -127,14 +175,14 @@ def test_sets_below_a_cutoff(problem, objectives):
 def test_large_sets_are_searched_to_the_end(spread):
     rng, n = np.random.default_rng(7), 11
     every = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) % 2
-    members = np.empty(n, np.int64)
+    members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
     sizes = set()
     for _ in range(150):
         a, e = np.exp(spread * rng.standard_normal((2, n)))
         fill = rng.uniform(0.1, 0.9) * np.array([a.sum(), e.sum()])
         prices = 2 * (fill[0] * a + fill[1] * e) * rng.uniform(0.7, 1.3, n)
         value = (every @ a) ** 2 + (every @ e) ** 2 - every @ prices
-        found, size, *_ = search(a, e, np.full(n, np.inf), prices, 0.0, 10**6, members)
+        found, size, *_ = search(a, e, np.full(n, np.inf), prices, 0.0, 10**6, members, none)
         assert found == pytest.approx(value.min(), rel=1e-9, abs=1e-9)
         sizes.add(size)
     assert max(sizes) > n // 2
@@ -143,7 +191,7 @@ def test_large_sets_are_searched_to_the_end(spread):
 def test_large_sets_with_objectives_are_searched_to_the_end():
     rng, n = np.random.default_rng(8), 8
     every = [np.flatnonzero((k >> np.arange(n)) % 2) for k in range(1, 2**n)]
-    members = np.empty(n, np.int64)
+    members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
     bound = 0
     for _ in range(30):
         a, e = rng.uniform(0.2, 1.0, (2, n))
@@ -151,7 +199,7 @@ def test_large_sets_with_objectives_are_searched_to_the_end():
         costs = [column_cost(a, e, s, m, m.size)[0] for m in every]
         prices = rng.uniform(1.0, 20.0) * rng.uniform(0.7, 1.3, n)
         values = [c - prices[m].sum() for c, m in zip(costs, every, strict=True)]
-        found, size, *_ = search(a, e, s, prices, 0.0, 10**6, members)
+        found, size, *_ = search(a, e, s, prices, 0.0, 10**6, members, none)
         assert found == pytest.approx(min(0.0, *values), rel=1e-9, abs=1e-9)
         best = members[:size]
         bound += size > 0 and found + prices[best].sum() > a[best].sum() ** 2 + e[best].sum() ** 2
@@ -180,7 +228,7 @@ def test_the_bound_of_an_overloaded_slot_needs_few_sets():
     plan = solve_slot(whole)
     assert not plan.met.all()
     met = replace(whole, slo=np.where(plan.met, whole.slo * (1 + 2e-9), np.inf))
-    evidence = master.gather(met, objectives=True, gap=1e-3, site=plan.site)
+    evidence = master.gather(met, objectives=True, gap=1e-3, site=plan.site, time_limit=None)
     assert evidence.gap <= 1e-3
     assert evidence.pool.examined < 10**6
 
@@ -201,6 +249,9 @@ def test_the_search_of_a_slot_is_close_to_its_bound(reserved):
         assert with_objectives.value >= bound.value * (1 - 1e-4)
         if plan.met.all():
             assert with_objectives.value <= plan.objective * (1 + 1e-9)
+            best = solve_by_columns(problem, objectives=True)
+            assert best.gap <= 1e-6
+            assert with_objectives.value <= best.objective <= plan.objective * (1 + 1e-9)
 
 
 def test_objectives_that_cannot_be_met():
@@ -220,21 +271,47 @@ def test_no_requests():
         bound = slot_bound(problem, objectives=objectives)
         assert bound.value == 0.0
         assert bound.certified
+        assert solve_by_columns(problem, objectives=objectives).objective == 0.0
+
+
+def test_a_stopped_bound_is_a_bound():
+    problem = slot_problem(generate(rng=2, slots=1, duty=1.0), 0)
+    bound = slot_bound(problem, time_limit=0.0, gap=1e-9)
+    assert bound.value <= assignment_cost(problem, assign(problem))
+    assert not bound.certified
+    best = solve_by_columns(problem, time_limit=0.0, gap=1e-9)
+    assert bound.value == best.bound <= best.objective
+    assert best.gap > 1e-9
 
 
 def test_bad_options():
     problem = slot_problem(generate(rng=2, slots=1), 0)
-    with pytest.raises(OptionError, match="gap"):
-        slot_bound(problem, gap=0.0)
+    for bounds in (slot_bound, solve_by_columns):
+        with pytest.raises(OptionError, match="gap"):
+            bounds(problem, gap=0.0)
     with pytest.raises(InputError, match=r"site\[1\]"):
         slot_bound(problem, site=np.where(np.arange(problem.requests) == 1, -1, 0))
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"gap": np.ones(4)}, {"gap": 0}, {"gap": None}],
+    [{"time_limit": np.nan}, {"time_limit": -1}, {"gap": np.ones(4)}, {"gap": 0}, {"gap": None}],
 )
 def test_limits_are_numbers(options):
     problem = slot_problem(generate(rng=1, sites=2, devices=3, slots=2), 0, 0.0)
-    with pytest.raises(OptionError, match=rf"^{next(iter(options))} = "):
-        slot_bound(problem, **options)
+    for bound in (slot_bound, solve_by_columns):
+        with pytest.raises(OptionError, match=rf"^{next(iter(options))} = "):
+            bound(problem, **options)
+
+
+def test_columns_that_make_up_no_assignment_cost_more_than_any():
+    # Each of three sites may take two of three requests: by halves they do, by whole columns not,
+    # which the search of a solver alone can tell.
+    pairs = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
+    pool = SimpleNamespace(
+        count=3,
+        roots=SimpleNamespace(a=np.ones((3, 3))),
+        cost=np.ones(3),
+        matrix=lambda: np.vstack([pairs, np.eye(3)]),
+    )
+    assert exact_module._pick(SimpleNamespace(known=np.inf), pool, 1e-6, None) == np.inf

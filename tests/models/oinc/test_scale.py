@@ -5,13 +5,14 @@ The slot is the unit of time of retraining, so that only its weights can be scal
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound
 from edgeopt.models.oinc.slot import SlotProblem, allocate, solve_slot
-from edgeopt.models.oinc.slot.columns import slot_bound
+from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
 from tests.draws import draws
 from tests.oinc.strategies import retraining_problems, slot_problems
 from tests.scales import ANY, POWERS
@@ -54,6 +55,26 @@ def test_bound_and_best_plan_of_a_slot_keep_every_bit(change, problem, factor):
             known.certified,
             known.columns,
         )
+        best = solve_by_columns(problem, objectives=objectives)
+        same = solve_by_columns(other, objectives=objectives)
+        assert (same.objective, same.bound) == (best.objective * factor, best.bound * factor)
+        assert (same.gap, same.columns) == (best.gap, best.columns)
+        assert (best.plan is None) == (same.plan is None)
+        if best.plan is not None:
+            assert same.plan.site.tolist() == best.plan.site.tolist()
+            assert same.plan.band.tolist() == best.plan.band.tolist()
+
+
+@pytest.mark.parametrize("change", [slower, heavier])
+@given(problem=slot_problems(objectives=None, weighted=None), factor=st.sampled_from(ANY))
+@settings(max_examples=draws(25))
+def test_best_plan_of_a_slot_is_proven_in_any_unit(change, problem, factor):
+    for objectives in (False, True):
+        best = solve_by_columns(problem, objectives=objectives)
+        same = solve_by_columns(change(problem, factor), objectives=objectives)
+        assert same.objective == pytest.approx(best.objective * factor, rel=1e-9)
+        assert same.bound == pytest.approx(best.bound * factor, rel=1e-6)
+        assert same.gap <= 1e-6
 
 
 @given(problem=slot_problems(objectives=None, weighted=None), factor=st.sampled_from(POWERS))
@@ -107,3 +128,16 @@ def test_bound_of_retraining_is_proven_in_any_unit(method, problem, factor):
         known.value * factor, rel=1e-9 if method == "highs" else 1e-6
     )
     assert found.violation() <= 1e-9 * factor * max(problem.weight)
+
+
+@given(problem=slot_problems(objectives=False), factor=st.sampled_from((1.0, *POWERS)))
+@settings(max_examples=draws(10))
+def test_no_time_at_all_still_gives_a_plan_and_a_bound(problem, factor):
+    problem = slower(problem, factor)
+    found = solve_by_columns(problem, time_limit=0.0)
+    assert found.plan is not None
+    assert np.isfinite(found.bound)
+    assert found.bound <= found.objective * (1 + 1e-12)
+    bound = slot_bound(problem, time_limit=0.0)
+    assert np.isfinite(bound.value)
+    assert bound.value <= found.objective * (1 + 1e-12)

@@ -177,6 +177,8 @@ def test_bad_options_and_assignments_are_named():
         solve_slot(problem, unfit="drop")
     with pytest.raises(OptionError, match="late"):
         solve_slot(problem, late=0.0)
+    with pytest.raises(OptionError, match="urgency"):
+        assign(problem, urgency=-1.0)
     with pytest.raises(OptionError, match="kicks"):
         assign(problem, kicks=-1)
     with pytest.raises(InputError, match="sites"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -265,33 +265,37 @@ URGENCIES: Final = (0.1, 0.01, 1.0)
 """Penalties that are tried: a high one fills sites evenly, a low one gives some of them up."""
 
 
-class Requests(NamedTuple):
-    """Requests of a slot, as in `SlotProblem`, and how they are to be answered."""
-
-    transmission: Floats
-    computation: Floats
-    slo: Floats
-    weight: Floats
-    room: Floats
-    objectives: bool  # whether objectives count
-    refuse: bool  # whether requests whose objectives do not fit are refused
-    late: float  # latency within which late requests should still be answered, s
-
-
 @compiled(writes="site band cpu")
 def plan(
-    asked: Requests, order: Ints, tolerance: float, site: Ints, band: Floats, cpu: Floats
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    order: Ints,
+    objectives: bool,
+    refuse: bool,
+    late: float,
+    tolerance: float,
+    site: Ints,
+    band: Floats,
+    cpu: Floats,
 ) -> None:
     """Fill in the plan of `solve_slot`."""
-    transmission, computation, slo, weight, room, objectives, refuse, late = asked
     terms = measure(transmission, computation, slo, weight, room)
     shortest = insert(terms, order, 0.0)
     improve(terms, shortest, 0.0, MOST)
     best = (-1, np.inf)
-    best = _keep(asked, shortest.copy(), best, site, band, cpu)
+    best = _keep(
+        transmission, computation, slo, weight, room, objectives, refuse, late,
+        shortest.copy(), best, site, band, cpu,
+    )  # fmt: skip
     if not objectives or best[0] == site.size:
         shake(terms, shortest, 0.0, KICKS, MOST)
-        best = _keep(asked, shortest.copy(), best, site, band, cpu)
+        best = _keep(
+            transmission, computation, slo, weight, room, objectives, refuse, late,
+            shortest.copy(), best, site, band, cpu,
+        )  # fmt: skip
         if not objectives or best[1] <= total_cost(terms, shortest, 0.0) * (1.0 + TIGHT):
             return
     else:
@@ -299,7 +303,10 @@ def plan(
         for urgency in URGENCIES:
             trial = shortest.copy()
             improve(terms, trial, urgency * cost, MOST)
-            best = _keep(asked, trial, best, site, band, cpu)
+            best = _keep(
+                transmission, computation, slo, weight, room, objectives, refuse, late,
+                trial, best, site, band, cpu,
+            )  # fmt: skip
             if best[0] == site.size:
                 break
     if refuse and best[0] < site.size:
@@ -308,11 +315,14 @@ def plan(
             own = np.full(site.size, np.inf)
             trial = np.full(site.size, -1)
             restore(terms, slo, late, np.roll(order[::-1], turn * site.size // KICKS), own, trial)
-            best = _keep(asked, trial, best, site, band, cpu)
+            best = _keep(
+                transmission, computation, slo, weight, room, objectives, refuse, late,
+                trial, best, site, band, cpu,
+            )  # fmt: skip
     while True:
         before = best[0]
         trial = site.copy()
-        own = _limits(asked, site, band, cpu)
+        own = _limits(transmission, computation, slo, late, site, band, cpu)
         if best[0] < site.size:
             restore(terms, slo, late, order[::-1], own, trial)
         kept = np.flatnonzero(trial >= 0)
@@ -320,26 +330,44 @@ def plan(
         answered = trial[kept]
         improve_exactly(limits, weight[kept] * own[kept], answered, MOST, tolerance)
         trial[kept] = answered
-        best = _keep(asked, trial, best, site, band, cpu)
+        best = _keep(
+            transmission, computation, slo, weight, room, objectives, refuse, late,
+            trial, best, site, band, cpu,
+        )  # fmt: skip
         if best[0] <= before:
             return
 
 
 @compiled(writes="trial site band cpu")
 def _keep(
-    asked: Requests, trial: Ints, best: tuple[int, float], site: Ints, band: Floats, cpu: Floats
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    objectives: bool,
+    refuse: bool,
+    late: float,
+    trial: Ints,
+    best: tuple[int, float],
+    site: Ints,
+    band: Floats,
+    cpu: Floats,
 ) -> tuple[int, float]:
     """Take over an assignment, with its best shares, that meets more objectives or is faster."""
     own_band = np.zeros(trial.size, dtype=np.float64)
     own_cpu = np.zeros(trial.size, dtype=np.float64)
-    share_out_all(asked, trial, own_band, own_cpu)
+    share_out_all(
+        transmission, computation, slo, weight, room, trial, objectives, refuse, late,
+        own_band, own_cpu,
+    )  # fmt: skip
     met, total = 0, 0.0
     for i in range(trial.size):
         j = trial[i]
         if j >= 0:
-            latency = _latency(asked, i, j, own_band[i], own_cpu[i])
-            met += latency <= asked.slo[i] * (1.0 + TIGHT)
-            total += asked.weight[i] * latency
+            latency = _latency(transmission[i, j], computation[i, j], own_band[i], own_cpu[i])
+            met += latency <= slo[i] * (1.0 + TIGHT)
+            total += weight[i] * latency
     if not (met > best[0] or (met == best[0] and total < best[1])):
         return best
     site[:], band[:], cpu[:] = trial, own_band, own_cpu
@@ -347,13 +375,21 @@ def _keep(
 
 
 @compiled
-def _limits(asked: Requests, site: Ints, band: Floats, cpu: Floats) -> Floats:
+def _limits(
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    late: float,
+    site: Ints,
+    band: Floats,
+    cpu: Floats,
+) -> Floats:
     """Return what requests are answered within: their objectives, what is late, or any time."""
-    own, slo, late = np.full(site.size, np.inf), asked.slo, asked.late
+    own = np.full(site.size, np.inf)
     for i in range(site.size):
         j = site[i]
         if j >= 0:
-            latency = _latency(asked, i, j, band[i], cpu[i])
+            latency = _latency(transmission[i, j], computation[i, j], band[i], cpu[i])
             if latency <= slo[i] * (1.0 + TIGHT):
                 own[i] = slo[i] * (1.0 + TIGHT)
             elif latency <= max(slo[i], late) * (1.0 + TIGHT):
@@ -362,20 +398,31 @@ def _limits(asked: Requests, site: Ints, band: Floats, cpu: Floats) -> Floats:
 
 
 @compiled
-def _latency(asked: Requests, i: int, j: int, band: float, cpu: float) -> float:
-    """Return the latency of a request at a site; nothing takes no time even without a share."""
+def _latency(transmission: float, computation: float, band: float, cpu: float) -> float:
+    """Return the latency of a request; nothing takes no time even without a share."""
     latency = 0.0
-    if asked.transmission[i, j] > 0.0:
-        latency += asked.transmission[i, j] / band
-    if asked.computation[i, j] > 0.0:
-        latency += asked.computation[i, j] / cpu
+    if transmission > 0.0:
+        latency += transmission / band
+    if computation > 0.0:
+        latency += computation / cpu
     return latency
 
 
-@compiled(writes="site band cpu")
-def share_out_all(asked: Requests, site: Ints, band: Floats, cpu: Floats) -> None:
+@compiled(writes="room site band cpu")
+def share_out_all(
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    site: Ints,
+    objectives: bool,
+    refuse: bool,
+    late: float,
+    band: Floats,
+    cpu: Floats,
+) -> None:
     """Fill in shares; requests that are refused get the site -1."""
-    transmission, computation, slo, weight, room, objectives, refuse, late = asked
     limit = np.inf if refuse else late
     mine = np.empty(site.size, dtype=np.int64)
     A, E, S, w = (

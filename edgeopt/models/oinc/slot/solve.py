@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.models.oinc.slot.local_search import improve, insert, measure, shake
-from edgeopt.models.oinc.slot.polish import KICKS, MOST, Requests, plan, share_out_all
+from edgeopt.models.oinc.slot.polish import KICKS, MOST, plan, share_out_all
 from edgeopt.models.oinc.slot.problem import SlotPlan
 
 if TYPE_CHECKING:
@@ -21,22 +21,29 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@checked()
+@checked(urgency="[0, inf)")
 def assign(
     problem: SlotProblem,
     *,
+    urgency: float = 0.0,
+    start: NDArray[np.int64] | None = None,
     kicks: int = KICKS,
 ) -> NDArray[np.int64]:
     r"""Send every request to a site, so that latencies are short and objectives can be met.
 
     Requests that are large wherever they go come first, each to the site that it costs least; then
     the best move of a request or swap of two, as long as one helps. A site costs what its best
-    shares cost without objectives.
+    shares cost without objectives, and a penalty while its objectives cannot all be met.
 
     Parameters
     ----------
     problem
         The requests.
+    urgency
+        Penalty on objectives that would have to be twice as long, as a multiple of the cost of all
+        sites together; 0 for none.
+    start
+        Site of every request from which to search, shape [n]; greedy insertion by default.
     kicks
         How often to send a few requests elsewhere and search on from there.
 
@@ -46,20 +53,28 @@ def assign(
 
     Raises
     ------
+    InputError
+        If `start` is no assignment.
     OptionError
-        If `kicks` is negative.
+        If `urgency` or `kicks` is negative.
 
     Notes
     -----
     Stands in place of the learned actor of Zeng et al., Algorithm 3.
     """
+    if not 0.0 <= urgency < np.inf:
+        raise OptionError(f"urgency = {urgency}: must not be negative")
     if kicks < 0:
         raise OptionError(f"kicks = {kicks}: must not be negative")
     weight = problem.weight
     terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
-    site = insert(terms, _largest_first(problem), 0.0)
-    improve(terms, site, 0.0, MOST)
-    shake(terms, site, 0.0, kicks, MOST)
+    if start is None:
+        site = insert(terms, _largest_first(problem), 0.0)
+    else:
+        site = own_assignment(problem, start)
+    penalty = urgency * assignment_cost(problem, site) if urgency else 0.0
+    improve(terms, site, penalty, MOST)
+    shake(terms, site, penalty, kicks, MOST)
     return np.asarray(site)
 
 
@@ -142,16 +157,11 @@ def solve_slot(
     """
     n = problem.requests
     site, band, cpu = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
-    asked = _asked(problem, objectives, unfit, late)
-    plan(asked, _largest_first(problem), tolerance, site, band, cpu)
-    return SlotPlan(problem, site, band, cpu)
-
-
-def _asked(problem: SlotProblem, objectives: bool, unfit: Unfit, late: float) -> Requests:
-    return Requests(
+    plan(
         problem.transmission, problem.computation, problem.slo, problem.weight, problem.room,
-        bool(objectives), unfit == "refuse", float(late),
+        _largest_first(problem), objectives, unfit == "refuse", late, tolerance, site, band, cpu,
     )  # fmt: skip
+    return SlotPlan(problem, site, band, cpu)
 
 
 def _largest_first(problem: SlotProblem) -> Ints:
@@ -200,6 +210,10 @@ def evaluate(
         If an option is unknown or out of range.
     """
     site = own_assignment(problem, site, refused=True)
+    weight = problem.weight
     band, cpu = np.zeros(site.size), np.zeros(site.size)
-    share_out_all(_asked(problem, objectives, unfit, late), site, band, cpu)
+    share_out_all(
+        problem.transmission, problem.computation, problem.slo, weight, problem.room,
+        site, objectives, unfit == "refuse", late, band, cpu,
+    )  # fmt: skip
     return SlotPlan(problem, site, band, cpu)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from edgeopt.models.oinc.slot.columns.master import SlotBound, slot_bound
+from edgeopt.models.oinc.slot.columns.branch_and_bound import (
+    ProvenPlan,
+    SlotBound,
+    slot_bound,
+    solve_by_columns,
+)
 
-__all__ = ["SlotBound", "slot_bound"]
+__all__ = ["ProvenPlan", "SlotBound", "slot_bound", "solve_by_columns"]

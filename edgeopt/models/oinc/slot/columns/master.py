@@ -1,4 +1,4 @@
-"""A proven lower bound on what a slot costs: ascent of its prices, then the master problem."""
+"""The master problem of a slot, the ascent of its Lagrangian bound, and the columns gathered."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from edgeopt.checked import checked
-from edgeopt.instances.validate import frozen
 from edgeopt.kernels import compiled, put
 from edgeopt.models.oinc.slot.columns.pricing import column_cost, lateness, search
 from edgeopt.models.oinc.slot.solve import assign, own_assignment, solve_slot
-from edgeopt.representation import brief
 from edgeopt.solvers import LinearProgram, Reusable
 from edgeopt.solvers.columns import Priced, ReusableMaster, generate_columns
 from edgeopt.solvers.tolerance import relative_gap
-from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,6 +93,7 @@ def price_sites(
     """Find the best set of each site at given prices, beginning with the sets known."""
     sites, n = a.shape
     members = np.empty(n, dtype=np.int64)
+    none = np.empty((0, n + 1), dtype=np.int64)
     scale = _total(prices)
     value = np.zeros(sites, dtype=np.float64)
     chosen[:] = -1
@@ -109,7 +106,7 @@ def price_sites(
     examined = 0
     for j in range(sites):
         cutoff = value[j] - MARGIN * scale
-        _, size, reduced[j], some = search(a[j], e[j], s, prices, cutoff, limit, members)
+        _, size, reduced[j], some = search(a[j], e[j], s, prices, cutoff, limit, members, none)
         examined += some
         if size > 0 and count < pool.shape[0]:
             pool[count, 0], pool[count, 1] = j, size
@@ -219,6 +216,19 @@ class Pool:
         a, e, s = self.roots
         self.cost[here], _, _ = column_cost(a[site], e[site], s, members, members.size)
         self.count += 1
+
+    def extend(self, site: int, sets: Ints) -> None:
+        """Add sets of a site, each a number and that many members, shape [C, 1 + n]."""
+        self.reserve(len(sets))
+        for row in sets:
+            self.put(site, row[1 : 1 + row[0]])
+
+    def assignment(self, columns: Ints) -> Ints:
+        """Return the site of each request, shape [n], when these columns are picked."""
+        site = np.full(self.roots.s.size, -1)
+        for j, size, *members in self.sets[columns]:
+            site[members[:size]] = j
+        return site
 
     def reserve(self, more: int) -> None:
         """Grow the arrays for more columns."""
@@ -340,6 +350,8 @@ class Evidence:
     """What is known about the cost of a slot, measured in its unit."""
 
     unit: float  # s
+    site: Ints  # a good assignment, shape [n]
+    known: float  # what it costs, infinite where objectives cannot be met
     pool: Pool
     # prices, reduced: prices of requests, shape [n], and what each site's sets cost less these,
     # shape [J]
@@ -361,8 +373,16 @@ def gap_of(upper: float, bound: float) -> float:
     return 0.0 if upper <= bound else relative_gap(upper, bound)
 
 
-def gather(problem: SlotProblem, *, objectives: bool, gap: float, site: Ints | None) -> Evidence:
-    """Raise prices, then generate columns, until the gap is proven."""
+def gather(
+    problem: SlotProblem,
+    *,
+    objectives: bool,
+    gap: float,
+    site: Ints | None,
+    time_limit: float | None,
+) -> Evidence:
+    """Raise prices, then generate columns, until the gap is proven or time is over."""
+    began = time.perf_counter()
     roots, unit = roots_of(problem, objectives)
     if site is None:
         site = solve_slot(problem, late=np.inf).site if objectives else assign(problem)
@@ -370,7 +390,10 @@ def gather(problem: SlotProblem, *, objectives: bool, gap: float, site: Ints | N
     evidence = _raise_prices(roots, unit, site, gap)
     dear = 2.0 * float(evidence.prices.max(initial=0.0)) + evidence.bound + 1.0
     for _ in range(4):
-        if evidence.gap <= gap or not _generate(evidence, dear, gap):
+        left = None if time_limit is None else time_limit - (time.perf_counter() - began)
+        if evidence.gap <= gap or (left is not None and left <= 0.0):
+            break
+        if not _generate(evidence, dear, gap, left):
             break
         if _impossible(evidence):
             evidence.bound = evidence.upper = np.inf
@@ -407,14 +430,16 @@ def _raise_prices(roots: Roots, unit: float, site: Ints, gap: float) -> Evidence
     bound, pool.count, _, pool.examined = ascend(
         *roots, prices, target, gap, ROUNDS, FEW, pool.sets, pool.cost, pool.count, reduced
     )
-    return Evidence(unit, pool, prices, reduced, bound, upper)
+    return Evidence(unit, site, upper, pool, prices, reduced, bound, upper)
 
 
-def _generate(evidence: Evidence, dear: float, gap: float) -> bool:
+def _generate(evidence: Evidence, dear: float, gap: float, time_limit: float | None) -> bool:
     """Generate columns; return whether the best mix leaves requests unanswered."""
     master = _SlotMaster(evidence.pool, dear, MANY)
     master.centre(evidence.prices, evidence.bound, evidence.reduced)
-    solution = generate_columns(master, master.pricing, gap=gap, raises=False)
+    solution = generate_columns(
+        master, master.pricing, gap=gap, time_limit=time_limit, raises=False
+    )
     evidence.prices, evidence.reduced, evidence.bound = master.prices, master.reduced, master.bound
     if solution.values is None:
         return False
@@ -422,99 +447,3 @@ def _generate(evidence: Evidence, dear: float, gap: float) -> bool:
     if not unanswered:
         evidence.upper = min(evidence.upper, float(solution.objective))
     return bool(unanswered)
-
-
-@in_html
-@brief
-@dataclass(frozen=True, eq=False)
-class SlotBound:
-    r"""A proven lower bound on the weighted sum of latencies of a slot.
-
-    Parameters
-    ----------
-    value
-        No assignment of all requests costs less, s. Infinite if objectives cannot all be met.
-    prices
-        Prices of the requests that prove it, not negative, s, shape [n].
-    reduced
-        What any set of requests costs on each site less their prices, at least, s, shape [J]. So
-        ``value`` is ``prices.sum() + reduced.sum()`` if it is finite.
-    upper
-        What the value could rise to at most by better prices, as far as is known: the cost of the
-        best mix of columns, or of an assignment. Infinite if neither is known.
-    seconds
-        Time that it took, s.
-    columns
-        Number of sets whose cost was computed for it.
-    certified
-        Whether `gap` is at most the requested one.
-    """
-
-    value: float
-    prices: Floats
-    reduced: Floats
-    upper: float
-    seconds: float
-    columns: int
-    certified: bool
-
-    @property
-    def gap(self) -> float:
-        """Relative gap between the value and what it could rise to."""
-        return gap_of(self.upper, self.value)
-
-
-@checked()
-def slot_bound(
-    problem: SlotProblem,
-    *,
-    objectives: bool = False,
-    gap: float = 1e-4,
-    site: Ints | None = None,
-) -> SlotBound:
-    r"""Bound from below what the requests of a slot cost, wherever they go.
-
-    For prices :math:`\pi \ge 0`, every assignment costs at least
-    :math:`\sum_i \pi_i + \sum_j \min_N (c_j(N) - \sum_{i \in N} \pi_i)`, the minimum being over the
-    sets of requests that a site can answer, found by an exact search. Prices are first raised by a
-    subgradient method, then by column generation over sites and sets of requests.
-
-    Parameters
-    ----------
-    problem
-        The requests.
-    objectives
-        Whether all objectives have to be met. Without them the value also bounds what plans cost
-        that meet none.
-    gap
-        Relative gap at which to stop.
-    site
-        A good assignment to begin with, shape [n]; searched for by default.
-
-    Returns
-    -------
-    SlotBound
-        The bound and its proof.
-
-    Raises
-    ------
-    OptionError
-        If the gap is not positive.
-    InputError
-        If `site` does not name a site for every request.
-
-    Notes
-    -----
-    On problem (3) of Zeng et al. It lies between that of the continuous relaxation and the optimum.
-    """
-    began = time.perf_counter()
-    evidence = gather(problem, objectives=objectives, gap=gap, site=site)
-    return SlotBound(
-        evidence.unit * evidence.bound,
-        frozen(evidence.unit * evidence.prices),
-        frozen(evidence.unit * evidence.reduced),
-        evidence.unit * evidence.upper,
-        time.perf_counter() - began,
-        evidence.pool.count,
-        evidence.gap <= gap,
-    )

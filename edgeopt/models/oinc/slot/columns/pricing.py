@@ -17,7 +17,7 @@ them the values of requests that take much room.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -145,15 +145,6 @@ def _largest(
     return ratio
 
 
-class Site(NamedTuple):
-    """What a site takes, the roots and objectives of requests, and their prices, shapes [n]."""
-
-    a: Floats
-    e: Floats
-    s: Floats
-    prices: Floats
-
-
 TRIALS: Final = 30
 """Values of p and q at which the bound on sets of one size is computed at most."""
 
@@ -161,7 +152,7 @@ CLOSE: Final = 1e-5
 """Relative gain of the bound below which no further p and q are tried."""
 
 
-@compiled(writes="members")
+@compiled(writes="members found")
 def search(
     a: Floats,
     e: Floats,
@@ -170,20 +161,23 @@ def search(
     cutoff: float,
     limit: int,
     members: Ints,
+    found: Ints,
 ) -> tuple[float, int, float, int]:
     """Search the sets of one site for the one whose cost less prices is least.
 
     Only sets below `cutoff` count. Returned are the least value, the size of its set, a bound on
-    the values of all sets and the number of sets examined, which ends the search at `limit`.
+    the values of all sets and the number of sets examined, which ends the search at `limit`. With
+    room in `found` all sets below the cutoff are listed there instead, and counted.
     """
-    site, n = Site(a, e, s, prices), a.size
+    n = a.size
+    every = found.shape[0] > 0
     index, value = np.empty((n + 1, n), dtype=np.int64), np.empty((n + 1, n), dtype=np.float64)
     sums = np.empty((n + 1, n + 1), dtype=np.float64)
     use = np.zeros((n + 1, 3), dtype=np.float64)
     count, place = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     path, alone = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     width = _fitting(a, e, s, use[0], np.arange(n), 0, n, alone)
-    lows, at = _lows(site, alone[:width], cutoff)
+    lows, at = _lows(a, e, s, prices, alone[:width], cutoff)
     best, size, examined = cutoff, 0, 0
     for turn in np.argsort(lows):
         if lows[turn] >= best or examined >= limit:
@@ -191,7 +185,7 @@ def search(
         p, q, r = at[turn, 0], at[turn, 1], turn + 1
         put(alone[:width], index[0])
         count[0], place[0], depth = width, 0, 0
-        _order(site, p, q, index[0], width, value[0], sums[0])
+        _order(a, e, s, prices, p, q, index[0], width, value[0], sums[0])
         base = -p * p - q * q
         while depth >= 0:
             k, missing = place[depth], r - depth
@@ -214,7 +208,7 @@ def search(
             if missing > 1:
                 others = index[depth]
                 count[new] = _fitting(a, e, s, use[new], others, k + 1, count[depth], index[new])
-                _order(site, p, q, index[new], count[new], value[new], sums[new])
+                _order(a, e, s, prices, p, q, index[new], count[new], value[new], sums[new])
                 base += value[depth, k]
                 depth, place[new] = new, 0
                 continue
@@ -222,8 +216,14 @@ def search(
             for m in range(r):
                 cost -= prices[path[m]]
             if cost < best:
-                best, size = cost, r
-                put(path[:r], members)
+                if not every:
+                    best, size = cost, r
+                    put(path[:r], members)
+                    continue
+                if size < found.shape[0]:
+                    found[size, 0] = r
+                    put(path[:r], found[size, 1:])
+                size += 1
         if examined >= limit:
             return best, size, min(best, lows[turn]), examined
     return best, size, best, examined
@@ -246,10 +246,18 @@ def _fitting(
 
 @compiled(writes="index value sums")
 def _order(
-    site: Site, p: float, q: float, index: Ints, width: int, value: Floats, sums: Floats
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    p: float,
+    q: float,
+    index: Ints,
+    width: int,
+    value: Floats,
+    sums: Floats,
 ) -> None:
     """Bring requests into ascending order of their values, and sum up these."""
-    a, e, s, prices = site
     for k in range(width):
         i = index[k]
         m = p * a[i] + q * e[i]
@@ -265,12 +273,13 @@ def _order(
 
 
 @compiled
-def _lows(site: Site, index: Ints, cutoff: float) -> tuple[Floats, Floats]:
+def _lows(
+    a: Floats, e: Floats, s: Floats, prices: Floats, index: Ints, cutoff: float
+) -> tuple[Floats, Floats]:
     """Bound the values of the sets of 1, 2, ... requests; return the p and q that prove it.
 
     The list ends where larger sets cannot get below the cutoff.
     """
-    a, e, _, prices = site
     n = index.size
     lows, at = np.empty(n, dtype=np.float64), np.empty((n, 2), dtype=np.float64)
     mean_a, mean_e, total = 0.0, 0.0, 0.0
@@ -282,14 +291,14 @@ def _lows(site: Site, index: Ints, cutoff: float) -> tuple[Floats, Floats]:
     p, q = 0.0, 0.0
     for r in range(1, n + 1):
         p, q = max(p, 0.5 * r * mean_a), max(q, 0.5 * r * mean_e)
-        low, larger = _low(site, p, q, index, r, least, slope)
+        low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
         while low < cutoff and 0.0 < p * p + q * q < 4.0 * total:
-            more, other = _low(site, 2.0 * p, 2.0 * q, index, r, least, slope)
+            more, other = _low(a, e, s, prices, index, 2.0 * p, 2.0 * q, r, least, slope)
             if more < low:
                 break
             low, larger, p, q = more, other, 2.0 * p, 2.0 * q
         if low < cutoff:
-            low, larger, p, q = _climb(site, p, q, index, r, cutoff, least, slope)
+            low, larger, p, q = _climb(a, e, s, prices, index, p, q, r, cutoff, least, slope)
         lows[r - 1], at[r - 1, 0], at[r - 1, 1] = low, p, q
         if larger >= cutoff:
             return lows[:r], at[:r]
@@ -298,10 +307,18 @@ def _lows(site: Site, index: Ints, cutoff: float) -> tuple[Floats, Floats]:
 
 @compiled(writes="least slope")
 def _low(
-    site: Site, p: float, q: float, index: Ints, r: int, least: Floats, slope: Floats
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    index: Ints,
+    p: float,
+    q: float,
+    r: int,
+    least: Floats,
+    slope: Floats,
 ) -> tuple[float, float]:
     """Bound the values of sets of r requests, and of r or more; fill in the slope, at last."""
-    a, e, s, prices = site
     taken, others = 0, 0.0
     for i in index:
         m = p * a[i] + q * e[i]
@@ -329,7 +346,17 @@ def _low(
 
 @compiled(writes="least slope")
 def _climb(
-    site: Site, p: float, q: float, index: Ints, r: int, cutoff: float, least: Floats, slope: Floats
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    index: Ints,
+    p: float,
+    q: float,
+    r: int,
+    cutoff: float,
+    least: Floats,
+    slope: Floats,
 ) -> tuple[float, float, float, float]:
     """Raise the bound on sets of r requests by the ellipsoid method, until they are ruled out.
 
@@ -341,7 +368,7 @@ def _climb(
     for _ in range(TRIALS):
         step_p, step_q = 1.0 if p < 0.0 else 0.0, 1.0 if q < 0.0 else 0.0
         if step_p + step_q == 0.0:
-            low, larger = _low(site, p, q, index, r, least, slope)
+            low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
             if low > best:
                 best, best_larger, best_p, best_q = low, larger, p, q
             if best >= cutoff:

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from edgeopt.errors import CertificateError
 from edgeopt.instances import idn, rescue, tapfinger
 from edgeopt.models.idn import solve_cooperative
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
@@ -90,9 +89,6 @@ def test_bounds_with_rounded_states_are_certified() -> None:
         holds(rounded.certificate(), rounded.value)
         larger += rounded.certificate().bound > exact.certificate().bound * (1.0 + 1e-9)
     assert larger > 0
-    paired = rescue.generate(servers=2, devices=3, horizon=12, reserved=4, rng=1)
-    with pytest.raises(CertificateError, match="without pairs"):
-        safe_bound(paired, pairs=True).certificate()
 
 
 @many

@@ -9,11 +9,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from edgeopt_papers.rescue.held_out import joint_optimum
+from edgeopt_papers.rescue.server_pairs import (
+    PairTables,
+    _matchings,
+    pair_values,
+    paired_bound,
+)
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.models.rescue import P1Solution, SafeBound, safe_bound, solve_p1_lp
-from edgeopt.models.rescue.bounds import PairTables, _matchings, pair_values
 from edgeopt.models.rescue.budgets import ServerStates
 from edgeopt.models.rescue.value_functions import Chain
 from tests.draws import draws
@@ -114,7 +119,7 @@ def test_a_pair_lies_between_the_best_policy_and_single_servers():
             bound = safe.bound(oracle, price.tolist())
             assert best * (1 - NEAR) <= parts[0] + paid <= bound * (1 + NEAR)
             assert (use <= instance.arrival * (1 + NEAR)).all()  # a pair takes no task twice
-        found = safe_bound(instance, plan=lp_plan(instance), pairs=True, steps=20)
+        found = paired_bound(instance, safe_bound(instance, plan=lp_plan(instance), steps=20))
         assert best * (1 - NEAR) <= found.value
         if best > 0:
             near.append(best / found.value)
@@ -143,29 +148,34 @@ def test_three_servers_are_paired_every_way():
     assert len(list(_matchings((0, 1, 2, 3)))) == 3
     instance = generate(servers=3, devices=2, profiles=2, horizon=12, reserved=3, rng=3)
     plan = lp_plan(instance)
-    one, two = (safe_bound(instance, plan=plan, steps=20, pairs=pairs) for pairs in (False, True))
+    one = safe_bound(instance, plan=plan, steps=20)
+    two = paired_bound(instance, one, steps=20)
     assert two.value < one.value
     assert sorted(k for group in two.groups for k in group) == [0, 1, 2]
     assert two.servers.shape == (2,)
-    assert one.groups == ((0,), (1,), (2,))
-    parts, _ = pair_values(PairTables.of(instance, two.states), two.groups, two.price)
+    parts, _ = pair_values(PairTables.of(instance, one.states), two.groups, two.price)
     np.testing.assert_array_equal(parts, two.servers)
 
 
 @pytest.mark.parametrize("unit", [{name: u} for name in ("profit", "work") for u in POWERS])
-@pytest.mark.parametrize("pairs", [False, True])
-def test_powers_of_two_change_no_bit(unit, pairs):
+def test_powers_of_two_change_no_bit(unit):
     for seed in range(2):
         instance = generate(servers=2, devices=3, profiles=2, horizon=16, reserved=4, rng=seed)
-        one = safe_bound(scaled(instance), pairs=pairs, steps=15)
-        two = safe_bound(scaled(instance, **unit), pairs=pairs, steps=15)
+        one = safe_bound(scaled(instance), steps=15)
+        two = safe_bound(scaled(instance, **unit), steps=15)
         factor = unit.get("profit", 1.0)
         assert two.value == factor * one.value
         np.testing.assert_array_equal(two.price, factor * one.price)
         np.testing.assert_array_equal(two.servers, factor * one.servers)
         np.testing.assert_array_equal(two.states.following, one.states.following)
         np.testing.assert_array_equal(two.states.longest, one.states.longest)
-        assert (two.steps, two.groups) == (one.steps, one.groups)
+        assert two.steps == one.steps
+        three, four = (
+            paired_bound(of, bound, steps=15)
+            for of, bound in ((scaled(instance), one), (scaled(instance, **unit), two))
+        )
+        assert (four.value, four.groups) == (factor * three.value, three.groups)
+        np.testing.assert_array_equal(four.servers, factor * three.servers)
 
 
 @pytest.mark.parametrize("unit", [{name: u} for name in ("profit", "work") for u in (1e-10, 1e10)])
@@ -215,6 +225,6 @@ def test_refuses_what_does_not_fit():
     with pytest.raises(OptionError, match="plan is one of another instance"):
         safe_bound(instance, plan=lp_plan(other))
     with pytest.raises(OptionError, match="independent arrivals"):
-        safe_bound(instance.replace(arrivals="independent"), pairs=True)
+        paired_bound(instance.replace(arrivals="independent"), safe_bound(instance, steps=1))
     assert isinstance(safe_bound(instance, grid=1e40, steps=1), SafeBound)
     assert isinstance(lp_plan(other), P1Solution)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from edgeopt_papers.rescue.guarantees import safe_guarantee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from edgeopt.online.rescue import (
     SafeRescuePlus,
     expected_violations,
     policy_value,
-    safe_guarantee,
 )
 from edgeopt.online.rescue import safe_policies as safe
 from edgeopt.online.rescue.lookup_tables import Routes

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
-from edgeopt.online.rescue import Rescue, auxiliary_values, policy_value, value_functions
+from edgeopt.online.rescue import Rescue, policy_value, value_functions
 from edgeopt.online.rescue import lookup_tables as tables
-from edgeopt.online.rescue.value_functions import Offers, renewal_values, route_values
+from edgeopt.online.rescue.value_functions import renewal_values, route_values
 from edgeopt.testing.strategies import rescue_instances
 from tests.rescue.plans import plan_of
 
@@ -37,10 +37,6 @@ def test_sparse_and_dense_plans_have_one_value(instance):
     flat = full.activation.reshape(rows.shape)
     row, cell = y.reshape(rows.shape).nonzero()
     assert thin.activation.data == pytest.approx(flat[row, cell], rel=1e-12)
-    if instance.arrivals == "exclusive":
-        merged = auxiliary_values(instance, y)
-        for one, two in zip(merged, auxiliary_values(instance, rows), strict=True):
-            assert np.array_equal(one, two)
 
 
 def test_entries_of_a_sparse_plan_may_come_in_any_order():
@@ -110,9 +106,6 @@ def test_refuses_what_is_no_plan():
             value_functions(instance, wrong)
     with pytest.raises(OptionError, match=r"assigns \d.* times what arrives of a task"):
         value_functions(instance, np.ones_like(y))
-    independent = instance.replace(arrivals="independent")
-    with pytest.raises(OptionError, match="exclusive arrivals"):
-        auxiliary_values(independent, y)
 
 
 @st.composite
@@ -158,43 +151,17 @@ def test_equals_the_recursion(problem):
     offers, laws, resources, steps = problem
     flat = [offer for step in offers for offer in step]
     columns = list(zip(*flat, strict=True)) if flat else [(), (), (), ()]
+    law = np.array(laws, dtype=np.float64)
+    first = np.cumsum([0, *map(len, offers)])
+    kinds = (np.int64, np.int64, np.float64, np.float64)
     found = renewal_values(
-        Offers(
-            np.cumsum([0, *map(len, offers)]),
-            np.array(columns[0], dtype=np.int64),
-            np.array(columns[1], dtype=np.int64),
-            np.array(columns[2], dtype=np.float64),
-            np.array(columns[3], dtype=np.float64),
-        ),
-        np.array(laws, dtype=np.float64),
+        (first, *map(np.array, columns, kinds)),
+        law,
+        law.shape[1] - np.argmax(law[:, ::-1] > 0, axis=1),
         resources=resources,
         steps=steps,
     )
     waiting, following = recursion(offers, laws, resources, steps)
-    assert found.waiting == pytest.approx(np.array(waiting, dtype=float), abs=1e-12)
+    assert found[0] == pytest.approx(np.array(waiting, dtype=float), abs=1e-12)
     for index, value in following.items():
-        assert found.continuation[index] == pytest.approx(float(value), abs=1e-12)
-
-
-def one(count=1, **changes):
-    fields = {
-        "first": np.array([0, count]),
-        "resource": np.zeros(count, dtype=np.int64),
-        "kind": np.zeros(count, dtype=np.int64),
-        "probability": np.full(count, 0.5),
-        "reward": np.ones(count),
-    }
-    return Offers(**(fields | changes))
-
-
-def test_refuses_what_does_not_fit():
-    law = np.ones((1, 1))
-    with pytest.raises(OptionError, match="1 steps do not fill slots of 2"):
-        renewal_values(one(), law, resources=1, steps=2)
-    with pytest.raises(OptionError, match=r"offers.reward has shape \(2,\)"):
-        one(reward=np.ones(2))
-    for field in ("resource", "kind"):
-        for value in (1, -1):
-            with pytest.raises(OptionError, match="outside"):
-                renewal_values(one(**{field: np.array([value])}), law, resources=1)
-    assert renewal_values(one(), law, resources=1).waiting[0, 0] == 0.5
+        assert found[1][index] == pytest.approx(float(value), abs=1e-12)

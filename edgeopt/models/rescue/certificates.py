@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.errors import CertificateError
 from edgeopt.instances.edf import FEASIBLE
 from edgeopt.models.rescue.solution import P1Relaxation
 from edgeopt.solvers.certificates import (
@@ -70,11 +69,6 @@ def programs_of(instance: RescueInstance) -> Iterator[dict[str, Any]]:
 
 def certificate_of_safe_bound(bound: SafeBound, name: str) -> Certificate:
     """Return the certificate of a bound on policies that never let a reserved task fail."""
-    if any(len(group) > 1 for group in bound.groups):
-        raise CertificateError(
-            "no certificate: what a pair of servers earns is a table over states of both, which "
-            "the checker does not know; safe_bound(instance) without pairs has one"
-        )
     return proven(
         "rescue.safe",
         safe_data_of(bound.instance),

@@ -82,7 +82,7 @@ def solve_p1_lp(
     overlap
         Largest share of the slack of reserved work that has begun which a run may block: runs that
         may block more are unsafe, too. With 1/2, policies by state earn at least a quarter of the
-        optimum where one reserved task at a time is open, see `safe_guarantee`.
+        optimum where one reserved task at a time is open.
     gap
         Proven relative gap ``(bound - objective) / bound`` to reach.
     time_limit

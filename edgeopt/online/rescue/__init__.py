@@ -14,7 +14,6 @@ from edgeopt.online.rescue.environment import (
     RescueTrajectory,
 )
 from edgeopt.online.rescue.expected_value import expected_violations, policy_value
-from edgeopt.online.rescue.guarantees import SafeGuarantee, safe_guarantee
 from edgeopt.online.rescue.lookup_tables import Guard
 from edgeopt.online.rescue.policies import (
     Cvs,
@@ -33,15 +32,12 @@ from edgeopt.online.rescue.safe_policies import (
     SafeRescuePlus,
 )
 from edgeopt.online.rescue.value_functions import (
-    AuxiliaryValues,
     ValueFunctions,
-    auxiliary_values,
     value_functions,
 )
 
 __all__ = [
     "Arrival",
-    "AuxiliaryValues",
     "CompetingOffers",
     "Cvs",
     "FinishedRun",
@@ -55,15 +51,12 @@ __all__ = [
     "RescuePlus",
     "RescuePolicy",
     "RescueTrajectory",
-    "SafeGuarantee",
     "SafeRescue",
     "SafeRescuePlus",
     "Srs",
     "Sumita",
     "ValueFunctions",
-    "auxiliary_values",
     "expected_violations",
     "policy_value",
-    "safe_guarantee",
     "value_functions",
 ]

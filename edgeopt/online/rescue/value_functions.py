@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.rescue.lookup_tables import Routes
 from edgeopt.representation import brief
@@ -51,22 +50,6 @@ class ValueFunctions(NamedTuple):
     """
 
     activation: Any
-    baseline: NDArray[np.float64]
-
-
-@brief
-class AuxiliaryValues(NamedTuple):
-    """Value functions of the instance in which the devices are merged into one.
-
-    Attributes
-    ----------
-    activation
-        Shape [T, K, L].
-    baseline
-        Shape [K, T+1].
-    """
-
-    activation: NDArray[np.float64]
     baseline: NDArray[np.float64]
 
 
@@ -109,9 +92,11 @@ def route_values(instance: RescueInstance, y: Any) -> RouteValues:
     profit = routes.expected_profit(instance)
     steps = steps_per_slot(instance)
     first = routes.first if steps > 1 else routes.first[:: instance.devices]
-    offers = Offers(np.ascontiguousarray(first), server, profile, routes.mass, profit)
-    values = renewal_values(offers, instance.duration, resources=instance.servers, steps=steps)
-    return RouteValues(routes, profit, values.continuation, values.waiting, steps)
+    offers = np.ascontiguousarray(first), server, profile, routes.mass, profit
+    waiting, continuation = renewal_values(
+        offers, instance.duration, instance.longest, resources=instance.servers, steps=steps
+    )
+    return RouteValues(routes, profit, continuation, waiting, steps)
 
 
 def steps_per_slot(instance: RescueInstance) -> int:
@@ -163,110 +148,26 @@ def value_functions(instance: RescueInstance, y: Any) -> ValueFunctions:
     )
 
 
-def auxiliary_values(instance: RescueInstance, y: Any) -> AuxiliaryValues:
-    r"""Compute the values of the auxiliary instance, whose one device stands for all.
-
-    It arrives for (k, l) with probability :math:`p' = \sum_j y_{jkl}(t)` and earns the mean profit
-    :math:`R' = \sum_j y_{jkl}(t) R_{jkl}(t) / p'`, 0 where p' = 0 (equations (7), (8)).
-
-    Parameters
-    ----------
-    instance
-        An instance with exclusive arrivals.
-    y
-        As for `value_functions`.
-
-    Returns
-    -------
-    AuxiliaryValues
-        Values of the merged instance, nowhere above the true ones (Lemma 2).
-
-    Raises
-    ------
-    OptionError
-        If arrivals are independent: tasks that come one after the other cannot be merged.
-    """
-    if instance.arrivals != "exclusive":
-        raise OptionError("auxiliary values merge the devices, which needs exclusive arrivals")
-    routes = Routes.of(instance, y)
-    shape = (instance.horizon, instance.servers, instance.profiles)
-    cells = instance.servers * instance.profiles
-    row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
-    index = row // instance.devices * cells + routes.cell
-    size = instance.horizon * cells
-    mass, earned = np.zeros(size), np.zeros(size)
-    np.add.at(mass, index, routes.mass)
-    np.add.at(earned, index, routes.mass * routes.expected_profit(instance))
-    reward = np.divide(earned, mass, out=np.zeros(size), where=mass > 0)
-    server, profile = np.divmod(np.tile(np.arange(cells), instance.horizon), instance.profiles)
-    offers = Offers(np.arange(0, size + 1, cells), server, profile, mass, reward)
-    values = renewal_values(offers, instance.duration, resources=instance.servers)
-    return AuxiliaryValues(
-        reward.reshape(shape) + values.continuation, np.ascontiguousarray(values.waiting.T)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Offers:
-    """What may be offered in each step; offers of one step exclude one another on a resource."""
-
-    first: NDArray[np.int64]  # offers of step n are first[n]..first[n+1]-1; [N+1]
-    resource: NDArray[np.int64]  # that an offer is for, [offers]
-    kind: NDArray[np.int64]
-    probability: NDArray[np.float64]  # sums to at most 1 per step and resource, [offers]
-    reward: NDArray[np.float64]  # expected, of any sign, [offers]
-
-    def __post_init__(self) -> None:
-        count = int(self.first[-1])
-        for name in ("resource", "kind", "probability", "reward"):
-            shape = getattr(self, name).shape
-            if shape != (count,):
-                raise OptionError(f"offers.{name} has shape {shape}; first[-1] asks for ({count},)")
-
-
-@dataclass(frozen=True, eq=False)
-class RenewalValues:
-    """Solution of the recursion."""
-
-    waiting: NDArray[np.float64]  # W_k(n), [N+1, resources]
-    continuation: NDArray[np.float64]  # F_k(l, t), [T, resources, kinds]
-
-
 def renewal_values(
-    offers: Offers, duration: NDArray[np.float64], *, resources: int, steps: int = 1
-) -> RenewalValues:
-    """Solve the recursion of this module backwards from the horizon.
+    offers: tuple[NDArray[Any], ...],
+    duration: NDArray[np.float64],
+    longest: NDArray[np.int64],
+    *,
+    resources: int,
+    steps: int = 1,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Solve the recursion of this module backwards; return W_k(n) and F_k(l, t).
 
-    Takes time proportional to the number of offers plus slots x resources x (total length of the
-    duration laws), and memory for its two results.
+    `offers` are the first offer of every step [N+1], and the resource, kind, probability and
+    expected reward of every offer; offers of one step exclude one another on a resource. Takes time
+    proportional to their number plus slots x resources x (total length of the durations), and
+    memory for the results, [N+1, resources] and [T, resources, kinds].
     """
-    count = offers.first.size - 1
-    if steps < 1 or count % steps:
-        raise OptionError(f"{count} steps do not fill slots of {steps} steps")
-    kinds, longest = duration.shape
-    if offers.kind.size and not (
-        0 <= offers.kind.min() <= offers.kind.max() < kinds
-        and 0 <= offers.resource.min() <= offers.resource.max() < resources
-    ):
-        raise OptionError(
-            f"offers name a kind outside 0..{kinds - 1} or a resource outside 0..{resources - 1}"
-        )
-    support = longest - np.argmax(duration[:, ::-1] > 0, axis=1)
+    count = offers[0].size - 1
     waiting = np.zeros((count + 1, resources))
-    continuation = np.empty((count // steps, resources, kinds))
-    _recur(
-        offers.first,
-        offers.resource,
-        offers.kind,
-        offers.probability,
-        offers.reward,
-        np.ascontiguousarray(duration, dtype=np.float64),
-        support.astype(np.int64),
-        steps,
-        waiting,
-        continuation,
-    )
-    return RenewalValues(waiting, continuation)
+    continuation = np.empty((count // steps, resources, longest.size))
+    _recur(*offers, duration, longest, steps, waiting, continuation)
+    return waiting, continuation
 
 
 @compiled(writes="waiting continuation")

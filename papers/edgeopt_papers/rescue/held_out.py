@@ -36,11 +36,12 @@ def measured(seed: int, servers: int, distribution: str) -> dict[str, Any]:
     from edgeopt.models.rescue import safe_bound, solve_p1_lp
     from edgeopt.online import simulate
     from edgeopt.online.rescue import CompetingOffers, PriceGreedy, RescueEnvironment
+    from edgeopt_papers.rescue.server_pairs import paired_bound
 
     instance = generate(rng=seed, servers=servers, distribution=distribution)  # type: ignore[arg-type]
     plan = solve_p1_lp(instance, forbid_unsafe=True)
     bound = safe_bound(instance, plan=plan)
-    pairs = safe_bound(instance, plan=plan, pairs=True)
+    pairs = paired_bound(instance, bound)
     environment = RescueEnvironment(instance)
     offers, price = (
         simulate(environment, policy, rng=SEED, runs=SCENARIOS)

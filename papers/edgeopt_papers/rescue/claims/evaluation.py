@@ -176,12 +176,7 @@ class Evaluation:
     @cached_property
     def auxiliary(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Activation [T, K, L] and baseline [K, T+1] of the auxiliary instance, (7) and (8)."""
-        from edgeopt.online.rescue import auxiliary_values
-
-        if self.instance.arrivals == "independent":
-            return auxiliary_by_slot(self.instance, self.routings)
-        activation, baseline = auxiliary_values(self.instance, self.plan.y)
-        return activation, baseline
+        return auxiliary_by_slot(self.instance, self.routings)
 
     @cached_property
     def synthetic(self) -> NDArray[np.float64]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.rescue import small
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
-from edgeopt.models.rescue.bounds import PairTables, pair_values
-from edgeopt.online.rescue import SafeRescue, SafeRescuePlus, safe_guarantee
+from edgeopt.online.rescue import SafeRescue, SafeRescuePlus
 from edgeopt_papers.claims.paper import memoised, named_instance, named_instances
 from edgeopt_papers.rescue.claims import instances as named
 from edgeopt_papers.rescue.claims.assumptions import (
@@ -31,6 +30,8 @@ from edgeopt_papers.rescue.claims.exhaustive import (
 )
 from edgeopt_papers.rescue.claims.instances import DRAWN, INDEPENDENT, RESERVED, TIGHT
 from edgeopt_papers.rescue.claims.reserved import safe_hindsight
+from edgeopt_papers.rescue.guarantees import safe_guarantee
+from edgeopt_papers.rescue.server_pairs import PairTables, pair_values, paired_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +105,7 @@ def _paired(view: Evaluation) -> Iterator[Measurement]:
     parts, _ = pair_values(PairTables.of(view.instance, found.states), groups, found.price)
     paired = float(parts.sum() + (view.instance.arrival * found.price).sum())
     proof = {"price": found.price, "pair": parts, "single": found.servers}
-    least = safe_bound(view.instance, plan=view.forbidding.plan, pairs=True)
+    least = paired_bound(view.instance, found)
     yield Measurement(least.value, _best(view), proof)
     yield Measurement(found.value, paired, proof)
 

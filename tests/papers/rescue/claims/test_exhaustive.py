@@ -11,14 +11,14 @@ from edgeopt_papers.rescue.claims.exhaustive import (
     online_optimum,
 )
 from edgeopt_papers.rescue.claims.instances import rare_long_runs, risky_run
-from edgeopt_papers.rescue.claims.recursion import auxiliary_by_slot, values_by_slot, values_by_turn
+from edgeopt_papers.rescue.claims.recursion import values_by_slot, values_by_turn
 from hypothesis import given
 from scipy.optimize import Bounds, LinearConstraint
 
 from edgeopt.bounds import NotApplicableError
 from edgeopt.instances.rescue import ReservedTasks, generate, small
 from edgeopt.models.rescue import p1_lp_matrix
-from edgeopt.online.rescue import auxiliary_values, value_functions
+from edgeopt.online.rescue import value_functions
 from edgeopt.testing.strategies import rescue_instances
 from tests.certified import milp
 from tests.papers.rescue.claims.integer import integer_optimum
@@ -97,10 +97,6 @@ def test_plain_and_compiled_recursions_agree(instance):
     plain = values_by_slot(instance, routing)
     assert plain.activation == pytest.approx(activation, abs=1e-10)
     assert plain.baseline == pytest.approx(baseline, abs=1e-10)
-    merged = auxiliary_by_slot(instance, routing)
-    compiled = auxiliary_values(instance, routing)
-    assert merged[0] == pytest.approx(compiled[0], abs=1e-10)
-    assert merged[1] == pytest.approx(compiled[1], abs=1e-10)
 
 
 @given(rescue_instances(reserved=None, arrivals="independent", beyond=None))

@@ -22,7 +22,7 @@ from edgeopt.models.rescue.interior_point import (
     merge_columns,
     promising_columns,
 )
-from edgeopt.models.rescue.matrix import critical_slots, touching
+from edgeopt.models.rescue.matrix import critical_slots, over_runs
 from edgeopt.models.rescue.newton_system import BandNewton
 from edgeopt.solvers import Quality, Status
 from edgeopt.solvers.interior_point import InteriorPoint, Point
@@ -216,7 +216,7 @@ def test_slots_that_reserved_tasks_fill_are_found():
     assert slots.tolist() == [[False, True, True, False, False]]
     assert tasks.tolist() == [True, True, False]
     # A run that may last two slots must not start right before them.
-    assert touching(instance, slots)[:, 0].tolist() == [
+    assert over_runs(instance, slots, np.any, False)[:, 0].tolist() == [
         [False, True], [True, True], [True, True], [False, False], [False, False],
     ]  # fmt: skip
     for method in ("direct", "structured", "columns"):

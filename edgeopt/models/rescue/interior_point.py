@@ -13,7 +13,7 @@ from scipy import sparse
 from edgeopt.instances.edf import FEASIBLE, edf_order, edf_serve
 from edgeopt.instances.rescue import tight
 from edgeopt.kernels import compiled
-from edgeopt.models.rescue import kernels
+from edgeopt.models.rescue.matrix import over_runs
 from edgeopt.models.rescue.newton_system import BandForm, BandNewton, ReservedColumns, Sizes
 from edgeopt.models.rescue.solution import DENSE_COLUMNS, P1Relaxation
 from edgeopt.solvers import TIGHT
@@ -49,20 +49,25 @@ class ColumnSet:
         return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
 
 
+def _gathered(parts: list[tuple[NDArray[np.bool_], Cells, Floats]]) -> ColumnSet:
+    """Gather what masks take of cells and profits of successive rows."""
+    width = np.concatenate([taken.sum(axis=1) for taken, _, _ in parts])
+    cells = np.concatenate([cell[taken] for taken, cell, _ in parts])
+    profits = np.concatenate([profit[taken] for taken, _, profit in parts])
+    return ColumnSet(np.concatenate([[0], np.cumsum(width)]), cells, profits)
+
+
 def every_column(problem: P1Relaxation) -> ColumnSet:
     """Return all columns that can be of use: positive profit, positive arrival, allowed cell."""
-    cells, profits, widths = [], [], []
+    parts = []
+    every = np.arange(problem.instance.servers * problem.instance.profiles, dtype=np.int32)
     for slots, profit in problem.profit_blocks():
         useful = (profit > 0.0) & problem.usable[slots][:, None]
         useful &= (problem.instance.arrival[slots] > 0.0)[:, :, None, None]
-        useful, profit = useful.swapaxes(2, 3), profit.swapaxes(2, 3)
-        rows = useful.shape[0] * useful.shape[1]
-        flat = useful.reshape(rows, -1)
-        widths.append(flat.sum(axis=1))
-        cells.append(np.nonzero(flat)[1].astype(np.int32))
-        profits.append(profit[useful])
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(widths))])
-    return ColumnSet(indptr, np.concatenate(cells), np.concatenate(profits))
+        taken = useful.swapaxes(2, 3).reshape(-1, every.size)
+        flat = profit.swapaxes(2, 3).reshape(taken.shape)
+        parts.append((taken, np.broadcast_to(every, taken.shape), flat))
+    return _gathered(parts)
 
 
 def find_columns(
@@ -71,12 +76,11 @@ def find_columns(
     """Find the columns of largest reduced profit in every row, and the row's largest one."""
     instance = problem.instance
     best = np.empty(instance.arrival.shape)
-    widths, cells, profits = [], [], []
+    parts = []
     for slots, profit in problem.profit_blocks():
-        n = profit.shape[0]
-        cell = np.empty((n * instance.devices, per_row), dtype=np.int32)
-        gain = np.empty((n * instance.devices, per_row))
-        width = np.zeros(n * instance.devices, dtype=np.int64)
+        rows = profit.shape[0] * instance.devices
+        cell = np.full((rows, per_row), np.iinfo(np.int32).max, dtype=np.int32)
+        gain, width = np.zeros((rows, per_row)), np.zeros(rows, dtype=np.int64)
         _top_columns(
             profit,
             run_price[slots],
@@ -89,25 +93,20 @@ def find_columns(
             gain,
             width,
         )
-        taken = np.arange(per_row) < width[:, None]
-        widths.append(width)
-        cells.append(cell[taken])
-        profits.append(gain[taken])
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(widths))])
-    return ColumnSet(indptr, np.concatenate(cells), np.concatenate(profits)), best
+        order = np.argsort(cell, axis=1)
+        cell, gain = (np.take_along_axis(each, order, axis=1) for each in (cell, gain))
+        parts.append((np.arange(per_row) < width[:, None], cell, gain))
+    return _gathered(parts), best
 
 
 def merge_columns(old: ColumnSet, new: ColumnSet) -> tuple[ColumnSet, Ints]:
-    """Unite two column sets."""
-    bound = old.size + new.size
-    indptr = np.empty_like(old.indptr)
-    cell, profit = np.empty(bound, dtype=np.int32), np.empty(bound)
-    origin = np.empty(bound, dtype=np.int64)
-    size = _merge(
-        old.indptr, old.cell, old.profit, new.indptr, new.cell, new.profit,
-        indptr, cell, profit, origin,
-    )  # fmt: skip
-    return ColumnSet(indptr, cell[:size].copy(), profit[:size].copy()), origin[:size].copy()
+    """Unite two column sets; tell where each column is in the old one, -1 for a new one."""
+    row = np.concatenate([old.rows(), new.rows()])
+    cell = np.concatenate([old.cell, new.cell])
+    _, first = np.unique(row * (1 + int(cell.max(initial=0))) + cell, return_index=True)
+    indptr = np.searchsorted(row[first], np.arange(old.indptr.size))
+    profit = np.concatenate([old.profit, new.profit])[first]
+    return ColumnSet(indptr, cell[first], profit), np.where(first < old.size, first, -1)
 
 
 def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
@@ -190,45 +189,6 @@ def _top_columns(
                     count = min(count + 1, per_row)
             best[t, j] = top
             width[row] = count
-            # The short list by cell: an insertion sort, for which no sort is compiled.
-            for last in range(1, count):
-                own, earned, at = cell[row, last], gain[row, last], last
-                while at > 0 and cell[row, at - 1] > own:
-                    cell[row, at], gain[row, at] = cell[row, at - 1], gain[row, at - 1]
-                    at -= 1
-                cell[row, at], gain[row, at] = own, earned
-
-
-@compiled(writes="indptr cell profit origin")
-def _merge(
-    old_indptr: Ints,
-    old_cell: Cells,
-    old_profit: Floats,
-    new_indptr: Ints,
-    new_cell: Cells,
-    new_profit: Floats,
-    indptr: Ints,
-    cell: Cells,
-    profit: Floats,
-    origin: Ints,
-) -> int:
-    at = 0
-    indptr[0] = 0
-    for row in range(old_indptr.size - 1):
-        a, a_end = old_indptr[row], old_indptr[row + 1]
-        b, b_end = new_indptr[row], new_indptr[row + 1]
-        while a < a_end or b < b_end:
-            if b == b_end or (a < a_end and old_cell[a] <= new_cell[b]):
-                if b < b_end and old_cell[a] == new_cell[b]:
-                    b += 1
-                cell[at], profit[at], origin[at] = old_cell[a], old_profit[a], a
-                a += 1
-            else:
-                cell[at], profit[at], origin[at] = new_cell[b], new_profit[b], -1
-                b += 1
-            at += 1
-        indptr[row + 1] = at
-    return at
 
 
 # Shares of an arrival's probability, or of a slot, below it are solver noise.
@@ -280,8 +240,7 @@ def _fit(problem: P1Relaxation, y: Allocation, room: Floats) -> Allocation:
         return y
     y = y.copy()
     ratio = np.where(over, room / np.where(over, occupied, 1.0), 1.0)
-    factor = np.empty((instance.horizon, instance.servers, instance.profiles))
-    kernels.least_ratio(ratio, instance.longest, factor)
+    factor = over_runs(instance, ratio, np.min, np.inf)
     if sparse.issparse(y):
         slots = np.repeat(np.arange(y.shape[0]) // instance.devices, np.diff(y.indptr))
         y.data *= factor.reshape(instance.horizon, -1)[slots, y.indices]
@@ -305,20 +264,15 @@ def serve_alone(problem: P1Relaxation, tasks: NDArray[np.int64]) -> Floats:
 
 def _clean_arrivals(problem: P1Relaxation, y: Allocation) -> Allocation:
     """Remove noise and scale overfull rows (3a) down."""
-    arrival = problem.instance.arrival
-    if sparse.issparse(y):
-        y.data[y.data < np.repeat(NEGLIGIBLE * arrival.ravel(), np.diff(y.indptr))] = 0.0
-    else:
-        y[y < NEGLIGIBLE * arrival[:, :, None, None]] = 0.0
+    arrival, thin = problem.instance.arrival, sparse.issparse(y)
+    entries = y.data if thin else y
+
+    def spread(rows: Floats) -> Floats:
+        return np.repeat(rows.ravel(), np.diff(y.indptr)) if thin else rows[:, :, None, None]
+
+    entries[entries < spread(NEGLIGIBLE * arrival)] = 0.0
     used = problem.arrivals_used(y)
-    return _scale_arrivals(y, np.minimum(1.0, arrival / np.where(used > 0.0, used, 1.0)))
-
-
-def _scale_arrivals(y: Allocation, factor: Floats) -> Allocation:
-    if sparse.issparse(y):
-        y.data *= np.repeat(factor.ravel(), np.diff(y.indptr))
-    else:
-        y *= factor[:, :, None, None]
+    entries *= spread(np.minimum(1.0, arrival / np.where(used > 0.0, used, 1.0)))
     return y
 
 
@@ -404,7 +358,6 @@ class StructuredMaster(InteriorMaster[BandForm]):
         )
         form = self._build()
         super().__init__(form, form.start(), correctors=correctors, max_iterations=MAX_ITERATIONS)
-        self._grown: tuple[BandForm, Ints] | None = None
 
     def _build(self) -> BandForm:
         instance, columns = self.problem.instance, self.columns
@@ -421,8 +374,6 @@ class StructuredMaster(InteriorMaster[BandForm]):
 
     def solve(self, gap: float, time_limit: float | None) -> Restricted:
         """Iterate until the relative gap is reached, or prices of columns left out are wanted."""
-        if self._grown is not None:
-            self._widen(*self._grown)
         before = self.iterations
         for _ in self.approach(gap, time_limit):
             if self.partial and self.iterations - before == STEPS < MAX_ITERATIONS - before:
@@ -474,27 +425,21 @@ class StructuredMaster(InteriorMaster[BandForm]):
         return values | {"y": self._shown(values["y"])} if self.partial else values
 
     def add(self, columns: ColumnSet) -> int:
-        """Add columns, which the next solve takes in."""
+        """Add columns, and place them near the central path, beside the point that there is."""
         united, origin = merge_columns(self.columns, columns)
         added = united.size - self.columns.size
-        if added == 0:
-            return 0
-        self.columns = united
-        if self._grown is None:
-            self._grown = self.form, origin
-        else:  # two additions without a solve in between
-            form, before = self._grown
-            self._grown = form, np.where(origin >= 0, before[origin], -1)
-        self.form = self._build()
+        if added:
+            self.columns, y = united, self.form.parts[0]
+            self.form = self._build()
+            self._widen(y, origin)
         return added
 
     def whole(self, pricing: Callable[[Any], Priced[Any]]) -> P1Relaxation:
         """Return the relaxation, which certifies points and prices itself."""
         return self.problem
 
-    def _widen(self, old_form: BandForm, origin: Ints) -> None:
-        """Place the new columns near the central path, beside the point that there is."""
-        self._grown = None
+    def _widen(self, y: slice, origin: Ints) -> None:
+        """Extend the point, whose old columns are y: new ones get the product of the centre."""
         old, form, columns = self.point, self.form, self.columns
         known = origin >= 0
         reduced = form.cost[: columns.size] - form.prices(old.multipliers)[: columns.size]
@@ -502,7 +447,6 @@ class StructuredMaster(InteriorMaster[BandForm]):
         small = np.repeat(np.maximum(form.arrival, 1e-3) / np.maximum(width, 1), width)
         slack = np.maximum(np.abs(reduced), old.centre / small)
         primal = old.centre / slack
-        y = old_form.parts[0]
         primal[known], slack[known] = old.primal[y][origin[known]], old.slack[y][origin[known]]
         rest = slice(y.stop, None)
         self.point = Point(

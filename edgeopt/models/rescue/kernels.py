@@ -86,31 +86,6 @@ def best_reduced_profit(
             best[t, j] = top
 
 
-@compiled()
-def total_profit(
-    profit: Floats, indptr: NDArray[np.int32], place: NDArray[np.int32], share: Floats
-) -> float:
-    """Add up profits [rows, K * L] at the entries of a sparse matrix of the same shape."""
-    total = 0.0
-    for row in range(profit.shape[0]):
-        for c in range(indptr[row], indptr[row + 1]):
-            total += profit[row, place[c]] * share[c]
-    return total
-
-
-@compiled(writes="out")
-def least_ratio(ratio: Floats, longest: Ints, out: Floats) -> None:
-    """Find the least ratio among the slots that a run may touch."""
-    slots, servers, profiles = out.shape
-    for k in range(servers):
-        for profile in range(profiles):
-            for t in range(slots):
-                least = ratio[k, t]
-                for a in range(1, min(longest[profile], slots - t)):
-                    least = min(least, ratio[k, t + a])
-                out[t, k, profile] = least
-
-
 @compiled(writes="by_row load")
 def load_by_cell(
     indptr: Ints,
@@ -129,23 +104,6 @@ def load_by_cell(
             total += values[c]
             load[t, cell[c]] += values[c]
         by_row[row] = total
-
-
-@compiled(writes="out")
-def priced_columns(
-    indptr: Ints,
-    cell: Cells,
-    row_price: Floats,
-    run_price: Floats,
-    devices: int,
-    out: Floats,
-) -> None:
-    """Add up each column's row price and run price: the transpose of `load_by_cell`."""
-    for row in range(indptr.size - 1):
-        t = row // devices
-        own = row_price[row]
-        for c in range(indptr[row], indptr[row + 1]):
-            out[c] = own + run_price[t, cell[c]]
 
 
 @compiled(writes="target", fastmath=FAST)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
 
 from edgeopt.checked import checked
@@ -16,6 +17,8 @@ from edgeopt.solvers.labels import axis_names
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
@@ -116,15 +119,14 @@ def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray
     return slots, tasks
 
 
-def touching(instance: RescueInstance, slots: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which runs may be running in one of the given slots [K, T]; shape [T, K, L]."""
-    servers, horizon = slots.shape
-    ahead = np.concatenate([np.zeros((servers, 1)), np.cumsum(slots, axis=1)], axis=1)
-    out = np.empty((horizon, servers, instance.profiles), dtype=np.bool_)
-    for profile, longest in enumerate(instance.longest):
-        until = np.minimum(np.arange(horizon) + longest, horizon)
-        out[:, :, profile] = (ahead[:, until] > ahead[:, :horizon]).T
-    return out
+def over_runs(
+    instance: RescueInstance, values: NDArray[Any], reduce: Callable[..., Any], beyond: float
+) -> NDArray[Any]:
+    """Reduce values [K, T] over the slots that a run may touch; shape [T, K, L]."""
+    wide = np.pad(values, ((0, 0), (0, instance.max_duration)), constant_values=beyond)
+    windows = (sliding_window_view(wide, longest, axis=1) for longest in instance.longest)
+    found = [reduce(window[:, : instance.horizon], axis=2).T for window in windows]
+    return np.stack(found, axis=2)
 
 
 def reserved_pairs(instance: RescueInstance) -> NDArray[np.int64]:
@@ -171,50 +173,39 @@ def p1_lp_matrix(
     Huang, Liu, Shan: RESCUE, problem P1-LP, declared in Pyomo by `p1_lp`.
     """
     slots, devices, servers, profiles = instance.expected_profit.shape
-    reserved, survival = instance.reserved, instance.survival
-    pairs = reserved_pairs(instance)
+    reserved, pairs = instance.reserved, reserved_pairs(instance)
     columns, cells, rows = (
         instance.expected_profit.size,
         slots * servers * profiles,
         slots * devices,
     )
-    reach = np.minimum(instance.longest, np.arange(slots, 0, -1)[:, None])  # [T, L]
-    occupancy_rows = rows + np.arange(servers * slots).reshape(servers, slots)
-    demand_rows = rows + servers * slots + np.arange(len(reserved))
-    link_rows = demand_rows.size + rows + servers * slots + np.arange(cells)
-
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+    task, slot = pairs[:, 0], pairs[:, 1]
+    server = reserved.server[task]
+    # Blocks by kind of row and column; those of one entry per column first.
+    own = _one_each(np.repeat(np.arange(rows), servers * profiles), rows)
+    cell = np.arange(cells).reshape(slots, 1, servers * profiles).repeat(devices, axis=1).ravel()
+    served = _one_each(server * slots + slot, servers * slots)
+    met = _one_each(task, len(reserved), instance.capacity[server, slot])
+    runs, nothing = _runs(instance), sparse.csc_array
+    x_only = nothing((rows, len(pairs)))
+    blocks = [
+        [own, x_only],
+        [runs[:, cell], served],
+        [nothing((len(reserved), columns)), met],
+    ]
     if aggregated:
-        pairs_of_column = np.empty((columns, 2), dtype=np.int64)
-        own = np.arange(rows).reshape(slots, devices, 1, 1)
-        link = link_rows.reshape(slots, 1, servers, profiles)
-        shaped = pairs_of_column.reshape(slots, devices, servers, profiles, 2)
-        shaped[..., 0], shaped[..., 1] = own, link
-        parts.append(
-            (
-                np.full(columns, 2, dtype=np.int64),
-                pairs_of_column.ravel(),
-                np.ones(2 * columns),
-            )
-        )
-    else:
-        parts.append(_published_columns(devices, servers, rows, reach, survival))
-    server_of = reserved.server[pairs[:, 0]]
-    x_rows = np.column_stack([occupancy_rows[server_of, pairs[:, 1]], demand_rows[pairs[:, 0]]])
-    x_values = np.column_stack([np.ones(len(pairs)), instance.capacity[server_of, pairs[:, 1]]])
-    parts.append((np.full(len(pairs), 2, dtype=np.int64), x_rows.ravel(), x_values.ravel()))
-    if aggregated:
-        counts, indices, values = _published_columns(1, servers, rows, reach, survival)
-        first = np.cumsum(counts) - counts
-        indices[first], values[first] = link_rows, -1.0  # instead of the row of an arrival
-        parts.append((counts, indices, values))
-    counts, indices, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    extra_rows, extra_columns = (cells, cells) if aggregated else (0, 0)
-    height = rows + servers * slots + len(reserved) + extra_rows
-    width = columns + len(pairs) + extra_columns
-    matrix = sparse.csc_array((values, indices, indptr), shape=(height, width))
-    matrix.sort_indices()
+        blocks = [
+            [own, x_only, nothing((rows, cells))],
+            [nothing((servers * slots, columns)), served, runs],
+            [blocks[2][0], met, nothing((len(reserved), cells))],
+            [
+                _one_each(cell, cells),
+                nothing((cells, len(pairs))),
+                -_one_each(np.arange(cells), cells),
+            ],
+        ]
+    matrix = sparse.block_array(blocks, format="csc")
+    width, extra_rows = matrix.shape[1], cells if aggregated else 0
 
     cost = np.zeros(width)
     cost[:columns] = instance.expected_profit.ravel()
@@ -262,43 +253,22 @@ def p1_lp_matrix(
     )
 
 
-def _published_columns(
-    devices: int,
-    servers: int,
-    rows: int,
-    reach: NDArray[np.int64],
-    survival: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Entries per column, row indices and values of y columns that stand in (3b) themselves."""
-    slots, profiles = reach.shape
-    counts = np.empty((slots, devices, servers, profiles), dtype=np.int64)
-    counts[:] = 1 + reach[:, None, None, :]
-    total = int(counts.sum())
-    indices, values = np.empty(total, dtype=np.int64), np.empty(total)
-    _fill_columns(devices, servers, rows, reach, survival, indices, values)
-    return counts.ravel(), indices, values
+def _one_each(row: NDArray[np.int64], height: int, value: Any = 1.0) -> sparse.csc_array:
+    """Return a block with one entry in every column."""
+    values = np.broadcast_to(np.asarray(value, dtype=np.float64), row.shape)
+    return sparse.csc_array((values, row, np.arange(row.size + 1)), shape=(height, row.size))
 
 
-@compiled(writes="indices values")
-def _fill_columns(
-    devices: int,
-    servers: int,
-    rows: int,
-    reach: NDArray[np.int64],
-    survival: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    values: NDArray[np.float64],
-) -> None:
-    slots, profiles = reach.shape
-    at = 0
-    for t in range(slots):
-        for j in range(devices):
-            for k in range(servers):
-                for profile in range(profiles):
-                    indices[at] = t * devices + j
-                    values[at] = 1.0
-                    at += 1
-                    for a in range(reach[t, profile]):
-                        indices[at] = rows + k * slots + t + a
-                        values[at] = survival[profile, a]
-                        at += 1
+def _runs(instance: RescueInstance) -> sparse.csc_array:
+    """Return what runs by (slot, server, profile) take of (3b), the same for every device."""
+    slots, servers, profiles = instance.horizon, instance.servers, instance.profiles
+    reach = np.minimum(instance.longest, np.arange(slots, 0, -1)[:, None])
+    count = np.repeat(reach, servers, axis=0).ravel()
+    first = np.concatenate([[0], np.cumsum(count)])
+    age = np.arange(first[-1]) - np.repeat(first[:-1], count)
+    column = np.repeat(np.arange(count.size), count)
+    slot, server = column // (servers * profiles), column // profiles % servers
+    values = instance.survival[column % profiles, age]
+    return sparse.csc_array(
+        (values, server * slots + slot + age, first), shape=(servers * slots, count.size)
+    )

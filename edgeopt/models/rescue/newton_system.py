@@ -72,13 +72,8 @@ class _Normal:
     so they stay outside as a border and are solved by their Schur complement.
     """
 
-    def __init__(
-        self,
-        columns: ColumnSet,
-        survival: Floats,
-        sizes: Sizes,
-        reserved: ReservedColumns,
-    ) -> None:
+    def __init__(self, form: BandForm) -> None:
+        columns, survival, sizes, reserved = form.columns, form.survival, form.sizes, form.reserved
         self._columns = (columns.indptr, columns.cell)
         # Profiles by lifetime, the longest first: those alive at an age are the first ones.
         self._order = np.argsort(-np.count_nonzero(survival, axis=1), kind="stable")
@@ -201,7 +196,7 @@ class BandForm:
         self.cost = np.zeros(self.size)
         self.cost[: columns.size] = -columns.profit
         self.right = np.concatenate([arrival, np.ones(occupancy_rows + reserved.tasks)])
-        self.normal = _Normal(columns, survival, sizes, reserved)
+        self.normal = _Normal(self)
 
     def start(self) -> Point:
         """Return a well-centred point: half of each arrival admitted, all dual slacks one."""
@@ -260,12 +255,10 @@ class BandForm:
     def prices(self, multipliers: Floats) -> Floats:
         """Return the price of every column under row multipliers (the transpose of `rows`)."""
         out, run_price = np.empty(self.size), self.by_cell()
-        rows = self.by_equation(multipliers)
+        rows, row = self.by_equation(multipliers), self.columns.rows()
         self.price(rows, run_price, out[self.rest])
-        kernels.priced_columns(
-            self.columns.indptr, self.columns.cell, rows.arrival, run_price, self.sizes.devices,
-            out[self.parts[0]],
-        )  # fmt: skip
+        of_run = run_price[row // self.sizes.devices, self.columns.cell]
+        np.add(rows.arrival[row], of_run, out=out[self.parts[0]])
         return out
 
     def by_cell(self) -> Floats:

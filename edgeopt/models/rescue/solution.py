@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
-from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touching, unsafe_cells
+from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_cells
 from edgeopt.options import check_fields
 from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import Sum
@@ -177,7 +177,7 @@ class P1Relaxation:
         slots, _ = self.critical
         if not slots.any():
             return self.allowed
-        usable: NDArray[np.bool_] = self.allowed & ~touching(self.instance, slots)
+        usable: NDArray[np.bool_] = self.allowed & ~over_runs(self.instance, slots, np.any, False)
         return usable
 
     @cached_property
@@ -332,9 +332,8 @@ class P1Relaxation:
             return float(np.vdot(self.instance.expected_profit, y))
         devices, total = self.instance.devices, 0.0
         for slots, profit in self.profit_blocks():
-            rows = y.indptr[slots.start * devices : slots.stop * devices + 1]
-            flat = profit.reshape(rows.size - 1, -1)
-            total += kernels.total_profit(flat, rows, y.indices, y.data)
+            part = y[slots.start * devices : slots.stop * devices]
+            total += float(part.multiply(profit.reshape(part.shape)).sum())
         return total
 
     # --- the interface of problems for `Solution` --------------------------------------------

@@ -89,8 +89,9 @@ def test_choices_follow_the_law(instance, guarded, data):
             answer = rule.choose(arrival)
             counts[answer] = counts.get(answer, 0) + 1
         shares: dict[object, float] = {}
-        for share, placement in rule.law(slot, device, rule.valid(arrival)):
-            shares[placement] = shares.get(placement, 0.0) + share
+        for share, placement in rule.laws(slot, idle, arrival.remaining)(device):
+            if placement is not None:
+                shares[placement] = shares.get(placement, 0.0) + share
         shares[None] = 1 - sum(shares.values())
         for answer in counts.keys() | shares.keys():
             # A share is an interval of coins, or for Sumita and rejection a few of them.
@@ -125,7 +126,9 @@ class Pressing(RandomPolicy):
     def decide(
         self, state: Rule, observation: Arrival, rng: np.random.Generator | None = None
     ) -> tuple[Placement | None, Rule]:
-        cells = np.argwhere(state.valid(observation))
+        cells = np.argwhere(
+            state.permitted(observation.slot, observation.idle, observation.remaining)
+        )
         return (tuple(cells[-1].tolist()) if cells.size else None), state
 
 

@@ -121,9 +121,6 @@ def test_no_kernel_for_another_environment_or_rule():
     assert policy.compiled(object(), rule) is None
 
     class Never(Rule):
-        def choose(self, arrival):
-            return None
-
         def law(self, slot, device, valid):
             return []
 

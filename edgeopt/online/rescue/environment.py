@@ -115,20 +115,31 @@ class RescueTrajectory(Trajectory):
     served: NDArray[np.float64] | None = None
 
 
-class Log:
-    """What is booked slot by slot; the fields are those of `RescueTrajectory`, for one run."""
+class Book(NamedTuple):
+    """What is booked slot by slot; the fields are those of `RescueTrajectory`."""
 
-    def __init__(self, servers: int, horizon: int, *, record: bool) -> None:
-        self.reward = np.zeros(horizon)
-        self.violations = np.zeros(horizon, dtype=np.int64)
-        self.decisions = np.zeros(horizon, dtype=np.int64)
-        self.accepted = np.zeros(horizon, dtype=np.int64)
-        self.retraining_work = np.zeros(horizon)
-        self.reserved_work = np.zeros(horizon)
-        if record:
-            self.device = np.full((servers, horizon), -1, dtype=np.int64)
-            self.profile = np.full((servers, horizon), -1, dtype=np.int64)
-            self.served = np.zeros((servers, horizon))
+    reward: NDArray[np.float64]
+    violations: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    accepted: NDArray[np.int64]
+    retraining_work: NDArray[np.float64]
+    reserved_work: NDArray[np.float64]
+    device: NDArray[np.int64]
+    profile: NDArray[np.int64]
+    served: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, instance: RescueInstance, runs: tuple[int, ...], *, record: bool) -> Book:
+        """Open the book of some runs, or of one; the last three are empty if not recorded."""
+        slots = (*runs, instance.horizon)
+        notes = (*runs, instance.servers, instance.horizon) if record else (0,) * (len(runs) + 2)
+        reward, retraining, reserved = np.zeros((3, *slots))
+        violations, decisions, accepted = np.zeros((3, *slots), dtype=np.int64)
+        device, profile = np.full((2, *notes), -1, dtype=np.int64)
+        return cls(
+            reward, violations, decisions, accepted, retraining, reserved, device, profile,
+            np.zeros(notes),
+        )  # fmt: skip
 
 
 class RescueEpisode:
@@ -141,7 +152,7 @@ class RescueEpisode:
         self, environment: RescueEnvironment, scenario: NDArray[np.float64], *, record: bool
     ) -> None:
         instance = environment.instance
-        self.log = Log(instance.servers, instance.horizon, record=record)
+        self.log = Book.of(instance, (), record=record)
         self._environment = environment
         self._instance = instance
         self._record = record
@@ -249,11 +260,6 @@ def _impossible(decision: Any, why: str) -> OptionError:
     return OptionError(f"{shown(decision)}: {why}")
 
 
-_FIELDS = (
-    "reward", "violations", "decisions", "accepted", "retraining_work", "reserved_work",
-)  # fmt: skip
-
-
 @dataclass(frozen=True, eq=False)
 class RescueEnvironment:
     """Scenarios of a RESCUE instance.
@@ -321,12 +327,12 @@ class RescueEnvironment:
     ) -> RescueTrajectory:
         """Gather finished episodes."""
         logs = [episode.log for episode in episodes if isinstance(episode, RescueEpisode)]
-        recorded = ("device", "profile", "served") if record else ()
+        booked = Book._fields if record else Book._fields[:-3]
         return RescueTrajectory(
             name=name,
             seconds=seconds,
             compiled=False,
-            **stacked(logs, (*_FIELDS, *recorded)),
+            **stacked(logs, booked),
         )
 
 

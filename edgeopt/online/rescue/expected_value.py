@@ -8,7 +8,7 @@ stand, which is followed exactly as long as it has few enough states.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -134,7 +134,10 @@ def _decide(
         rest = silence
         for p, j in step:
             rejected = 1.0
-            for share, (k, profile) in law(j):
+            for share, answer in law(j):
+                if answer is None:
+                    continue
+                k, profile = answer
                 rejected -= share
                 begins = weight * p * share
                 profit += begins * float(reward[j, k, profile])
@@ -213,13 +216,14 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     >>> policy_value(tight(0.25), PickConfigs())
     1.0
     """
-    rule, states = _rule(instance, policy)
+    rule, states, following = _rule(instance, policy)
     if isinstance(rule, RoutedRule | ServerRule) and rule.guard is None:
         return _routed_value(instance, rule)
     if isinstance(rule, SafeRule) and rule.routes is not None:
         return float(rule.values.value[list(states)].sum())
     track = rule.guard is not None and not states
-    return _followed(instance, policy, rule, states, track=track, limit=limit).profit
+    how: dict[str, Any] = {"track": track, "limit": limit, "name": policy.name}
+    return follow(instance, rule.laws, states=states, following=following, **how).profit
 
 
 def expected_violations(
@@ -237,42 +241,24 @@ def expected_violations(
     OptionError
         As for `policy_value`.
     """
-    rule, states = _rule(instance, policy)
-    return _followed(instance, policy, rule, states, track=True, limit=limit).violations
+    rule, states, following = _rule(instance, policy)
+    how: dict[str, Any] = {"track": True, "limit": limit, "name": policy.name}
+    return follow(instance, rule.laws, states=states, following=following, **how).violations
 
 
 def _rule(
     instance: RescueInstance, policy: RescuePolicy
-) -> tuple[Rule | SafeRule, tuple[int, ...]]:
-    """Return the rule of a policy, and the first state of every server if it follows states."""
+) -> tuple[Rule | SafeRule, tuple[int, ...], NDArray[np.int64]]:
+    """Return the rule of a policy, and the first and following states if it follows states."""
     if not isinstance(policy, RescuePolicy):
         raise OptionError(
             f"policy is a {type(policy).__name__}; only a RescuePolicy, which follows a rule, can "
             "be evaluated exactly"
         )
     start = policy.start(instance)
-    return start if isinstance(start, Position) else (start, ())
-
-
-def _followed(
-    instance: RescueInstance,
-    policy: RescuePolicy,
-    rule: Rule | SafeRule,
-    states: tuple[int, ...],
-    *,
-    track: bool,
-    limit: int,
-) -> Outcome:
-    following = rule.states.following if isinstance(rule, SafeRule) else _NO_STATES
-    return follow(
-        instance,
-        rule.laws,
-        track=track,
-        limit=limit,
-        name=policy.name,
-        states=states,
-        following=following,
-    )
+    if isinstance(start, Position):
+        return *start, start.rule.states.following
+    return start, (), _NO_STATES
 
 
 def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> float:
@@ -287,7 +273,10 @@ def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> fl
         for j in np.flatnonzero(instance.arrival[t]):
             if independent:  # the devices before may have taken the server in this very slot
                 idle = 1.0 - busy[:, t]
-            for share, (k, profile) in rule.law(t, int(j), every):
+            for share, answer in rule.law(t, int(j), every):
+                if answer is None:
+                    continue
+                k, profile = answer
                 begins = float(idle[k] * instance.arrival[t, j] * share)
                 profit += begins * float(expected.at(t)[j, k, profile])
                 busy[k, t : t + instance.max_duration] += begins * instance.survival[profile]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_serve
+from edgeopt.instances.edf import VIOLATED, edf_serve
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.value_functions import fixed
-from edgeopt.online.rescue.environment import RescueTrajectory
-from edgeopt.online.rescue.lookup_tables import Routes
+from edgeopt.online.rescue.environment import Book, RescueTrajectory
+from edgeopt.online.rescue.lookup_tables import Guard, Routes, safe_run
 from edgeopt.online.rescue.policies import GAIN
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
 from edgeopt.online.rescue.safe_policies import SafeRule
@@ -39,13 +39,7 @@ class System(NamedTuple):
     arrival: NDArray[np.float64]
     """Cumulative over devices if exclusive, plain if not; [T, J]."""
     duration_cumulative: NDArray[np.float64]
-    longest: NDArray[np.int64]
-    capacity: NDArray[np.float64]
-    order: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    demand: NDArray[np.float64]
+    guard: Guard
     profit: NDArray[np.float64]
     stride: NDArray[np.int64]
     """Steps in `profit` along slot, device, server, profile, duration; 0 on unexpanded axes."""
@@ -56,12 +50,12 @@ class Table(NamedTuple):
 
     kind: int
     guarded: bool
+    threshold: float
     first: NDArray[np.int64]
     cell: NDArray[np.int64]
     cumulative: NDArray[np.float64]
     worth: NDArray[np.bool_]
     score: NDArray[np.float64]
-    threshold: float
     slot: NDArray[np.int64]
     """Of states of idle servers, see `ServerStates`."""
     following: NDArray[np.int64]
@@ -81,20 +75,6 @@ class State(NamedTuple):
     """State in which a server was idle last, or will be next, [runs, K]."""
 
 
-class Book(NamedTuple):
-    """Where results go; names and shapes as in `RescueTrajectory`."""
-
-    reward: NDArray[np.float64]
-    violations: NDArray[np.int64]
-    decisions: NDArray[np.int64]
-    accepted: NDArray[np.int64]
-    retraining_work: NDArray[np.float64]
-    reserved_work: NDArray[np.float64]
-    device: NDArray[np.int64]
-    profile: NDArray[np.int64]
-    served: NDArray[np.float64]
-
-
 @compiled
 def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: float) -> int:
     """Return the first position in low..high-1 whose entry exceeds the coin, or high."""
@@ -105,22 +85,6 @@ def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: flo
         else:
             low = middle + 1
     return low
-
-
-@compiled
-def _safe(
-    system: System, remaining: NDArray[np.float64], slot: int, server: int, profile: int
-) -> bool:
-    return edf_feasible(
-        system.order[system.offset[server] : system.offset[server + 1]],
-        system.start,
-        system.end,
-        system.demand,
-        remaining,
-        system.capacity[server],
-        slot,
-        slot + system.longest[profile],
-    )
 
 
 @compiled(writes="cells place")
@@ -137,7 +101,7 @@ def _choose(
     cells: NDArray[np.int64],
 ) -> int:
     """Return the cell (server * L + profile) that takes the task, or NOWHERE."""
-    servers, profiles = (0, free_at.size), (0, system.longest.size)
+    servers, profiles = (0, free_at.size), (0, system.guard.longest.size)
     best = 0.0 if table.kind == SAFE else table.threshold
     if table.first.size > 1:
         row = slot * system.arrival.shape[1] + device
@@ -145,11 +109,11 @@ def _choose(
         route = _first_above(table.cumulative, table.first[row], high, coin)
         if route == high:
             return NOWHERE
-        server, profile = divmod(table.cell[route], system.longest.size)
+        server, profile = divmod(table.cell[route], system.guard.longest.size)
         if table.kind == ROUTED:
             if free_at[server] > slot or not table.worth[route]:
                 return NOWHERE
-            if table.guarded and not _safe(system, remaining, slot, server, profile):
+            if table.guarded and not safe_run(system.guard, remaining, slot, server, profile):
                 return NOWHERE
             return int(table.cell[route])
         servers = (server, server + 1)
@@ -166,9 +130,9 @@ def _choose(
             return NOWHERE
         count = 0
         for k in range(free_at.size):
-            for profile in range(system.longest.size if free_at[k] <= slot else 0):
-                if not table.guarded or _safe(system, remaining, slot, k, profile):
-                    cells[count] = k * system.longest.size + profile
+            for profile in range(system.guard.longest.size if free_at[k] <= slot else 0):
+                if not table.guarded or safe_run(system.guard, remaining, slot, k, profile):
+                    cells[count] = k * system.guard.longest.size + profile
                     count += 1
         if count == 0:
             return NOWHERE
@@ -189,9 +153,9 @@ def _choose(
                 least = max(best, table.threshold * max(worth, wait))
             # The guard costs more than the comparison: ask it only about improvements.
             if score > least and (
-                not table.guarded or _safe(system, remaining, slot, server, profile)
+                not table.guarded or safe_run(system.guard, remaining, slot, server, profile)
             ):
-                best, found = score, server * system.longest.size + profile
+                best, found = score, server * system.guard.longest.size + profile
     return found
 
 
@@ -210,8 +174,8 @@ def _begin(
     coin: float,
 ) -> None:
     """Start a run, book its profit, and note it if there is room for notes."""
-    horizon = system.capacity.shape[1]
-    server, profile = divmod(cell, system.longest.size)
+    horizon = system.guard.capacity.shape[1]
+    server, profile = divmod(cell, system.guard.longest.size)
     law = system.duration_cumulative[profile]
     duration = 1 + _first_above(law, 0, law.size, coin)
     stride = system.stride
@@ -243,29 +207,30 @@ def _serve(
     head: NDArray[np.int64],
 ) -> None:
     """Use the slot's capacity and count the reserved tasks that have missed their deadline."""
+    guard = system.guard
     for k in range(free_at.size):
         busy = free_at[k] > slot
         if busy:
-            book.retraining_work[run, slot] += system.capacity[k, slot]
-        stop = system.offset[k + 1]
+            book.retraining_work[run, slot] += guard.capacity[k, slot]
+        stop = guard.offset[k + 1]
         if head[k] == stop:
             continue
         if not busy:
             work = edf_serve(
-                system.order[head[k] : stop],
-                system.start,
-                system.end,
+                guard.order[head[k] : stop],
+                guard.start,
+                guard.end,
                 remaining,
                 slot,
-                system.capacity[k, slot],
+                guard.capacity[k, slot],
             )
             book.reserved_work[run, slot] += work
             if book.served.size:
                 book.served[run, k, slot] = work
         # Deadlines ascend from head on: what is due now is over, and need not be looked at again.
-        while head[k] < stop and system.end[system.order[head[k]]] <= slot:
-            due = system.order[head[k]]
-            if remaining[due] > VIOLATED * system.demand[due]:
+        while head[k] < stop and guard.end[guard.order[head[k]]] <= slot:
+            due = guard.order[head[k]]
+            if remaining[due] > VIOLATED * guard.demand[due]:
                 book.violations[run, slot] += 1
             head[k] += 1
 
@@ -284,16 +249,16 @@ def run_policy(
 
     `System.profit` and `Table.score` hold the rows of these slots.
     """
-    devices = system.arrival.shape[1]
-    servers = system.capacity.shape[0]
+    guard, devices = system.guard, system.arrival.shape[1]
+    servers = guard.capacity.shape[0]
     head = np.empty(servers, dtype=np.int64)
-    cells = np.empty(servers * system.longest.size, dtype=np.int64)
+    cells = np.empty(servers * guard.longest.size, dtype=np.int64)
     for run in range(scenarios.shape[0]):
         free_at, remaining = state.free_at[run], state.remaining[run]
         place = state.place[run]
         for k in range(servers):
-            head[k] = system.offset[k]
-            while head[k] < system.offset[k + 1] and system.end[system.order[head[k]]] < first:
+            head[k] = guard.offset[k]
+            while head[k] < guard.offset[k + 1] and guard.end[guard.order[head[k]]] < first:
                 head[k] += 1
         for slot in range(first, stop):
             for step in range(scenarios.shape[2]):
@@ -348,7 +313,8 @@ class RescueKernel:
         """
         scenarios = fixed(scenarios)
         runs = scenarios.shape[0]
-        state, book = self._state(runs), self._book(runs, record=record)
+        state = self._state(runs)
+        book = Book.of(self._environment.instance, (runs,), record=record)
         seconds = 0.0
         for slots in self._environment.profit.blocks if runs else [slice(0, 0)]:
             system, table = self._system(slots), self._table(slots)
@@ -362,7 +328,7 @@ class RescueKernel:
 
     def _system(self, slots: slice) -> System:
         environment = self._environment
-        instance, tasks = environment.instance, environment.instance.reserved
+        instance = environment.instance
         exclusive = instance.arrivals == "exclusive"
         profit, stride = np.zeros(1), np.zeros(5, dtype=np.int64)
         if slots.stop:
@@ -371,13 +337,7 @@ class RescueKernel:
             exclusive,
             fixed(environment.arrival_cumulative if exclusive else instance.arrival),
             fixed(environment.duration_cumulative),
-            fixed(instance.longest),
-            fixed(instance.capacity),
-            fixed(environment.guard.order),
-            fixed(environment.guard.offset),
-            fixed(tasks.start),
-            fixed(tasks.end),
-            fixed(tasks.demand),
+            environment.guard,
             fixed(profit),
             fixed(stride),
         )
@@ -405,18 +365,8 @@ class RescueKernel:
             raise OptionError(f"{self._name}: no kernel follows a {type(rule).__name__}")
         if isinstance(rule, GreedyRule | ServerRule | SafeRule) and slots.stop:
             score = rule.score.block(slots)
-        return Table(
-            kind,
-            rule.guard is not None,
-            fixed(routes.first),
-            fixed(routes.cell),
-            fixed(routes.cumulative),
-            fixed(worth),
-            fixed(score),
-            float(threshold),
-            *map(fixed, states),
-            *map(fixed, values),
-        )
+        arrays = (routes.first, routes.cell, routes.cumulative, worth, score, *states, *values)
+        return Table(kind, rule.guard is not None, float(threshold), *map(fixed, arrays))
 
     def _state(self, runs: int) -> State:
         instance, rule = self._environment.instance, self._rule
@@ -427,22 +377,6 @@ class RescueKernel:
             np.zeros((runs, instance.servers), dtype=np.int64),
             np.repeat(instance.reserved.demand[np.newaxis], runs, axis=0),
             np.tile(places, (runs, 1)),
-        )
-
-    def _book(self, runs: int, *, record: bool) -> Book:
-        instance = self._environment.instance
-        shape = (runs, instance.horizon)
-        notes = (runs, instance.servers, instance.horizon) if record else (0, 0, 0)
-        return Book(
-            reward=np.zeros(shape),
-            violations=np.zeros(shape, dtype=np.int64),
-            decisions=np.zeros(shape, dtype=np.int64),
-            accepted=np.zeros(shape, dtype=np.int64),
-            retraining_work=np.zeros(shape),
-            reserved_work=np.zeros(shape),
-            device=np.full(notes, -1, dtype=np.int64),
-            profile=np.full(notes, -1, dtype=np.int64),
-            served=np.zeros(notes),
         )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_order, edf_serve
 from edgeopt.kernels import compiled
+from edgeopt.models.rescue.value_functions import fixed
 from edgeopt.representation import brief
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -104,12 +105,6 @@ class Routes:
             raise OptionError(f"y assigns {1.0 + excess:.7g} times what arrives of a task")
         return cls(first, cell.astype(np.int64), mass, cumulative)
 
-    def draw(self, row: int, coin: float) -> int | None:
-        """Return the position of the first route whose running sum exceeds the coin, if any."""
-        low, high = int(self.first[row]), int(self.first[row + 1])
-        route = low + int(np.searchsorted(self.cumulative[low:high], coin, side="right"))
-        return route if route < high else None
-
     def shares(self, row: int) -> list[tuple[int, float]]:
         """Return positions of the routes of a row and their probabilities given the arrival."""
         low, high = int(self.first[row]), int(self.first[row + 1])
@@ -155,8 +150,7 @@ def _accumulate(
 
 
 @brief
-@dataclass(frozen=True, eq=False)
-class Guard:
+class Guard(NamedTuple):
     """Service of reserved work, and the test which runs are safe.
 
     A run is safe if the remaining reserved work of its server can still meet all deadlines when the
@@ -192,22 +186,11 @@ class Guard:
         tasks = instance.reserved
         order, offset = edf_order(tasks.server, tasks.end, instance.servers)
         tables = tasks.start, tasks.end, tasks.demand, instance.capacity, instance.longest
-        return cls(order, offset, *tables)
+        return cls(*map(fixed, (order, offset, *tables)))
 
     def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
         """Tell whether a run may begin on an idle server; `remaining` work is that of now, TMAC."""
-        return bool(
-            edf_feasible(
-                self.order[self.offset[server] : self.offset[server + 1]],
-                self.start,
-                self.end,
-                self.demand,
-                remaining,
-                self.capacity[server],
-                slot,
-                slot + self.longest[profile],
-            )
-        )
+        return bool(safe_run(self, remaining, slot, server, profile))
 
     def permitted(
         self, idle: NDArray[np.bool_], slot: int, remaining: NDArray[np.float64]
@@ -254,3 +237,20 @@ class Guard:
         failures = np.count_nonzero(self.failed(slot, left, tolerance))
         left[self.end <= slot] = 0.0
         return tuple(left.tolist()), int(failures)
+
+
+@compiled
+def safe_run(
+    guard: Guard, remaining: NDArray[np.float64], slot: int, server: int, profile: int
+) -> bool:
+    """Tell whether a run may begin on an idle server (compiled)."""
+    return edf_feasible(
+        guard.order[guard.offset[server] : guard.offset[server + 1]],
+        guard.start,
+        guard.end,
+        guard.demand,
+        remaining,
+        guard.capacity[server],
+        slot,
+        slot + guard.longest[profile],
+    )

@@ -89,8 +89,10 @@ class RescuePolicy(IgnoresFeedback, ABC):
             return RescueKernel(environment, state, self.name)
         return None
 
-    def _guard(self, instance: RescueInstance) -> Guard | None:
-        return Guard.of(instance) if self.guarded else None
+    def _basis(self, instance: RescueInstance) -> tuple[int, int, Guard | None]:
+        """Return what every rule begins with: numbers of devices and profiles, and the guard."""
+        guard = Guard.of(instance) if self.guarded else None
+        return instance.devices, instance.profiles, guard
 
 
 def plan_of(instance: RescueInstance, plan: P1Solution | None, *, guarded: bool) -> P1Solution:
@@ -110,16 +112,11 @@ def blocked_capacity(instance: RescueInstance) -> NDArray[np.float64]:
 
     Past the horizon a server keeps the capacity of the last slot.
     """
-    beyond = np.repeat(instance.capacity[:, -1:], instance.max_duration - 1, axis=1)
-    return _expected_total(np.concatenate([instance.capacity, beyond], axis=1), instance.survival)
-
-
-def _expected_total(
-    rate: NDArray[np.float64], survival: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Sum survival[l, a] * rate[k, t + a] over a; rate has D - 1 slots more than the horizon."""
-    window = np.lib.stride_tricks.sliding_window_view(rate, survival.shape[1], axis=1)
-    return np.ascontiguousarray(np.einsum("kta,la->tkl", window, survival, optimize=True))
+    last = instance.max_duration - 1  # slots of the longest run after its first
+    rate = np.pad(instance.capacity, ((0, 0), (0, last)), mode="edge")
+    window = np.lib.stride_tricks.sliding_window_view(rate, instance.max_duration, axis=1)
+    blocked = np.einsum("kta,la->tkl", window, instance.survival, optimize=True)
+    return np.ascontiguousarray(blocked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +131,7 @@ class RandomPolicy(RescuePolicy):
 
     def start(self, instance: RescueInstance) -> UniformRule:
         """Prepare nothing but the guard."""
-        return UniformRule(instance.devices, instance.profiles, self._guard(instance), 0.5)
+        return UniformRule(*self._basis(instance), 0.5)
 
 
 def _profit_per_cost(
@@ -152,9 +149,7 @@ class _Greedy(RescuePolicy):
         """Tabulate expected profit per cost."""
         score = partial(_profit_per_cost, instance, self._cost(instance))
         return GreedyRule(
-            instance.devices,
-            instance.profiles,
-            self._guard(instance),
+            *self._basis(instance),
             SlotTable(score, slot_blocks(instance)),
             0.0,
         )
@@ -233,9 +228,7 @@ class Sumita(RescuePolicy):
         """Solve for the plan if there is none."""
         plan = plan_of(instance, self.plan, guarded=self.guarded)
         return ServerRule(
-            instance.devices,
-            instance.profiles,
-            self._guard(instance),
+            *self._basis(instance),
             Routes.of(instance, plan.y),
             SlotTable(instance.expected_profit_block, slot_blocks(instance)),
         )
@@ -274,9 +267,7 @@ class Rescue(RescuePolicy):
         values = route_values(instance, plan.y)
         activation, waiting = values.margin()
         return RoutedRule(
-            instance.devices,
-            instance.profiles,
-            self._guard(instance),
+            *self._basis(instance),
             values.routes,
             activation > waiting,
         )
@@ -325,9 +316,7 @@ class RescuePlus(RescuePolicy):
         plan = plan_of(instance, self.plan, guarded=self.guarded)
         margin = partial(_margin, instance, route_values(instance, plan.y))
         return GreedyRule(
-            instance.devices,
-            instance.profiles,
-            self._guard(instance),
+            *self._basis(instance),
             SlotTable(margin, slot_blocks(instance)),
             0.0,
         )

@@ -1,8 +1,8 @@
 """The four ways in which RESCUE's policies choose; each is a table and a few lines of logic.
 
-A rule is what a policy prepares before the first arrival: its whole state. `Rule.choose` answers
-one arrival, in plain NumPy; `edgeopt.online.rescue.kernels` holds the compiled forms. `Rule.law`
-gives the probability of every answer, which exact evaluation needs.
+A rule is what a policy prepares before the first arrival: its whole state. `Rule.law` gives the
+probability of every answer, in plain NumPy; `edgeopt.online.rescue.kernels` holds the compiled
+forms.
 """
 
 from __future__ import annotations
@@ -23,8 +23,17 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.environment import Arrival
     from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable
 
-Law = list[tuple[float, Placement]]
-"""Placements with their probabilities; what is left to 1 is rejection."""
+Law = list[tuple[float, Placement | None]]
+"""Answers with their probabilities, in the order of the coin; what is left to 1 is rejection."""
+
+
+def drawn(law: Law, coin: float) -> Placement | None:
+    """Return the answer on which a coin in [0, 1) falls."""
+    for share, answer in law:
+        if coin < share:
+            return answer
+        coin -= share
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +45,13 @@ class Rule(ABC):
     guard: Guard | None  # vetoes runs that could cost a reserved task; None lets all pass
 
     @abstractmethod
+    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
+        """Return the answers to a task of a device where some runs [K, L] may begin."""
+
     def choose(self, arrival: Arrival) -> Placement | None:
         """Answer an arrival."""
-
-    @abstractmethod
-    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
-        """Return the probability of every placement."""
+        law = self.laws(arrival.slot, arrival.idle, arrival.remaining)
+        return drawn(law(arrival.device), arrival.coin)
 
     def permitted(
         self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
@@ -58,17 +68,6 @@ class Rule(ABC):
         valid = self.permitted(slot, idle, remaining)
         return lambda device: self.law(slot, device, valid)
 
-    def valid(self, arrival: Arrival) -> NDArray[np.bool_]:
-        """Tell which runs may begin as a task arrives, shape [K, L]."""
-        return self.permitted(arrival.slot, arrival.idle, arrival.remaining)
-
-    def passes(self, arrival: Arrival, server: int, profile: int) -> bool:
-        """Tell whether one run may begin."""
-        if not arrival.idle[server]:
-            return False
-        guard = self.guard
-        return guard is None or guard.safe(server, profile, arrival.slot, arrival.remaining)
-
 
 @dataclass(frozen=True, eq=False)
 class RoutedRule(Rule):
@@ -77,23 +76,13 @@ class RoutedRule(Rule):
     routes: Routes
     worth: NDArray[np.bool_]  # whether a route is accepted when its server is idle, [routes]
 
-    def choose(self, arrival: Arrival) -> Placement | None:
-        """Answer an arrival."""
-        route = self.routes.draw(arrival.slot * self.devices + arrival.device, arrival.coin)
-        if route is None or not self.worth[route]:
-            return None
-        server, profile = divmod(int(self.routes.cell[route]), self.profiles)
-        return Placement(server, profile) if self.passes(arrival, server, profile) else None
-
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
-        """Return the probability of every placement."""
-        row = slot * self.devices + device
+        """Return the answers to a task of a device where some runs [K, L] may begin."""
+        shares = self.routes.shares(slot * self.devices + device)
+        found = [(part, n, divmod(int(self.routes.cell[n]), self.profiles)) for n, part in shares]
         return [
-            (share, Placement(server, profile))
-            for route, share in self.routes.shares(row)
-            if self.worth[route]
-            for server, profile in [divmod(int(self.routes.cell[route]), self.profiles)]
-            if valid[server, profile]
+            (share, Placement(*cell) if self.worth[route] and valid[cell] else None)
+            for share, route, cell in found
         ]
 
 
@@ -104,27 +93,16 @@ class ServerRule(Rule):
     routes: Routes  # a route's server is drawn, its profile is not used
     score: SlotTable  # shape [T, J, K, L]; ties go to the lowest profile
 
-    def choose(self, arrival: Arrival) -> Placement | None:
-        """Answer an arrival."""
-        route = self.routes.draw(arrival.slot * self.devices + arrival.device, arrival.coin)
-        if route is None:
-            return None
-        server = int(self.routes.cell[route]) // self.profiles
-        valid = [p for p in range(self.profiles) if self.passes(arrival, server, p)]
-        if not valid:
-            return None
-        score = self.score.at(arrival.slot)[arrival.device, server]
-        return Placement(server, max(valid, key=score.__getitem__))
-
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
-        """Return the probability of every placement."""
+        """Return the answers to a task of a device where some runs [K, L] may begin."""
         share = np.zeros(valid.shape[0])
         for route, part in self.routes.shares(slot * self.devices + device):
             share[int(self.routes.cell[route]) // self.profiles] += part
-        score = np.where(valid, self.score.at(slot)[device], -np.inf)
+        best = np.where(valid, self.score.at(slot)[device], -np.inf).argmax(axis=1)
+        may = np.asarray(valid.any(axis=1))
         return [
-            (float(share[server]), Placement(int(server), int(score[server].argmax())))
-            for server in np.flatnonzero((share > 0) & valid.any(axis=1))
+            (float(share[k]), Placement(int(k), int(best[k])) if may[k] else None)
+            for k in np.flatnonzero(share)
         ]
 
 
@@ -135,19 +113,11 @@ class GreedyRule(Rule):
     score: SlotTable  # shape [T, J, K, L]; ties go to the lowest server, then the lowest profile
     threshold: float  # a score has to exceed it
 
-    def choose(self, arrival: Arrival) -> Placement | None:
-        """Answer an arrival."""
-        return self._best(arrival.slot, arrival.device, self.valid(arrival))
-
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
-        """Return the probability of every placement."""
-        best = self._best(slot, device, valid)
-        return [] if best is None else [(1.0, best)]
-
-    def _best(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Placement | None:
+        """Return the answers to a task of a device where some runs [K, L] may begin."""
         score = np.where(valid, self.score.at(slot)[device], -np.inf)
-        server, profile = divmod(int(score.argmax()), self.profiles)
-        return Placement(server, profile) if score[server, profile] > self.threshold else None
+        cell = divmod(int(score.argmax()), self.profiles)
+        return [(1.0, Placement(*cell))] if score[cell] > self.threshold else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,21 +126,7 @@ class UniformRule(Rule):
 
     accept: float  # probability of taking one, where there is one
 
-    def choose(self, arrival: Arrival) -> Placement | None:
-        """Answer an arrival."""
-        if arrival.coin >= self.accept:
-            return None
-        cells = np.flatnonzero(self.valid(arrival))
-        if cells.size == 0:
-            return None
-        # The coin is uniform below `accept`; min: the product may round up to the size itself.
-        drawn = min(int(arrival.coin / self.accept * cells.size), cells.size - 1)
-        return Placement(*divmod(int(cells[drawn]), self.profiles))
-
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
-        """Return the probability of every placement."""
-        cells = np.flatnonzero(valid)
-        return [
-            (self.accept / cells.size, Placement(*divmod(int(cell), self.profiles)))
-            for cell in cells
-        ]
+        """Return the answers to a task of a device where some runs [K, L] may begin."""
+        cells = np.argwhere(valid).tolist()
+        return [(self.accept / len(cells), Placement(*cell)) for cell in cells]

@@ -16,6 +16,7 @@ from edgeopt.models.rescue.value_functions import Chain, StateValues, offered, r
 from edgeopt.online.rescue.environment import Placement
 from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable, slot_blocks
 from edgeopt.online.rescue.policies import GAIN, RescuePolicy, plan_of
+from edgeopt.online.rescue.rules import drawn
 from edgeopt.options import check_kind, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
@@ -56,13 +57,8 @@ class SafeRule:
 
     def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
         """Answer an arrival; idle servers are in these states."""
-        slot, device, only = arrival.slot, arrival.device, None
-        if self.routes is not None:
-            route = self.routes.draw(slot * self.devices + device, arrival.coin)
-            if route is None:
-                return None
-            only = int(self.routes.cell[route])
-        return self._best(only, slot, device, places, arrival.idle, arrival.remaining)
+        law = self.laws(arrival.slot, arrival.idle, arrival.remaining, *places)
+        return drawn(law(arrival.device), arrival.coin)
 
     def laws(
         self, slot: int, idle: NDArray[np.bool_], remaining: Floats, *places: int
@@ -75,8 +71,7 @@ class SafeRule:
                 shares = self.routes.shares(slot * self.devices + device)
                 ways = [(share, int(self.routes.cell[route])) for route, share in shares]
             known = slot, device, places, idle, remaining
-            best = [(share, self._best(only, *known)) for share, only in ways]
-            return [(share, found) for share, found in best if found is not None]
+            return [(share, self._best(only, *known)) for share, only in ways]
 
         return law
 

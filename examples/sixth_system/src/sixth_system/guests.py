@@ -32,7 +32,7 @@ class Picky(RescuePolicy):
         rate = instance.expected_profit / instance.mean_duration
         table = SlotTable(lambda slots: rate[slots], slot_blocks(instance))
         level = float(np.quantile(rate[rate > 0], self.share))
-        return GreedyRule(instance.devices, instance.profiles, self._guard(instance), table, level)
+        return GreedyRule(*self._basis(instance), table, level)
 
 
 POLICY = PolicyEntry("offered_policy", "Picky", lambda _i, _b: Picky(), system="rescue")

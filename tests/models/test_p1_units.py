@@ -186,7 +186,7 @@ def test_residuals_are_shares_of_what_meets_in_a_row(unit):
     short[task] *= 0.7 * instance.reserved.demand[task] / served
     assert moved(plan, x=short).primal_residual() == pytest.approx(0.3)
 
-    largest = P1Relaxation(instance).idle.arrival.max()
+    largest = P1Relaxation(instance).idle.duals.arrival.max()
     assert plan.solution.dual_residual() <= 1e-12
     lower = plan.duals.arrival - 0.01 * largest
     spoilt = replace(plan.solution, duals=replace(plan.duals, arrival=lower))

@@ -70,7 +70,7 @@ def test_a_bound_is_what_its_prices_prove():
 
 def test_a_tasks_use_is_a_subgradient():
     """U(other) >= U(price) + (p - use) (other - price): what the descent follows."""
-    from edgeopt.models.rescue.value_functions import acceptances, offered
+    from edgeopt.models.rescue.value_functions import acceptances, state_values
 
     rng = np.random.default_rng(0)
     for seed in range(draws(40)):
@@ -79,7 +79,7 @@ def test_a_tasks_use_is_a_subgradient():
         chain = Chain.of(instance, states)
 
         def bound(price, states=states, chain=chain):
-            values = offered(chain, states.first, price[np.newaxis, :, :, np.newaxis])
+            values = state_values(chain, states.first, price[np.newaxis, :, :, np.newaxis])
             worth = values.value[states.first[:-1]].sum() + (chain.arrival * price).sum()
             return worth, chain.arrival - acceptances(chain, states.first, price, values)
 

@@ -14,7 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.models.rescue import SafeBound, safe_bound, solve_p1_lp
 from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain, offered, routed
+from edgeopt.models.rescue.value_functions import Chain, state_values
 from edgeopt.online import simulate
 from edgeopt.online.rescue import (
     CompetingOffers,
@@ -82,7 +82,9 @@ def test_the_joint_chain_of_rules_gives_the_sum_of_first_values_too():
         for grid in (None, 0.7, 2.0):
             states = ServerStates.of(instance, up=True, grid=grid)
             chain, routes = Chain.of(instance, states), Routes.of(instance, any_plan(instance).y)
-            values = routed(chain, states.first, (routes.first, routes.cell, routes.mass))
+            values = state_values(
+                chain, states.first, routes=(routes.first, routes.cell, routes.mass)
+            )
             rule, places = SafeRescue(plan=any_plan(instance)).start(instance)
             rule = replace(rule, states=states, values=values)
             places = tuple(states.first[:-1].tolist())
@@ -131,7 +133,7 @@ def test_offers_are_what_others_would_add():
         oracle = plain(instance, float)
         states = ServerStates.of(instance)
         offers = rng.uniform(-1, 2, (instance.servers, *instance.arrival.shape, 3)).clip(0)
-        found = offered(Chain.of(instance, states), states.first, offers)
+        found = state_values(Chain.of(instance, states), states.first, offers)
         for k in range(instance.servers):
             expected = reference.offered(oracle, k, offers[k].tolist())(0, 0)
             assert found.value[states.first[k]] == pytest.approx(expected, rel=NEAR, abs=1e-12)

@@ -12,7 +12,7 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.budgets import ServerStates
 from edgeopt.models.rescue.solution import P1Solution
-from edgeopt.models.rescue.value_functions import Chain, acceptances, offered
+from edgeopt.models.rescue.value_functions import Chain, acceptances, state_values
 from edgeopt.options import check_kind, check_whole
 from edgeopt.writing.results import in_html
 
@@ -145,7 +145,7 @@ def safe_bound(
     def single(price: Floats) -> Point:
         nonlocal priced
         priced += 1
-        values = offered(chain, states.first, price[np.newaxis, :, :, np.newaxis])
+        values = state_values(chain, states.first, price[np.newaxis, :, :, np.newaxis])
         parts = values.value[states.first[:-1]]
         value = float(parts.sum() + (chain.arrival * price).sum())
         return Point(value, price, parts, acceptances(chain, states.first, price, values))

@@ -96,23 +96,16 @@ class Budgets:
             length = np.minimum(length, np.where(stop > last, horizon, stop - slot))
         return np.maximum(length, 0)
 
-    def after(self, slot: int, releases: list[int], blocked: Floats, stop: int) -> Floats:
-        """Return the blocked capacities at `stop` if a run takes all slots from `slot` on."""
+    def after(
+        self, slot: int, releases: list[int], blocked: Floats, stop: int, *, ran: bool = True
+    ) -> Floats:
+        """Return the blocked capacities at `stop` if one run takes all slots, or none does."""
         before = self.before
         column = {release: n for n, release in enumerate(releases)}
         rows = np.empty((blocked.shape[0], len(later := self.active(stop))))
         for n, release in enumerate(later):
             own = blocked[:, column[release]] if release < slot else 0.0
-            rows[:, n] = own + (before[stop] - before[max(release, slot)])
-        return rows
-
-    def waited(self, slot: int, releases: list[int], blocked: Floats) -> Floats:
-        """Return the blocked capacities one slot later, if the slot is left to reserved work."""
-        column = {release: n for n, release in enumerate(releases)}
-        rows = np.zeros((blocked.shape[0], len(later := self.active(slot + 1))))
-        for n, release in enumerate(later):
-            if release < slot:
-                rows[:, n] = blocked[:, column[release]]
+            rows[:, n] = own + (before[stop] - before[max(release, slot)] if ran else 0.0)
         return rows
 
     def settled(self, slot: int, rows: Floats, grid: float, *, up: bool) -> Floats:
@@ -245,7 +238,7 @@ def _states(
         room = budgets.longest(slot, releases, states)
         longest.append(np.where(room >= horizon, reach, np.minimum(room, reach)))
         if slot + 1 < horizon:
-            waited = budgets.waited(slot, releases, states)
+            waited = budgets.after(slot, releases, states, slot + 1, ran=False)
             waited = budgets.settled(slot + 1, waited, grid, up=up)
             coming[slot + 1].append((waited, mine, 0))
         for step in range(1, min(reach, horizon - 1 - slot) + 1):

@@ -47,13 +47,16 @@ def data_of(problem: P1Relaxation) -> dict[str, Any]:
     """Return the numbers of P1-LP as texts; runs that are ruled out earn nothing."""
     instance = problem.instance
     profit = np.where(problem.allowed[:, None], instance.expected_profit, 0.0)
+    own = {"arrival": instance.arrival, "profit": profit, "survival": instance.survival}
+    return {name: texts(each) for name, each in own.items()} | _reservations(instance)
+
+
+def _reservations(instance: RescueInstance, served: float = 1.0) -> dict[str, Any]:
+    """Return capacities and reserved tasks, of which a share must be served."""
     reserved = instance.reserved
     return {
-        "arrival": texts(instance.arrival),
-        "profit": texts(profit),
-        "survival": texts(instance.survival),
         "capacity": texts(instance.capacity),
-        "demand": texts(reserved.demand),
+        "demand": texts(reserved.demand * served),
         "server": indices(reserved.server),
         "start": indices(reserved.start),
         "end": indices(reserved.end),
@@ -84,21 +87,17 @@ def safe_data_of(instance: RescueInstance) -> dict[str, Any]:
     Chances that add up to more than 1 by rounding, or durations to something else, are mended in
     the largest entry.
     """
-    apart, reserved = instance.arrivals == "independent", instance.reserved
+    apart = instance.arrivals == "independent"
     arrival, duration = texts(instance.arrival), texts(instance.duration)
     for row in [*duration, *(() if apart else arrival)]:
         excess = sum(map(Fraction, row)) - 1
         if excess > 0 or (excess and row in duration):
             most = max(range(len(row)), key=lambda n: Fraction(row[n]))
             row[most] = str(Fraction(row[most]) - excess)
-    return {
+    own = {
         "independent": str(int(apart)),
         "arrival": arrival,
         "profit": texts(instance.expected_profit),
         "duration": duration,
-        "capacity": texts(instance.capacity),
-        "demand": texts(reserved.demand * (1.0 - FEASIBLE)),
-        "server": indices(reserved.server),
-        "start": indices(reserved.start),
-        "end": indices(reserved.end),
     }
+    return own | _reservations(instance, 1.0 - FEASIBLE)

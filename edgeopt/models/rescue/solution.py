@@ -117,19 +117,13 @@ class PricedBound:
         The bound.
     size
         Sum of the absolute values of the terms that it is added up from.
-    arrival
-        Multipliers of (3a), shape [T, J].
-    occupancy
-        Multipliers of (3b), shape [K, T].
-    reserved
-        Multipliers of (2d) as derivatives of the optimum by the demand, nonpositive, shape [H].
+    duals
+        The dual feasible point.
     """
 
     value: float
     size: float
-    arrival: Floats
-    occupancy: Floats
-    reserved: Floats
+    duals: P1Duals
 
 
 DENSE_COLUMNS = 10_000_000  # up to this many columns T*J*K*L an allocation is a dense array
@@ -267,9 +261,8 @@ class P1Relaxation:
         reserved = self.reserved_price(occupancy_price)
         runs = float((instance.arrival * arrival_price).sum()) + float(occupancy_price.sum())
         promised = float(instance.reserved.demand @ reserved)
-        return PricedBound(
-            runs + promised, runs - promised, arrival_price, occupancy_price, reserved
-        )
+        duals = P1Duals(arrival_price, occupancy_price, reserved)
+        return PricedBound(runs + promised, runs - promised, duals)
 
     def prices_of_rows(self, row_duals: Floats) -> Floats:
         """Read prices of busy slots [K, T] off the row duals of `p1_lp_matrix`, shape [m].
@@ -369,7 +362,7 @@ class P1Relaxation:
         slot that of the slot, or a multiplier has the wrong sign.
         """
         duals: P1Duals = solution.duals
-        needed = self.bound(duals.occupancy)
+        needed = self.bound(duals.occupancy).duals
         tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
         server = self.instance.reserved.server[tasks]
         worth = -duals.reserved[tasks] * self.instance.capacity[server, slots]
@@ -381,7 +374,8 @@ class P1Relaxation:
             worth - needed.occupancy[server, slots],
         )
         largest = max(float(each.max(initial=0.0)) for each in excess)
-        return _largest_share(np.array([largest]), np.array([self.idle.arrival.max(initial=0.0)]))
+        most = self.idle.duals.arrival.max(initial=0.0)
+        return _largest_share(np.array([largest]), np.array([most]))
 
     def dual_bound(self, solution: Solution) -> Sum:
         """Return the bound proven by the multipliers of (3b)."""

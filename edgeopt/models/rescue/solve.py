@@ -21,7 +21,7 @@ from edgeopt.models.rescue.interior_point import (
     serve_alone,
 )
 from edgeopt.models.rescue.matrix import p1_lp_matrix
-from edgeopt.models.rescue.solution import P1Duals, P1Relaxation, P1Solution, PricedBound
+from edgeopt.models.rescue.solution import P1Relaxation, P1Solution, PricedBound
 from edgeopt.options import check_real, check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
@@ -226,13 +226,11 @@ def _finished(
         solution = replace(solution, objective=0.0, values=values)
     elif not relative_gap(solution.objective, priced.value, bound_size=priced.size) <= gap:
         priced = min(priced, problem.idle, key=lambda each: each.value)
-    duals = P1Duals(priced.arrival, priced.occupancy, priced.reserved)
-    y, x = solution.values["y"], solution.values["x"]
-    solution = replace(
-        solution, bound=priced.value, duals=duals, sense="max", sizes=(None, priced.size)
-    )
+    duals, sizes = priced.duals, (None, priced.size)
+    solution = replace(solution, bound=priced.value, duals=duals, sense="max", sizes=sizes)
     quality = Quality.OPTIMAL if solution.gap <= max(DEFAULT, gap) else Quality.FEASIBLE
     if not solution.primal_residual() <= DEFAULT:
         quality = Quality.INFEASIBLE
     solution = replace(solution, quality=quality)
+    y, x = solution.values["y"], solution.values["x"]
     return P1Solution(x, y, solution.objective, priced.value, duals, solution)

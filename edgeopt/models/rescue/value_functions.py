@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 class Chain(NamedTuple):
     """States and laws as the kernels take them; arrays C-contiguous and read-only."""
 
+    exclusive: bool
     slot: Integers  # [N+1]
     following: Integers  # [N, D+1]
     room: Integers  # longest run that a state permits, [N]
@@ -41,21 +42,15 @@ class Chain(NamedTuple):
     arrival: Floats  # [T, J]
     duration: Floats  # [L, D]
     longest: Integers  # longest run of a profile, [L]
-    exclusive: bool
 
     @classmethod
     def of(cls, instance: RescueInstance, states: ServerStates) -> Chain:
         """Gather what the kernels need."""
-        return cls(
-            fixed(states.slot),
-            fixed(states.following),
-            fixed(states.longest),
-            fixed(instance.expected_profit),
-            fixed(instance.arrival),
-            fixed(instance.duration),
-            fixed(instance.longest),
-            instance.arrivals == "exclusive",
-        )
+        arrays = (
+            states.slot, states.following, states.longest, instance.expected_profit,
+            instance.arrival, instance.duration, instance.longest,
+        )  # fmt: skip
+        return cls(instance.arrivals == "exclusive", *map(fixed, arrays))
 
 
 def fixed(array: NDArray[Any]) -> NDArray[Any]:
@@ -73,45 +68,27 @@ class StateValues(NamedTuple):
     waiting: Floats  # W_j(n), equal for all devices if arrivals are exclusive: [N, 1] or [N, J]
 
 
-def empty_values(chain: Chain) -> StateValues:
-    """Make room for the values of all states."""
-    states, profiles = chain.room.size, chain.longest.size
-    steps = 1 if chain.exclusive else chain.arrival.shape[1]
-    return StateValues(
-        np.zeros(states + 1), np.empty((states, profiles)), np.empty((states, steps))
-    )
+NO_ROUTES: Final = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-def offered(
-    chain: Chain, first: Integers, elsewhere: Floats, servers: Sequence[int] | None = None
-) -> StateValues:
-    """Return the values of servers, by default of all, if a task has to beat its worth elsewhere.
-
-    `elsewhere` has shape [K or 1, T, J, paths]: a price, or what other servers offer on every one
-    of several paths, of which the mean is taken.
-    """
-    return _values(chain, first, elsewhere, _NO_ROUTES, servers)
-
-
-def routed(chain: Chain, first: Integers, routes: Sequence[NDArray[Any]]) -> StateValues:
-    """Return the values of all servers if tasks are routed to them whatever their states.
-
-    `routes` has rows, cells and masses of `Routes`.
-    """
-    return _values(chain, first, np.empty((1, *chain.arrival.shape, 0)), routes)
-
-
-_NO_ROUTES: Final = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-
-
-def _values(
+def state_values(
     chain: Chain,
     first: Integers,
-    elsewhere: Floats,
-    routes: Sequence[NDArray[Any]],
+    elsewhere: Floats | None = None,
+    routes: Sequence[NDArray[Any]] = NO_ROUTES,
     servers: Sequence[int] | None = None,
 ) -> StateValues:
-    values = empty_values(chain)
+    """Return the values of servers, by default of all, that tasks are offered or routed to.
+
+    A task that is offered has to beat its worth `elsewhere`, [K or 1, T, J, paths]: a price, or
+    what other servers offer on every one of several paths, of which the mean is taken. `routes` has
+    rows, cells and masses of `Routes`: its tasks come to a server whatever the states of others.
+    """
+    states, steps = chain.room.size, 1 if chain.exclusive else chain.arrival.shape[1]
+    future, waiting = np.empty((states, chain.longest.size)), np.empty((states, steps))
+    values = StateValues(np.zeros(states + 1), future, waiting)
+    if elsewhere is None:
+        elsewhere = np.empty((1, *chain.arrival.shape, 0))
     for server in range(first.size - 1) if servers is None else servers:
         against = elsewhere[server if elsewhere.shape[0] > 1 else 0]
         start, stop = int(first[server]), int(first[server + 1])

@@ -12,7 +12,7 @@ from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
 from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain, StateValues, offered, routed
+from edgeopt.models.rescue.value_functions import Chain, StateValues, state_values
 from edgeopt.online.rescue.environment import Placement
 from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable, slot_blocks
 from edgeopt.online.rescue.policies import GAIN, RescuePolicy, plan_of
@@ -210,7 +210,7 @@ class SafeRescue(SafePolicy):
         plan = plan_of(instance, self.plan, guarded=True)
         routes, states = Routes.of(instance, plan.y), _states_of(instance)
         chain = Chain.of(instance, states)
-        values = routed(chain, states.first, (routes.first, routes.cell, routes.mass))
+        values = state_values(chain, states.first, routes=(routes.first, routes.cell, routes.mass))
         return states, values, routes if self.drawn else None
 
 
@@ -263,7 +263,7 @@ class PriceGreedy(SafePolicy):
             raise OptionError("bound is one of another instance: its prices have another shape")
         states = _states_of(instance, bound)
         price = self.share * bound.price[np.newaxis, :, :, np.newaxis]
-        return states, offered(Chain.of(instance, states), states.first, price), None
+        return states, state_values(Chain.of(instance, states), states.first, price), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +306,7 @@ class CompetingOffers(PriceGreedy):
         chain = Chain.of(instance, states)
         if instance.servers == 1:  # nobody else offers anything
             nothing = np.zeros((1, *chain.arrival.shape, 1))
-            return states, offered(chain, states.first, nothing), None
+            return states, state_values(chain, states.first, nothing), None
         check_room("paths * slots * devices * servers", self.paths, *instance.shape[:3])
         steps = 1 if chain.exclusive else instance.devices
         rng = np.random.default_rng(self.seed)
@@ -314,7 +314,7 @@ class CompetingOffers(PriceGreedy):
             coins = rng.random((self.paths, instance.horizon, steps, 2))
             offers = np.zeros((instance.servers, *chain.arrival.shape, self.paths))
             _sample(chain, states.first, values.future, values.waiting, coins, offers)
-            new = offered(chain, states.first, offers)
+            new = state_values(chain, states.first, offers)
             both = zip(values, new, strict=True)
             values = StateValues(*(0.5 * (old + now) for old, now in both)) if number else new
         return states, values, None

@@ -11,7 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.bounds import Point, descend
 from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain, acceptances, offered
+from edgeopt.models.rescue.value_functions import Chain, acceptances, state_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,7 +125,7 @@ def pair_values(
         start = int(states.first[group[0]])
         if len(group) == 1:
             against = price[np.newaxis, :, :, np.newaxis]
-            values = offered(chain, states.first, against, group)
+            values = state_values(chain, states.first, against, servers=group)
             parts[n] = values.value[start]
             use += acceptances(chain, states.first, price, values, group)
             continue

@@ -17,6 +17,7 @@ from edgeopt.online.rescue import (
     Srs,
     Sumita,
 )
+from edgeopt.online.rescue.expected_value import outcome
 from tests.certified import linprog
 
 if TYPE_CHECKING:
@@ -77,3 +78,8 @@ def all_policies(plan: P1Solution, *, guarded: bool) -> list[RescuePolicy]:
         Cvs(guarded=guarded),
         RandomPolicy(guarded=guarded),
     ]
+
+
+def expected_violations(instance, policy, limit=50_000):
+    """Return the expected number of reserved tasks that a policy makes fail, exactly."""
+    return outcome(instance, policy, track=True, limit=limit).violations

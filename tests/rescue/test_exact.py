@@ -24,14 +24,13 @@ from edgeopt.online.rescue import (
     RescueEnvironment,
     RescuePlus,
     Sumita,
-    expected_violations,
     policy_value,
 )
 from edgeopt.online.rescue.expected_value import follow
 from edgeopt.online.rescue.policies import blocked_capacity
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every
-from tests.rescue.plans import all_policies, plan_of
+from tests.rescue.plans import all_policies, expected_violations, plan_of
 
 if TYPE_CHECKING:
     from edgeopt.online.rescue import Placement

@@ -18,14 +18,13 @@ from edgeopt.online.rescue import (
     RescueEnvironment,
     RescuePlus,
     RescueTrajectory,
-    expected_violations,
 )
 from edgeopt.online.rescue import kernels as kernel
 from edgeopt.online.rescue import lookup_tables as tables
 from edgeopt.online.rescue.rules import Rule
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import every
-from tests.rescue.plans import all_policies, plan_of
+from tests.rescue.plans import all_policies, expected_violations, plan_of
 
 BOOKED = [
     field.name

@@ -21,7 +21,6 @@ from edgeopt.online.rescue import (
     RescueEnvironment,
     RescuePlus,
     Sumita,
-    expected_violations,
     policy_value,
     value_functions,
 )
@@ -38,6 +37,7 @@ from tests.rescue.cases import (
     tuples,
     with_reserved,
 )
+from tests.rescue.plans import expected_violations
 
 MOST = 3000
 

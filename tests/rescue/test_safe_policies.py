@@ -22,7 +22,6 @@ from edgeopt.online.rescue import (
     RescueEnvironment,
     SafeRescue,
     SafeRescuePlus,
-    expected_violations,
     policy_value,
 )
 from edgeopt.online.rescue import safe_policies as safe
@@ -32,6 +31,7 @@ from tests.draws import draws, every
 from tests.oracles.rescue import plain
 from tests.oracles.rescue import safe as reference
 from tests.rescue.cases import Replay
+from tests.rescue.plans import expected_violations
 from tests.rescue.safe_cases import any_plan, drawn, lp_plan
 from tests.rescue.scaling import POWERS, scaled
 from tests.rescue.test_kernel import assert_equal, both

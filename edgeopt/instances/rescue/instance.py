@@ -22,8 +22,6 @@ from edgeopt.instances.rescue.profit_models import (
     ProfitModel,
     check_block,
     check_broadcastable,
-    expected_from_block,
-    mask_beyond,
     slot_range,
 )
 from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
@@ -219,7 +217,9 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
             if direct is not None:
                 return direct
         block = self.profit_block(slice(first, stop))
-        return expected_from_block(block, self.duration, (stop - first, *self.shape[1:4]))
+        wide = np.broadcast_to(block, (*block.shape[:3], *self.duration.shape))
+        expected = np.einsum("tjkld,ld->tjkl", wide, self.duration)
+        return np.ascontiguousarray(np.broadcast_to(expected, (stop - first, *self.shape[1:4])))
 
     def profit_block(self, slots: slice) -> NDArray[np.float64]:
         """Return the profits of a contiguous range of n slots, by duration.
@@ -235,7 +235,8 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         else:
             block = self.profit if self.profit.shape[0] == 1 else self.profit[first:stop]
         if self.beyond == "drop":
-            return mask_beyond(block, first, stop, self.horizon, self.max_duration)
+            end = np.arange(first, stop)[:, None] + np.arange(1, self.max_duration + 1)
+            return block * (end <= self.horizon)[:, None, None, None, :]
         return block
 
     @cached_property

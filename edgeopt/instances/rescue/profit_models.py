@@ -236,23 +236,6 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
         return out
 
 
-def mask_beyond(
-    profit: NDArray[np.float64], first: int, stop: int, horizon: int, longest: int
-) -> NDArray[np.float64]:
-    """Set the profits of runs that last beyond the horizon to zero."""
-    inside = np.arange(first, stop)[:, None] + np.arange(1, longest + 1) <= horizon
-    return profit * inside[:, None, None, None, :]
-
-
-def expected_from_block(
-    block: NDArray[np.float64], duration: NDArray[np.float64], shape: tuple[int, int, int, int]
-) -> NDArray[np.float64]:
-    """Take the expectation of profits over the duration."""
-    wide = np.broadcast_to(block, (*block.shape[:3], *duration.shape))
-    expected = np.einsum("tjkld,ld->tjkl", wide, duration)
-    return np.ascontiguousarray(np.broadcast_to(expected, shape))
-
-
 def check_broadcastable(shape: tuple[int, ...], full: tuple[int, ...]) -> None:
     """Check that profits of this shape spread over all of [T, J, K, L, D]."""
     if len(shape) != len(full) or any(

@@ -169,11 +169,7 @@ def _first_prices(instance: RescueInstance, plan: P1Solution | None, chain: Chai
 
 
 def descend(
-    evaluate: Callable[[Floats], Point],
-    price: Floats,
-    chain: Chain,
-    steps: int,
-    theta: float = 1.0,
+    evaluate: Callable[[Floats], Point], price: Floats, chain: Chain, steps: int, theta: float = 1.0
 ) -> Point:
     """Go down the subgradient from some prices, and return the best point seen.
 

@@ -14,7 +14,7 @@ from edgeopt.instances.edf import FEASIBLE, edf_order, edf_serve
 from edgeopt.instances.rescue import tight
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.matrix import over_runs
-from edgeopt.models.rescue.newton_system import BandForm, BandNewton, ReservedColumns, Sizes
+from edgeopt.models.rescue.newton_system import BandForm, BandNewton, ReservedColumns
 from edgeopt.models.rescue.solution import DENSE_COLUMNS, P1Relaxation
 from edgeopt.solvers import TIGHT
 from edgeopt.solvers.columns import InteriorMaster, Priced, Restricted
@@ -81,18 +81,9 @@ def find_columns(
         rows = profit.shape[0] * instance.devices
         cell = np.full((rows, per_row), np.iinfo(np.int32).max, dtype=np.int32)
         gain, width = np.zeros((rows, per_row)), np.zeros(rows, dtype=np.int64)
-        _top_columns(
-            profit,
-            run_price[slots],
-            problem.usable[slots],
-            instance.arrival[slots],
-            row_price[slots],
-            margin,
-            best[slots],
-            cell,
-            gain,
-            width,
-        )
+        tables = (run_price, problem.usable, instance.arrival, row_price)
+        of_slots = (table[slots] for table in tables)
+        _top_columns(profit, *of_slots, margin, best[slots], cell, gain, width)
         order = np.argsort(cell, axis=1)
         cell, gain = (np.take_along_axis(each, order, axis=1) for each in (cell, gain))
         parts.append((np.arange(per_row) < width[:, None], cell, gain))
@@ -368,7 +359,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
             scaled,
             np.where(used, instance.arrival.ravel(), 1.0),
             instance.survival,
-            Sizes(instance.horizon, instance.devices, instance.servers),
+            (instance.horizon, instance.devices, instance.servers),
             self._reserved,
         )
 
@@ -393,10 +384,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
         prices = self.problem.with_critical_price(np.maximum(prices, 0.0) * self.scale)
         arrival = -rows.arrival.reshape(instance.arrival.shape)
         return Restricted(
-            value(allocation),
-            {"y": allocation, "x": shares},
-            (prices, arrival * self.scale),
-            early,
+            value(allocation), {"y": allocation, "x": shares}, (prices, arrival * self.scale), early
         )
 
     def _allocation(self, values: Floats) -> Allocation:

@@ -88,12 +88,7 @@ def best_reduced_profit(
 
 @compiled(writes="by_row load")
 def load_by_cell(
-    indptr: Ints,
-    cell: Cells,
-    values: Floats,
-    devices: int,
-    by_row: Floats,
-    load: Floats,
+    indptr: Ints, cell: Cells, values: Floats, devices: int, by_row: Floats, load: Floats
 ) -> None:
     """Sum column values per (slot, device) row and per (slot, cell) in one pass."""
     load[:] = 0.0

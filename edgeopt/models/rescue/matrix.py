@@ -52,17 +52,8 @@ def unsafe_cells(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.b
     for k in range(instance.servers):
         tasks = order[offset[k] : offset[k + 1]]
         if tasks.size:
-            _mark_server(
-                tasks,
-                reserved.start,
-                reserved.end,
-                reserved.demand,
-                reserved.demand.copy(),
-                capacity[k],
-                instance.longest,
-                unsafe,
-                k,
-            )
+            given = (reserved.start, reserved.end, reserved.demand, reserved.demand.copy())
+            _mark_server(tasks, *given, capacity[k], instance.longest, unsafe, k)
         if overlap < 1.0:
             _mark_overlap(instance, k, overlap, unsafe[:, k])
     return unsafe
@@ -188,11 +179,7 @@ def p1_lp_matrix(
     met = _one_each(task, len(reserved), instance.capacity[server, slot])
     runs, nothing = _runs(instance), sparse.csc_array
     x_only = nothing((rows, len(pairs)))
-    blocks = [
-        [own, x_only],
-        [runs[:, cell], served],
-        [nothing((len(reserved), columns)), met],
-    ]
+    blocks = [[own, x_only], [runs[:, cell], served], [nothing((len(reserved), columns)), met]]
     if aggregated:
         blocks = [
             [own, x_only, nothing((rows, cells))],
@@ -212,20 +199,12 @@ def p1_lp_matrix(
     upper = np.full(width, np.inf)
     upper[columns : columns + len(pairs)] = 1.0
     if forbid_unsafe:
-        unsafe = np.broadcast_to(
-            unsafe_cells(instance, overlap)[:, None], (slots, devices, servers, profiles)
-        )
+        unsafe = np.repeat(unsafe_cells(instance, overlap), devices, axis=0)
         upper[:columns][unsafe.ravel()] = 0.0
     no_side = np.full(rows + servers * slots, -np.inf)
     row_lower = np.concatenate([no_side, reserved.demand, np.zeros(extra_rows)])
-    row_upper = np.concatenate(
-        [
-            instance.arrival.ravel(),
-            np.ones(servers * slots),
-            np.full(len(reserved), np.inf),
-            np.zeros(extra_rows),
-        ]
-    )
+    whole, unlimited = np.ones(servers * slots), np.full(len(reserved), np.inf)
+    row_upper = np.concatenate([instance.arrival.ravel(), whole, unlimited, np.zeros(extra_rows)])
     row_names = [
         LabelBlock("eq_3a", ("slot", "device"), (slots, devices)),
         LabelBlock("eq_3b", ("server", "slot"), (servers, slots)),

@@ -38,15 +38,6 @@ LIFT = 1e-13
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Numbers of slots T, devices J and servers K."""
-
-    slots: int
-    devices: int
-    servers: int
-
-
-@dataclass(frozen=True)
 class ReservedColumns:
     """The x columns: one per (reserved task, slot of its window)."""
 
@@ -73,19 +64,19 @@ class _Normal:
     """
 
     def __init__(self, form: BandForm) -> None:
-        columns, survival, sizes, reserved = form.columns, form.survival, form.sizes, form.reserved
+        columns, survival, reserved = form.columns, form.survival, form.reserved
         self._columns = (columns.indptr, columns.cell)
         # Profiles by lifetime, the longest first: those alive at an age are the first ones.
         self._order = np.argsort(-np.count_nonzero(survival, axis=1), kind="stable")
         self._alive = np.ascontiguousarray(survival[self._order].T)
-        self._sizes = sizes
+        self._shape = slots, _, servers = form.shape
         self._reserved = reserved
-        reach = min(survival.shape[1], sizes.slots)
-        self._band = np.zeros((sizes.slots * sizes.servers, reach * sizes.servers))
+        reach = min(survival.shape[1], slots)
+        self._band = np.zeros((slots * servers, reach * servers))
         self._starts = starts = np.searchsorted(reserved.task, np.arange(reserved.tasks + 1))
         self._window = [slice(a, b) for a, b in pairwise(starts)]
         # Slots that reserved work fills are left out of a window: its span counts, not its length.
-        slot = reserved.row // sizes.servers
+        slot = reserved.row // servers
         span = slot[starts[1:] - 1] - slot[starts[:-1]] + 1
         self._inside = np.flatnonzero(span <= reach)
         border = np.flatnonzero(span > reach)
@@ -133,8 +124,7 @@ class _Normal:
         band, res = self._band, self._reserved
         band[:] = 0.0
         kernels.assemble_band(
-            *self._columns, weight, row_weight, self._order, self._alive, self._sizes.devices,
-            self._sizes.servers, band,
+            *self._columns, weight, row_weight, self._order, self._alive, *self._shape[1:], band,
         )  # fmt: skip
         band[:, 0] += diagonal
         kernels.eliminate(self._starts, self._inside, res.row, self._coupling, self._own, band)
@@ -172,7 +162,7 @@ class BandForm:
     """One P1-LP on a fixed set of retraining columns; its normal equations are a band.
 
     Profits of the columns are scaled to at most 1; ``arrival`` is the right-hand side of (3a),
-    shape [T * J], ``survival`` has shape [L, D], and ``sizes`` are T, J and K.
+    shape [T * J], ``survival`` has shape [L, D], and `sizes` are T, J and K.
     """
 
     def __init__(
@@ -180,12 +170,13 @@ class BandForm:
         columns: ColumnSet,
         arrival: Floats,
         survival: Floats,
-        sizes: Sizes,
+        sizes: tuple[int, int, int],
         reserved: ReservedColumns,
     ) -> None:
-        self.columns, self.sizes, self.reserved = columns, sizes, reserved
+        self.columns, self.shape, self.reserved = columns, sizes, reserved
+        self.slots, self.devices, self.servers = sizes
         self.arrival, self.survival = arrival, survival
-        occupancy_rows = sizes.slots * sizes.servers
+        occupancy_rows = self.slots * self.servers
         lengths = (columns.size, arrival.size, reserved.row.size, occupancy_rows, reserved.tasks)
         ends = np.cumsum(lengths)
         self.parts = tuple(
@@ -210,7 +201,7 @@ class BandForm:
 
     def by_equation(self, rows: Floats) -> Rows:
         """Return a vector of rows in its parts."""
-        arrival, occupancy = self.arrival.size, self.sizes.slots * self.sizes.servers
+        arrival, occupancy = self.arrival.size, self.slots * self.servers
         return Rows(
             rows[:arrival], rows[arrival : arrival + occupancy], rows[arrival + occupancy :]
         )
@@ -224,7 +215,7 @@ class BandForm:
         """Add to the rows (3b) and (2d) what runs of total `load` [T, L * K] and columns do."""
         _, x, w, v = self.split(rest)
         res = self.reserved
-        taken = np.empty((self.sizes.slots, self.sizes.servers))
+        taken = np.empty((self.slots, self.servers))
         kernels.occupancy(load, self.survival, taken)
         busy = taken.ravel() + w + np.bincount(res.row, x, minlength=w.size)
         served = np.bincount(res.task, res.share * x, minlength=res.tasks) - v
@@ -235,7 +226,7 @@ class BandForm:
         """Set the prices of runs by cell, [T, L * K], and of all columns but y."""
         res = self.reserved
         s, x, w, v = self.split(rest)
-        occupancy = rows.occupancy.reshape(self.sizes.slots, self.sizes.servers)
+        occupancy = rows.occupancy.reshape(self.slots, self.servers)
         kernels.price_runs(occupancy, self.survival, run_price)
         s[:], w[:], v[:] = rows.arrival, rows.occupancy, -rows.reserved
         x[:] = rows.occupancy[res.row] + rows.reserved[res.task] * res.share
@@ -245,7 +236,7 @@ class BandForm:
         out = np.zeros(self.right.size)
         rows, load = self.by_equation(out), self.by_cell()
         kernels.load_by_cell(
-            self.columns.indptr, self.columns.cell, values[self.parts[0]], self.sizes.devices,
+            self.columns.indptr, self.columns.cell, values[self.parts[0]], self.devices,
             rows.arrival, load,
         )  # fmt: skip
         rows.arrival[:] += values[self.parts[1]]
@@ -257,13 +248,13 @@ class BandForm:
         out, run_price = np.empty(self.size), self.by_cell()
         rows, row = self.by_equation(multipliers), self.columns.rows()
         self.price(rows, run_price, out[self.rest])
-        of_run = run_price[row // self.sizes.devices, self.columns.cell]
+        of_run = run_price[row // self.devices, self.columns.cell]
         np.add(rows.arrival[row], of_run, out=out[self.parts[0]])
         return out
 
     def by_cell(self) -> Floats:
         """Return an empty array of numbers by slot and cell."""
-        return np.empty((self.sizes.slots, self.survival.shape[0] * self.sizes.servers))
+        return np.empty((self.slots, self.survival.shape[0] * self.servers))
 
 
 @compiled(writes="weight residual target row_weight missing load", **FAST)

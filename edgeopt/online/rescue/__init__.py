@@ -13,7 +13,7 @@ from edgeopt.online.rescue.environment import (
     RescueEnvironment,
     RescueTrajectory,
 )
-from edgeopt.online.rescue.expected_value import expected_violations, policy_value
+from edgeopt.online.rescue.expected_value import policy_value
 from edgeopt.online.rescue.lookup_tables import Guard
 from edgeopt.online.rescue.policies import (
     Cvs,
@@ -31,10 +31,7 @@ from edgeopt.online.rescue.safe_policies import (
     SafeRescue,
     SafeRescuePlus,
 )
-from edgeopt.online.rescue.value_functions import (
-    ValueFunctions,
-    value_functions,
-)
+from edgeopt.online.rescue.value_functions import ValueFunctions, value_functions
 
 __all__ = [
     "Arrival",
@@ -56,7 +53,6 @@ __all__ = [
     "Srs",
     "Sumita",
     "ValueFunctions",
-    "expected_violations",
     "policy_value",
     "value_functions",
 ]

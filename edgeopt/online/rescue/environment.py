@@ -328,12 +328,7 @@ class RescueEnvironment:
         """Gather finished episodes."""
         logs = [episode.log for episode in episodes if isinstance(episode, RescueEpisode)]
         booked = Book._fields if record else Book._fields[:-3]
-        return RescueTrajectory(
-            name=name,
-            seconds=seconds,
-            compiled=False,
-            **stacked(logs, booked),
-        )
+        return RescueTrajectory(name=name, seconds=seconds, compiled=False, **stacked(logs, booked))
 
 
 def _profit_block(instance: RescueInstance, slots: slice) -> NDArray[np.float64]:

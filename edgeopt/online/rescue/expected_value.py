@@ -151,11 +151,7 @@ def _decide(
 
 
 def _elapse(
-    guard: Guard,
-    slot: int,
-    places: _Distribution,
-    any_failure: bool,
-    following: NDArray[np.int64],
+    guard: Guard, slot: int, places: _Distribution, any_failure: bool, following: NDArray[np.int64]
 ) -> tuple[_Distribution, float]:
     """Let the slot pass: idle servers work on reserved tasks, and deadlines are checked."""
     after: defaultdict[_Place, float] = defaultdict(float)
@@ -216,34 +212,23 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     >>> policy_value(tight(0.25), PickConfigs())
     1.0
     """
-    rule, states, following = _rule(instance, policy)
+    rule, states, _ = _rule(instance, policy)
     if isinstance(rule, RoutedRule | ServerRule) and rule.guard is None:
         return _routed_value(instance, rule)
     if isinstance(rule, SafeRule) and rule.routes is not None:
         return float(rule.values.value[list(states)].sum())
-    track = rule.guard is not None and not states
-    how: dict[str, Any] = {"track": track, "limit": limit, "name": policy.name}
-    return follow(instance, rule.laws, states=states, following=following, **how).profit
+    return outcome(
+        instance, policy, track=rule.guard is not None and not states, limit=limit
+    ).profit
 
 
-def expected_violations(
-    instance: RescueInstance, policy: RescuePolicy, *, limit: int = STATES
-) -> float:
-    """Return the expected number of reserved tasks that a policy makes fail, exactly.
-
-    Parameters
-    ----------
-    instance, policy, limit
-        As for `policy_value`; the joint distribution is needed for every policy here.
-
-    Raises
-    ------
-    OptionError
-        As for `policy_value`.
-    """
+def outcome(
+    instance: RescueInstance, policy: RescuePolicy, *, track: bool, limit: int = STATES
+) -> Outcome:
+    """Follow a policy through the joint distribution; without `track`, no task is seen to fail."""
     rule, states, following = _rule(instance, policy)
-    how: dict[str, Any] = {"track": True, "limit": limit, "name": policy.name}
-    return follow(instance, rule.laws, states=states, following=following, **how).violations
+    how: dict[str, Any] = {"track": track, "limit": limit, "name": policy.name}
+    return follow(instance, rule.laws, states=states, following=following, **how)
 
 
 def _rule(

@@ -216,14 +216,8 @@ def _serve(
         if head[k] == stop:
             continue
         if not busy:
-            work = edf_serve(
-                guard.order[head[k] : stop],
-                guard.start,
-                guard.end,
-                remaining,
-                slot,
-                guard.capacity[k, slot],
-            )
+            mine, room = guard.order[head[k] : stop], guard.capacity[k, slot]
+            work = edf_serve(mine, guard.start, guard.end, remaining, slot, room)
             book.reserved_work[run, slot] += work
             if book.served.size:
                 book.served[run, k, slot] = work

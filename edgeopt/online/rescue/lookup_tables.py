@@ -39,9 +39,7 @@ class SlotTable:
     """An array whose first axis is the slot, computed by blocks; the latest block is kept."""
 
     def __init__(
-        self,
-        compute: Callable[[slice], NDArray[np.float64]],
-        blocks: tuple[slice, ...],
+        self, compute: Callable[[slice], NDArray[np.float64]], blocks: tuple[slice, ...]
     ) -> None:
         self._compute = compute
         self._step = blocks[0].stop
@@ -119,10 +117,7 @@ class Routes:
             part = slice(int(self.first[low]), int(self.first[high]))
             if part.start == part.stop:
                 continue
-            block = np.broadcast_to(
-                instance.expected_profit_block(slots),
-                (slots.stop - slots.start, instance.devices, instance.servers, instance.profiles),
-            )
+            block = instance.expected_profit_block(slots)
             cells = instance.servers * instance.profiles
             row = np.repeat(np.arange(high - low) * cells, np.diff(self.first[low : high + 1]))
             profit[part] = np.take(block.reshape(-1), row + self.cell[part])
@@ -244,13 +239,6 @@ def safe_run(
     guard: Guard, remaining: NDArray[np.float64], slot: int, server: int, profile: int
 ) -> bool:
     """Tell whether a run may begin on an idle server (compiled)."""
-    return edf_feasible(
-        guard.order[guard.offset[server] : guard.offset[server + 1]],
-        guard.start,
-        guard.end,
-        guard.demand,
-        remaining,
-        guard.capacity[server],
-        slot,
-        slot + guard.longest[profile],
-    )
+    mine = guard.order[guard.offset[server] : guard.offset[server + 1]]
+    room, free = guard.capacity[server], slot + guard.longest[profile]
+    return edf_feasible(mine, guard.start, guard.end, guard.demand, remaining, room, slot, free)

@@ -148,11 +148,7 @@ class _Greedy(RescuePolicy):
     def start(self, instance: RescueInstance) -> GreedyRule:
         """Tabulate expected profit per cost."""
         score = partial(_profit_per_cost, instance, self._cost(instance))
-        return GreedyRule(
-            *self._basis(instance),
-            SlotTable(score, slot_blocks(instance)),
-            0.0,
-        )
+        return GreedyRule(*self._basis(instance), SlotTable(score, slot_blocks(instance)), 0.0)
 
     @abstractmethod
     def _cost(self, instance: RescueInstance) -> NDArray[np.float64]:
@@ -266,22 +262,14 @@ class Rescue(RescuePolicy):
         plan = plan_of(instance, self.plan, guarded=self.guarded)
         values = route_values(instance, plan.y)
         activation, waiting = values.margin()
-        return RoutedRule(
-            *self._basis(instance),
-            values.routes,
-            activation > waiting,
-        )
+        return RoutedRule(*self._basis(instance), values.routes, activation > waiting)
 
 
 GAIN = 1e-12
 """A run has to be worth more than waiting by this share of the terms: less is rounding."""
 
 
-def _margin(
-    instance: RescueInstance,
-    values: RouteValues,
-    slots: slice,
-) -> NDArray[np.float64]:
+def _margin(instance: RescueInstance, values: RouteValues, slots: slice) -> NDArray[np.float64]:
     """Return activation less waiting in a block of slots, 0 where they differ by rounding."""
     activation = instance.expected_profit_block(slots)
     later = values.continuation[slots, np.newaxis]
@@ -315,8 +303,4 @@ class RescuePlus(RescuePolicy):
         """Solve for the plan if there is none, and tabulate activation less waiting."""
         plan = plan_of(instance, self.plan, guarded=self.guarded)
         margin = partial(_margin, instance, route_values(instance, plan.y))
-        return GreedyRule(
-            *self._basis(instance),
-            SlotTable(margin, slot_blocks(instance)),
-            0.0,
-        )
+        return GreedyRule(*self._basis(instance), SlotTable(margin, slot_blocks(instance)), 0.0)

@@ -322,12 +322,7 @@ class CompetingOffers(PriceGreedy):
 
 @compiled(writes="offers")
 def _sample(
-    chain: Chain,
-    first: Integers,
-    future: Floats,
-    waiting: Floats,
-    coins: Floats,
-    offers: Floats,
+    chain: Chain, first: Integers, future: Floats, waiting: Floats, coins: Floats, offers: Floats
 ) -> None:
     """Follow a policy on sample paths; fill in what all other idle servers offer, [K, T, J, n].
 

@@ -22,10 +22,10 @@ from edgeopt.online.rescue import (
     RescuePlus,
     SafeRescue,
     SafeRescuePlus,
-    expected_violations,
     policy_value,
 )
 from edgeopt.testing.strategies import rescue_instances
+from tests.rescue.plans import expected_violations
 
 
 @given(rescue_instances(reserved=None, arrivals=None, beyond=None, horizon=3))

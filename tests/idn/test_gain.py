@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.messages import supergradient_by_messages
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +13,7 @@ from edgeopt.models.idn import (
     Demand,
     average_gain,
     gain,
-    serving_cost,
     supergradient,
-    supergradient_by_messages,
 )
 from edgeopt.online.entropic_projection import (
     project_in_place,
@@ -55,7 +54,7 @@ def test_potential_capacity_without_a_simulation(case, credit):
 
 
 @given(cases())
-def test_cost_and_the_three_forms_of_the_gain(case):
+def test_gain_is_that_of_all_three_forms(case):
     rng = case.rng
     for requests in case.plain.requests:
         potential = draw_adversary(case.plain, requests, rng)
@@ -64,17 +63,13 @@ def test_cost_and_the_three_forms_of_the_gain(case):
             exact = gains.gain_as_difference(case.plain, requests, potential, y)
             assert gains.gain_by_ranks(case.plain, requests, potential, y) == exact
             assert gains.gain_below_repositories(case.plain, requests, potential, y) == exact
-            for form in ("difference", "ranked", "uncovered"):
-                found = gain(case.instance, requests, given_, array(y), form=form)
-                assert found == pytest.approx(float(exact), **CLOSE), form
-            cost = gains.serving_cost(case.plain, requests, potential, y)
-            found = serving_cost(case.instance, requests, given_, array(y))
-            assert found == pytest.approx(float(cost), **CLOSE)
+            found = gain(case.instance, requests, given_, array(y))
+            assert found == pytest.approx(float(exact), **CLOSE)
 
 
 @given(cases())
-def test_forms_of_the_gain_where_repositories_fall_short(case):
-    """Any potential capacity of repositories: the three forms part, each as it is printed."""
+def test_gain_where_repositories_fall_short(case):
+    """Any potential capacity of repositories: the difference of costs, as it is printed."""
     rng = case.rng
     for requests in case.plain.requests:
         potential = [
@@ -82,15 +77,9 @@ def test_forms_of_the_gain_where_repositories_fall_short(case):
             for rho, r in enumerate(requests)
         ]
         y = draw_shares(case.plain, rng)
-        forms = {
-            "difference": gains.gain_as_difference,
-            "ranked": gains.gain_by_ranks,
-            "uncovered": gains.gain_below_repositories,
-        }
-        for form, oracle in forms.items():
-            found = gain(case.instance, requests, case.per_option(potential), array(y), form=form)
-            exact = oracle(case.plain, requests, potential, y)
-            assert found == pytest.approx(float(exact), **CLOSE), form
+        found = gain(case.instance, requests, case.per_option(potential), array(y))
+        exact = gains.gain_as_difference(case.plain, requests, potential, y)
+        assert found == pytest.approx(float(exact), **CLOSE)
 
 
 @given(cases())
@@ -101,7 +90,9 @@ def test_supergradient_messages_and_slopes(case):
         y = draw_shares(case.plain, rng)
         given_ = case.per_option(potential)
         central = supergradient(case.instance, requests, given_, array(y))
-        by_nodes = supergradient_by_messages(case.instance, requests, given_, array(y))
+        by_nodes = supergradient_by_messages(
+            case.instance, np.array(requests, dtype=float), given_, array(y)
+        )
         exact = gains.supergradient(case.plain, requests, potential, y)
         told = messages.supergradient(case.plain, requests, potential, y)
         assert told.gradient == exact

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from edgeopt.models.idn import serving_cost, supergradient
+from edgeopt.models.idn import gain, supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import (
     IdnEnvironment,
@@ -270,7 +270,8 @@ def check(case, requests, x, served, load):
     cost = serving.cost_of(case.plain, load)
     assert cost == gains.serving_cost(case.plain, requests, potential, x)
     assert served.cost == pytest.approx(float(cost), **CLOSE)
-    formula = serving_cost(case.instance, requests, served.potential, array(x))
+    alone = case.instance.ranking.repository_cost @ np.array(requests)
+    formula = alone - gain(case.instance, requests, served.potential, array(x))
     assert served.cost == pytest.approx(formula, **CLOSE)
 
 

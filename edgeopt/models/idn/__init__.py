@@ -5,20 +5,13 @@ from __future__ import annotations
 from edgeopt.models.idn.choice_sets import useful_models
 from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.models.idn.demand import Demand, average_gain
-from edgeopt.models.idn.gain import (
-    Messages,
-    gain,
-    serving_cost,
-    supergradient,
-    supergradient_by_messages,
-)
+from edgeopt.models.idn.gain import gain, supergradient
 from edgeopt.models.idn.matrix import cooperative_matrix, placement_matrix
 from edgeopt.models.idn.programs import cooperative_placement, placement, placement_concave
 from edgeopt.models.idn.solve import PlacementSolution, greedy, marginal_gains, solve_placement
 
 __all__ = [
     "Demand",
-    "Messages",
     "PlacementSolution",
     "average_gain",
     "cooperative_matrix",
@@ -29,10 +22,8 @@ __all__ = [
     "placement",
     "placement_concave",
     "placement_matrix",
-    "serving_cost",
     "solve_cooperative",
     "solve_placement",
     "supergradient",
-    "supergradient_by_messages",
     "useful_models",
 ]

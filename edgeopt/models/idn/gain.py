@@ -1,49 +1,23 @@
-"""What a slot costs, what an allocation saves, and its supergradient; compiled sums first."""
+"""What an allocation saves in a slot, and its supergradient; compiled sums first."""
 
 from __future__ import annotations
 
-from bisect import insort
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import InputError
 from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
-from edgeopt.representation import brief
-from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Numbers = NDArray[Any]
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.idn import IdnInstance
 
-
-@compiled
-def serving_cost_kernel(
-    first: Ints, cell: Ints, cost: Floats, requests: Numbers, potential: Floats, hosted: Numbers
-) -> float:
-    """Return the cost of serving all requests in the order of the ranking, equation (12), ms."""
-    total = 0.0
-    for n in range(first.size - 1):
-        left = float(requests[n])
-        for k in range(first[n], first[n + 1]):
-            if left <= 0.0:
-                break
-            share = hosted[cell[k]]
-            if share > 0:
-                served = min(left, share * potential[k])
-                total += cost[k] * served
-                left -= served
-    return total
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Numbers = NDArray[Any]
 
 
 @compiled
@@ -72,54 +46,6 @@ def gain_kernel(
                 served = min(left, share * potential[k])
                 total -= cost[k] * served
                 left -= served
-    return total
-
-
-@compiled
-def ranked_gain_kernel(
-    first: Ints,
-    cell: Ints,
-    cost: Floats,
-    permanent: NDArray[np.bool_],
-    requests: Numbers,
-    potential: Floats,
-    hosted: Numbers,
-) -> float:
-    """Return the gain as the sum over ranks in equation (16), ms."""
-    total = 0.0
-    for n in range(first.size - 1):
-        limit = float(requests[n])
-        with_all, alone = 0.0, 0.0
-        for k in range(first[n], first[n + 1] - 1):
-            with_all += hosted[cell[k]] * potential[k]
-            if permanent[k]:
-                alone += potential[k]
-            total += (cost[k + 1] - cost[k]) * (min(limit, with_all) - min(limit, alone))
-    return total
-
-
-@compiled
-def uncovered_gain_kernel(
-    first: Ints,
-    cell: Ints,
-    cost: Floats,
-    permanent: NDArray[np.bool_],
-    requests: Numbers,
-    potential: Floats,
-    hosted: Numbers,
-) -> float:
-    """Return the sum over the ranks that no repository has reached yet, equation (118), ms."""
-    total = 0.0
-    for n in range(first.size - 1):
-        limit = float(requests[n])
-        if limit <= 0.0:
-            continue
-        served = 0.0
-        for k in range(first[n], first[n + 1] - 1):
-            if permanent[k] and potential[k] > 0.0:
-                break
-            served += hosted[cell[k]] * potential[k]
-            total += (cost[k + 1] - cost[k]) * min(limit, served)
     return total
 
 
@@ -153,77 +79,13 @@ def supergradient_kernel(
             out[cell[k]] += potential[k] * (marginal_cost - cost[k])
 
 
-GainForm: TypeAlias = Literal["difference", "ranked", "uncovered"]
-
-_KERNELS = {
-    "difference": gain_kernel,
-    "ranked": ranked_gain_kernel,
-    "uncovered": uncovered_gain_kernel,
-}
-
-
-def serving_cost(
-    instance: IdnInstance, requests: ArrayLike, potential: ArrayLike, allocation: ArrayLike
-) -> float:
-    r"""Return what serving the requests of one slot costs.
-
-    .. math:: C(r, l, x) = \sum_\rho \sum_k \gamma^k_\rho\, (Z^k_\rho - Z^{k-1}_\rho)
-
-    Parameters
-    ----------
-    instance
-        The network.
-    requests
-        Requests of each type, shape [R].
-    potential
-        Potential capacity of each option of the ranking, requests, shape [P].
-    allocation
-        What every node hosts, whole or fractional, shape [V, M].
-
-    Returns
-    -------
-    Cost summed over all requests that can be served, ms.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape or a number that is not allowed.
-
-    Notes
-    -----
-    Si Salem et al., Toward inference delivery networks, equation (12).
-    """
-    ranking = instance.ranking
-    return float(
-        serving_cost_kernel(
-            ranking.first,
-            ranking.cell,
-            ranking.cost,
-            checked_amounts("requests", requests, (instance.types,)),
-            checked_amounts("potential", potential, ranking.cell.shape),
-            checked_allocation(instance, allocation).ravel(),
-        )
-    )
-
-
 def gain(
-    instance: IdnInstance,
-    requests: ArrayLike,
-    potential: ArrayLike,
-    allocation: ArrayLike,
-    *,
-    form: GainForm = "difference",
+    instance: IdnInstance, requests: ArrayLike, potential: ArrayLike, allocation: ArrayLike
 ) -> float:
     r"""Return what an allocation saves in one slot against repositories alone.
 
-    .. math::
-
-       \text{(13)}\quad & C(r, l, \omega) - C(r, l, x) \\
-       \text{(16)}\quad & \sum_\rho \sum_{k < K} (\gamma^{k+1}_\rho - \gamma^k_\rho)
-                          \big(Z^k_\rho(x) - Z^k_\rho(\omega)\big) \\
-       \text{(118)}\quad & \sum_{\rho:\, r_\rho > 0} \sum_{k < K}
-                          (\gamma^{k+1}_\rho - \gamma^k_\rho)\, Z^k_\rho(x)\,
-                          \mathbf{1}\{Z^k_\rho(\omega) = 0\}
+    .. math:: C(r, l, \omega) - C(r, l, x), \qquad
+        C(r, l, x) = \sum_\rho \sum_k \gamma^k_\rho\, (Z^k_\rho - Z^{k-1}_\rho)
 
     Parameters
     ----------
@@ -235,8 +97,6 @@ def gain(
         Potential capacity of each option of the ranking, requests, shape [P].
     allocation
         What every node hosts, whole or fractional, shape [V, M].
-    form
-        ``"difference"`` for (13), ``"ranked"`` for (16), ``"uncovered"`` for (118).
 
     Returns
     -------
@@ -246,29 +106,18 @@ def gain(
     ------
     InputError
         If an array has another shape or a number that is not allowed.
-    OptionError
-        If the form is unknown.
 
     Notes
     -----
-    Si Salem et al., Toward inference delivery networks, equations (13), (16) and (118). The first
-    two agree when the repositories of every type can serve all its requests together, all three
-    when every repository model can do so alone: its potential capacity equals the requests.
+    Si Salem et al., Toward inference delivery networks, equations (12) and (13).
     """
-    if form not in _KERNELS:
-        raise OptionError(f"form is {form!r}; it must be one of {', '.join(get_args(GainForm))}")
     ranking = instance.ranking
     return float(
-        _KERNELS[form](
-            ranking.first,
-            ranking.cell,
-            ranking.cost,
-            ranking.permanent,
-            checked_amounts("requests", requests, (instance.types,)),
-            checked_amounts("potential", potential, ranking.cell.shape),
-            checked_allocation(instance, allocation).ravel(),
+        gain_kernel(
+            ranking.first, ranking.cell, ranking.cost, ranking.permanent,
+            *_checked(instance, requests, potential, allocation),
         )
-    )
+    )  # fmt: skip
 
 
 def supergradient(
@@ -310,157 +159,20 @@ def supergradient(
     ranking = instance.ranking
     gradient = np.empty(instance.size.shape)
     supergradient_kernel(
-        ranking.first,
-        ranking.cell,
-        ranking.cost,
-        checked_amounts("requests", requests, (instance.types,)),
-        checked_amounts("potential", potential, ranking.cell.shape),
-        checked_allocation(instance, allocation).ravel(),
-        gradient.ravel(),
-    )
+        ranking.first, ranking.cell, ranking.cost,
+        *_checked(instance, requests, potential, allocation), gradient.ravel(),
+    )  # fmt: skip
     return gradient
 
 
-@in_html
-@brief
-class Messages(NamedTuple):
-    """A supergradient computed by the nodes, and how many messages that took.
-
-    Attributes
-    ----------
-    gradient
-        Gain per unit of every entry, ms, shape [V, M].
-    messages
-        Hops that messages travelled for each type, both ways, shape [R].
-    """
-
-    gradient: NDArray[np.float64]
-    messages: NDArray[np.int64]
-
-
-@dataclass
-class _Upward:
-    """What travels from the entry node towards the repository."""
-
-    requests: float
-    served: float = 0.0
-    # (cost, how many nodes were visited before, model, capacity offered), cheapest first.
-    pending: list[tuple[float, int, int, float]] = field(default_factory=list)
-    visited: int = 0
-    last_cost: float = 0.0
-
-
-class _Local(NamedTuple):
-    """What a node on the path of a type knows: its own models and one static number."""
-
-    cost: NDArray[np.float64]
-    model: NDArray[np.int64]
-    potential: NDArray[np.float64]
-    hosted: NDArray[np.float64]
-    cheapest_beyond: float
-
-    def forward(self, message: _Upward) -> bool:
-        """Add the own offers, rank what can be ranked here; return whether the demand closes."""
-        for cost, model, potential, hosted in zip(
-            self.cost, self.model, self.potential, self.hosted, strict=True
-        ):
-            offer = float(hosted * potential)
-            insort(message.pending, (float(cost), message.visited, int(model), offer))
-        message.visited += 1
-        while message.pending and message.pending[0][0] <= self.cheapest_beyond:
-            message.last_cost, _, _, offer = message.pending.pop(0)
-            message.served += offer
-            if message.served >= message.requests:
-                return True
-        return False
-
-    def credit(self, closing_cost: float) -> NDArray[np.float64]:
-        """Return the gain per unit of each own model."""
-        return self.potential * np.maximum(0.0, closing_cost - self.cost)
-
-
-def supergradient_by_messages(
+def _checked(
     instance: IdnInstance, requests: ArrayLike, potential: ArrayLike, allocation: ArrayLike
-) -> Messages:
-    r"""Compute the supergradient as the nodes would, each from its own data and its messages.
-
-    A message travels up the path with the requests, what is served so far and the offers not yet
-    ranked; a node ranks all offers that no node further up can undercut. Where the demand closes,
-    the cost of the last offer needed turns back, and each node that it passes credits its models.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    requests
-        Requests of each type, shape [R].
-    potential
-        Potential capacity of each option of the ranking, requests, shape [P].
-    allocation
-        Where to take it, shape [V, M].
-
-    Returns
-    -------
-    Messages
-        The same gradient as `supergradient`, and the messages of each type: one up and one down
-        every edge between its entry and the node where its demand closes.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape or a number that is not allowed.
-
-    Notes
-    -----
-    Si Salem et al., Toward inference delivery networks, section IV-A.
-    """
-    requests = checked_amounts("requests", requests, (instance.types,))
-    potential = checked_amounts("potential", potential, instance.ranking.cell.shape)
-    hosted = checked_allocation(instance, allocation).astype(np.float64)
-    gradient = np.zeros(instance.size.shape)
-    messages = np.zeros(instance.types, dtype=np.int64)
-    for n in range(instance.types):
-        if requests[n] <= 0.0:
-            continue
-        nodes, stations = _stations(instance, n, potential, hosted)
-        message = _Upward(float(requests[n]))
-        stop = next(
-            (j for j, station in enumerate(stations) if station.forward(message)),
-            len(stations) - 1,
-        )
-        messages[n] = 2 * stop
-        for node, station in zip(nodes[: stop + 1], stations, strict=False):
-            gradient[node, station.model] += station.credit(message.last_cost)
-    return Messages(gradient, messages)
-
-
-def _stations(
-    instance: IdnInstance,
-    type_: int,
-    potential: NDArray[np.float64],
-    hosted: NDArray[np.float64],
-) -> tuple[list[int], list[_Local]]:
-    """Hand every node on the path of a type its own part of the data."""
-    ranking = instance.ranking
-    here = ranking.options(type_)
-    position, cost = ranking.position[here], ranking.cost[here]
-    nodes, stations = [], []
-    for j in range(int(position.max()) + 1 if position.size else 0):
-        mine = position == j
-        beyond = cost[position > j]
-        model = ranking.model[here][mine]
-        node = int(instance.path[type_, j])
-        nodes.append(node)
-        stations.append(
-            _Local(
-                cost[mine],
-                model,
-                potential[here][mine],
-                hosted[node, model],
-                float(beyond.min()) if beyond.size else np.inf,
-            )
-        )
-    return nodes, stations
+) -> tuple[Floats, Floats, NDArray[Any]]:
+    return (
+        checked_amounts("requests", requests, (instance.types,)),
+        checked_amounts("potential", potential, instance.ranking.cell.shape),
+        checked_allocation(instance, allocation).ravel(),
+    )
 
 
 def checked_amounts(field: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

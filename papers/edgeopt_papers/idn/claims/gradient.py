@@ -10,6 +10,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import COVERED, NOISE, WHOLE, Evaluation, alike, claim
 from edgeopt_papers.idn.claims.instances import DRAWN
+from edgeopt_papers.idn.claims.messages import supergradient_by_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,8 +69,6 @@ def _without_indicator(view: Evaluation) -> Iterator[Measurement]:
 
 
 def _messages(view: Evaluation) -> Iterator[Measurement]:
-    from edgeopt.models.idn import supergradient_by_messages
-
     usable = ~view.instance.pinned
     # Multiples of 1/64 add up exactly, so that both agree on which rank closes the demand.
     points = np.round(64 * view.fractional) / 64

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.regret import PSI
-from edgeopt.models.idn import gain, serving_cost, supergradient
+from edgeopt.models.idn import gain, supergradient
 from edgeopt.online.idn import (
     NodeConstants,
     PublishedConstants,
@@ -25,7 +25,7 @@ from edgeopt.online.idn import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -94,7 +94,14 @@ class Slot:
 
     def serving_cost(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost (12) of serving every type in the order of the ranking, ms, shape [N]."""
-        return self._each(allocations, serving_cost)
+        total = np.zeros(len(allocations))
+        for one in self.types:
+            left = np.full(len(allocations), one.requests)
+            for cost, offer in zip(one.cost, one.effective(allocations).T, strict=True):
+                served = np.minimum(left, offer)
+                total += cost * served
+                left -= served
+        return total
 
     def telescoped_cost(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Right-hand side of (50), ms, shape [N]."""
@@ -105,15 +112,25 @@ class Slot:
 
     def difference(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gain (13): cost of the repositories alone less cost of the allocation, ms, shape [N]."""
-        return self._each(allocations, gain)
+        shape = self.instance.size.shape
+        found = (
+            gain(self.instance, self.requests, self.potential, row.reshape(shape))
+            for row in allocations
+        )
+        return np.fromiter(found, float, len(allocations))
 
     def ranked(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gain (16), ms, shape [N]."""
-        return self._each(allocations, partial(gain, form="ranked"))
+        terms = (one.saving * (one.served(allocations) - one.covered)[:, :-1] for one in self.types)
+        return _in_order(terms, len(allocations))
 
     def uncovered(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gain (118): only ranks that no repository model has reached, ms, shape [N]."""
-        return self._each(allocations, partial(gain, form="uncovered"))
+        terms = (
+            one.saving * (one.served(allocations) * (one.covered == 0))[:, :-1]
+            for one in self.types
+        )
+        return _in_order(terms, len(allocations))
 
     def bounding(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bounding function (116), ms, shape [N]."""
@@ -169,16 +186,6 @@ class Slot:
         )
         return np.asarray(found).reshape(-1)
 
-    def _each(
-        self, allocations: NDArray[np.float64], value: Callable[..., float]
-    ) -> NDArray[np.float64]:
-        shape = self.instance.size.shape
-        found = (
-            value(self.instance, self.requests, self.potential, row.reshape(shape))
-            for row in allocations
-        )
-        return np.fromiter(found, float, len(allocations))
-
     def _sum(
         self, served: Callable[[OneType], NDArray[np.float64]], count: int
     ) -> NDArray[np.float64]:
@@ -187,6 +194,11 @@ class Slot:
             if one.requests > 0 and len(one.cost) > 1:
                 total += served(one)[:, :-1] @ one.saving
         return total
+
+
+def _in_order(terms: Iterable[NDArray[np.float64]], count: int) -> NDArray[np.float64]:
+    """Sum terms [N, K] of all types one after the other, so that no last digit is in doubt."""
+    return np.asarray(np.cumsum(np.hstack([np.zeros((count, 1)), *terms]), axis=1)[:, -1])
 
 
 def _within(

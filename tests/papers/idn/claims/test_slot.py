@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from edgeopt_papers.idn.claims.evaluation import Evaluation
 from edgeopt_papers.idn.claims.identities import most_violated
+from edgeopt_papers.idn.claims.messages import supergradient_by_messages
 from hypothesis import given, settings
 
+from edgeopt.instances.idn import generate
+from edgeopt.models.idn import supergradient
 from tests.draws import draws
 from tests.oracles.idn import gains, plain
 from tests.papers.idn.claims.test_true_claims import adversaries
@@ -95,3 +98,37 @@ def test_most_violated_pair_by_plain_loops():
         s, i, j = where["set"], where["first"], where["second"]
         assert excess == expected
         assert values[s | i | j] - values[s | j] - values[s | i] + values[s] == expected
+
+
+NETWORK = generate(horizon=1)
+REQUESTS = NETWORK.requests[0].astype(float)
+POTENTIAL = NETWORK.ranking.potential(REQUESTS)
+
+
+def spread(seed):
+    """A fractional allocation that uses every budget in a random way."""
+    rng = np.random.default_rng(seed)
+    share = np.minimum(1.0, (NETWORK.budget / NETWORK.size.sum(axis=1))[:, None])
+    y = share * rng.choice([0.0, 0.3, 1.0], size=NETWORK.size.shape)
+    return np.where(NETWORK.pinned[:, None], NETWORK.repository, y)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nodes_find_the_same_numbers_to_the_last_bit(seed):
+    y = spread(seed)
+    central = supergradient(NETWORK, REQUESTS, POTENTIAL, y)
+    by_nodes = supergradient_by_messages(NETWORK, REQUESTS, POTENTIAL, y)
+    assert central.max() > 0.0
+    assert np.array_equal(by_nodes.gradient, central)
+    hops = (NETWORK.path >= 0).sum(axis=1) - 1
+    assert (by_nodes.messages % 2 == 0).all()
+    assert (by_nodes.messages <= 2 * hops).all()
+
+
+def test_types_without_requests_send_no_message():
+    requests = REQUESTS.copy()
+    requests[3] = 0
+    potential = NETWORK.ranking.potential(requests)
+    messages = supergradient_by_messages(NETWORK, requests, potential, spread(0)).messages
+    assert messages[3] == 0
+    assert messages.sum() > 0

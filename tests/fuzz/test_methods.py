@@ -64,7 +64,6 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         rescue_models.solve_p1_lp, ("rescue",),
         SEARCH | {"method": "auto", "forbid_unsafe": True, "threads": 1},
     ),
-    (idn_models.greedy, ("idn", "demand"), {"lazy": True, "per_size": True}),
     (idn_models.placement_matrix, ("idn", "demand"), {"relax": True, "aggregate": True}),
     (idn_models.cooperative_matrix, ("idn", "demand"), {"relax": True, "aggregate": True}),
     (idn_models.solve_placement, ("idn", "demand"), {"relax": True, "aggregate": True}),

@@ -66,7 +66,7 @@ def test_arrays_are_read_only(case):
         value = getattr(case.instance, field.name)
         if isinstance(value, np.ndarray):
             assert not value.flags.writeable, field.name
-    for name in ("pinned", "active", "saturated", "empty", "total_requests", "replica_of"):
+    for name in ("pinned", "active", "saturated", "empty", "total_requests"):
         assert not getattr(case.instance, name).flags.writeable, name
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import networkx as nx
 import numpy as np
@@ -13,21 +12,6 @@ from edgeopt.instances.idn.ranking import edge_between, network_latency, pad_pat
 from edgeopt.testing.strategies import idn_instances
 
 everything = idn_instances(cost=None)
-
-
-@given(everything)
-def test_replicas_are_models_that_cannot_be_told_apart(instance):
-    def traits(m):
-        tables = (instance.size, instance.delay, instance.capacity, instance.repository)
-        own = () if instance.cost is None else tuple(instance.cost[:, :, m].ravel())
-        rows = tuple(tuple(table[:, m]) for table in tables)
-        return instance.task[m], instance.accuracy[m], rows, own
-
-    group = instance.replica_of
-    for m, n in itertools.combinations(range(instance.models), 2):
-        assert (group[m] == group[n]) == (traits(m) == traits(n))
-    # Groups are numbered as they first appear.
-    assert list(dict.fromkeys(group.tolist())) == list(range(group.max() + 1))
 
 
 @given(everything)
@@ -109,7 +93,7 @@ def test_arrays_are_private_and_read_only():
             if isinstance(value, np.ndarray):
                 with pytest.raises(ValueError, match="read-only"):
                     value[...] = 0
-    for name in ("pinned", "active", "saturated", "total_requests", "replica_of", "empty"):
+    for name in ("pinned", "active", "saturated", "total_requests", "empty"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(instance, name)[...] = 0
     with pytest.raises(AttributeError):

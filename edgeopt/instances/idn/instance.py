@@ -359,22 +359,6 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         return Ranking(**arrays)
 
     @cached_property
-    def replica_of(self) -> NDArray[np.int64]:
-        """Group of each model, numbered in order of first appearance, shape [M].
-
-        Models of a group are replicas: equal in task, accuracy, size, delay, capacity and cost at
-        every node, and permanent at the same nodes.
-        """
-        columns = [self.task, self.accuracy]
-        columns += [*self.size, *self.delay, *self.capacity, *self.repository]
-        if self.cost is not None:
-            columns += list(self.cost.reshape(-1, self.models))
-        table = np.column_stack(columns)
-        _, seen, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(np.argsort(seen))
-        return frozen(order[member.ravel()].astype(np.int64))
-
-    @cached_property
     def graph(self) -> networkx.Graph:
         """The network as a frozen networkx graph: nodes 0..V-1.
 

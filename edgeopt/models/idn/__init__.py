@@ -7,7 +7,7 @@ from edgeopt.models.idn.cooperative.solve import solve_cooperative
 from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.gain import gain, supergradient
 from edgeopt.models.idn.matrix import cooperative_matrix, placement_matrix
-from edgeopt.models.idn.programs import cooperative_placement, placement, placement_concave
+from edgeopt.models.idn.programs import cooperative_placement, placement
 from edgeopt.models.idn.solve import PlacementSolution, greedy, marginal_gains, solve_placement
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "greedy",
     "marginal_gains",
     "placement",
-    "placement_concave",
     "placement_matrix",
     "solve_cooperative",
     "solve_placement",

@@ -1,4 +1,4 @@
-"""What adding one model to an allocation saves, and the greedy loops, lazy and plain.
+"""What adding one model to an allocation saves, and the lazy greedy algorithm.
 
 Serving in the order of cost, a model that is added with potential capacity l takes the l dearest
 requests of a type, as far as they cost more than with the model itself. That is the marginal gain
@@ -204,67 +204,16 @@ def all_savings(service: _Service, closed: Bools, out: Floats) -> None:
             out[at] = _saving(at, service)
 
 
-@compiled(writes="picked")
-def grow_plainly(
-    service: _Service,
-    size: Floats,
-    unit: Floats,
-    budget: Floats,
-    task: Ints,
-    cells: Ints,
-    nothing: float,
-    picked: Ints,
-) -> None:
-    """Add cells until nothing gains; evaluate all candidates of the task touched last.
-
-    `cells` are in ascending order. The n-th that is added gets the number n in `picked`.
-    """
-    count = 0
-    models = task.size
-    left, slack = budget.copy(), ROUNDING * budget
-    gained = np.empty(cells.size, dtype=np.float64)
-    for i, at in enumerate(cells):
-        gained[i] = _saving(at, service)
-    while True:
-        best = 0.0
-        for i, at in enumerate(cells):
-            v = at // models
-            if gained[i] > nothing and size[at] <= left[v] + slack[v]:
-                best = max(best, gained[i] / unit[at])
-        if best <= 0.0:
-            return
-        pick = -1
-        for i, at in enumerate(cells):  # in ascending order: the first is the smallest
-            v = at // models
-            if size[at] <= left[v] + slack[v] and gained[i] / unit[at] >= best * (1.0 - TIE):
-                pick = at
-                break
-        count += 1
-        picked[pick] = count
-        left[pick // models] -= size[pick]
-        _host(pick, service)
-        for i, at in enumerate(cells):
-            v = at // models
-            if picked[at] > 0 or size[at] > left[v] + slack[v]:
-                gained[i] = 0.0
-            elif task[at % models] == task[pick % models]:
-                gained[i] = _saving(at, service)
-
-
 @compiled(writes="limit picked")
-def grow_lazily(
-    service: _Service,
-    size: Floats,
-    unit: Floats,
-    budget: Floats,
-    task: Ints,
-    cells: Ints,
-    begin: Ints,
-    limit: Floats,
-    nothing: float,
-    picked: Ints,
-) -> None:
-    """Add cells until nothing gains; evaluate only those whose bound leads."""
+def grow(
+    service: _Service, size: Floats, budget: Floats, task: Ints, cells: Ints, begin: Ints,
+    limit: Floats, nothing: float, picked: Ints,
+) -> None:  # fmt: skip
+    """Add cells until nothing gains; evaluate only those whose bound leads.
+
+    The cells of each task are in ascending order. The n-th that is added gets the number n in
+    `picked`.
+    """
     count = 0
     models, tasks = task.size, begin.size - 1
     left, slack = budget.copy(), ROUNDING * budget
@@ -283,7 +232,7 @@ def grow_lazily(
         at = cells[top]
         fits = size[at] <= left[at // models] + slack[at // models]
         if not (fits and exact[top]):
-            limit[top] = _worth(_saving(at, service), nothing) / unit[at] if fits else 0.0
+            limit[top] = _worth(_saving(at, service), nothing) / size[at] if fits else 0.0
             exact[top] = True
             _find_leader(i, begin, limit, exact, leader, lead)
             continue
@@ -296,7 +245,7 @@ def grow_lazily(
                     continue
                 at = cells[c]
                 fits = size[at] <= left[at // models] + slack[at // models]
-                limit[c] = _worth(_saving(at, service), nothing) / unit[at] if fits else 0.0
+                limit[c] = _worth(_saving(at, service), nothing) / size[at] if fits else 0.0
                 exact[c] = True
                 if limit[c] >= best:
                     pick = at
@@ -313,7 +262,7 @@ def grow_lazily(
                 limit[c] = 0.0
             elif limit[c] > 0.0:
                 # Any earlier saving is a bound as well.
-                limit[c] = min(limit[c], _saving_at_most(at, service) / unit[at])
+                limit[c] = min(limit[c], _saving_at_most(at, service) / size[at])
         _find_leader(i, begin, limit, exact, leader, lead)
 
 

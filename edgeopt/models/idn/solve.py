@@ -16,8 +16,7 @@ from edgeopt.models.idn.greedy import (
     NOTHING,
     all_savings,
     grouped,
-    grow_lazily,
-    grow_plainly,
+    grow,
     service_of,
     weighted,
 )
@@ -81,9 +80,7 @@ def marginal_gains(
 
 
 @checked()
-def greedy(
-    instance: IdnInstance, demand: Demand, *, lazy: bool = True, per_size: bool = True
-) -> NDArray[np.bool_]:
+def greedy(instance: IdnInstance, demand: Demand) -> NDArray[np.bool_]:
     """Add models one by one, always the one that fits and adds the most gain per MB.
 
     Parameters
@@ -92,12 +89,6 @@ def greedy(
         The network.
     demand
         Slots and weights.
-    lazy
-        Keep earlier marginal gains as upper bounds, and evaluate a model again only when its bound
-        leads. Otherwise evaluate every candidate of the task just touched. The allocation is the
-        same.
-    per_size
-        Compare gain per MB; otherwise gain.
 
     Returns
     -------
@@ -112,16 +103,16 @@ def greedy(
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, section VI: static greedy. It has no
-    constant guarantee.
+    constant guarantee. Earlier marginal gains are kept as upper bounds, and a model is evaluated
+    again only when its bound leads (lazy greedy: Minoux, Accelerated greedy algorithms for
+    maximizing submodular set functions, 1978).
     """
     allocation = np.array(instance.empty)
-    allocation.flat[picks(instance, demand, lazy=lazy, per_size=per_size)] = True
+    allocation.flat[picks(instance, demand)] = True
     return allocation
 
 
-def picks(
-    instance: IdnInstance, demand: Demand, *, lazy: bool = True, per_size: bool = True
-) -> NDArray[np.int64]:
+def picks(instance: IdnInstance, demand: Demand) -> NDArray[np.int64]:
     """Return the cells, ``node * M + model``, that `greedy` adds, in that order."""
     ranking, size, demand = instance.ranking, instance.size.ravel(), demand.fitting(instance)
     service = service_of(instance, demand, instance.empty)
@@ -132,17 +123,15 @@ def picks(
     np.add.at(bound, ranking.cell, saved)
     barred = instance.pinned[:, np.newaxis] | (instance.size > instance.budget[:, np.newaxis])
     bound[barred.ravel()] = 0.0
-    unit = size if per_size else np.ones_like(size)
     nothing = NOTHING * float(demand.weight @ (demand.requests @ ranking.repository_cost))
     cells = np.flatnonzero(bound > nothing)
     picked = np.zeros(size.size, dtype=np.int64)
-    room = (size, unit, instance.budget, instance.task)
-    if lazy:
-        begin, order = grouped(instance.task[cells % instance.models], instance.tasks)
-        cells = cells[order]
-        grow_lazily(service, *room, cells, begin, bound[cells] / unit[cells], nothing, picked)
-    else:
-        grow_plainly(service, *room, cells, nothing, picked)
+    begin, order = grouped(instance.task[cells % instance.models], instance.tasks)
+    cells = cells[order]
+    grow(
+        service, size, instance.budget, instance.task, cells, begin, bound[cells] / size[cells],
+        nothing, picked,
+    )  # fmt: skip
     added = np.flatnonzero(picked)
     return np.asarray(added[np.argsort(picked[added])])
 

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from edgeopt.models.idn import Demand
+from edgeopt.models.idn import Demand, marginal_gains
+from edgeopt.models.idn.greedy import NOTHING, ROUNDING, TIE
 
 
 def potentials(instance, rng):
@@ -57,3 +58,19 @@ def within_budgets(instance, allocation, slack=1e-9):
     """Whether every node that decides keeps its budget."""
     used = np.where(instance.pinned, 0.0, (instance.size * allocation).sum(axis=1))
     return bool((used <= instance.budget * (1.0 + slack)).all())
+
+
+def plain_picks(instance, demand):
+    """Return the cells that greed adds, in order, from the marginal gains of all at every step."""
+    chosen, left, order = instance.empty.copy(), instance.budget.copy(), []
+    whole = demand.weight @ (demand.requests @ instance.ranking.repository_cost)
+    while True:
+        gains = marginal_gains(instance, demand, chosen)
+        gains[(gains <= NOTHING * whole) | (instance.size > left[:, None] * (1 + ROUNDING))] = 0.0
+        worth = gains / instance.size
+        if worth.max() <= 0.0:
+            return order
+        at = int(np.argmax(worth >= worth.max() * (1 - TIE)))
+        order.append(at)
+        chosen.flat[at] = True
+        left[at // instance.models] -= instance.size.flat[at]

@@ -16,7 +16,6 @@ from edgeopt.models.idn import (
     cooperative_placement,
     greedy,
     placement,
-    placement_concave,
     placement_matrix,
     solve_placement,
 )
@@ -160,6 +159,6 @@ def test_without_time_the_greedy_allocation_is_returned():
 
 def test_a_demand_of_another_instance_is_refused():
     one, other = generate(horizon=1, tasks=2), generate(horizon=1, tasks=3)
-    for build in (placement, placement_matrix, cooperative_matrix, placement_concave):
+    for build in (placement, placement_matrix, cooperative_matrix):
         with pytest.raises(InputError, match="requests"):
             build(one, Demand.of(other))

@@ -43,8 +43,8 @@ def marginal_by_formula(plain: Plain, slots: Sequence[Slot], x: tuple, v: int, m
     return total
 
 
-def greedy(plain: Plain, slots: Sequence[Slot], *, per_size: bool = True) -> tuple[tuple, bool]:
-    """Add the fitting model of best marginal gain (per size) until none gains.
+def greedy(plain: Plain, slots: Sequence[Slot]) -> tuple[tuple, bool]:
+    """Add the fitting model of best marginal gain per size until none gains.
 
     Returns the allocation and whether two candidates were ever so close that rounding decides.
     """
@@ -60,7 +60,7 @@ def greedy(plain: Plain, slots: Sequence[Slot], *, per_size: bool = True) -> tup
                 if not x[v][m] and used + plain.size[v][m] <= plain.budget[v]:
                     gain = marginal(plain, slots, x, v, m)
                     if gain > 0:
-                        scores[v, m] = gain / plain.size[v][m] if per_size else gain
+                        scores[v, m] = gain / plain.size[v][m]
         if not scores:
             return x, close
         top = max(scores.values())

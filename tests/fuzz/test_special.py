@@ -21,8 +21,6 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (rescue.tight, {"eps": 0.5}),
     (rescue.fit_log_profile, {"work": np.arange(1.0, 4.0), "gain": ONES}),
     (idn.small, {"rng": 1, "own_cost": True}),
-    (idn.adversarial, {"horizon": 4, "tasks": 2, "period": 1, "rng": 1}),
-    (idn.crowded_out, {"eps": 0.25}),
     (idn.topology_2, {"missing": 2}),
     (idn.from_topology, {"source": "sndlib/geant", "cloud_ms": 40.0, "ms_per_km": 0.01}),
     (idn.zipf_shares, {"tasks": 3, "exponent": 1.2}),

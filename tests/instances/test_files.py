@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+from edgeopt_papers.idn.claims.instances import shared_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,8 +69,8 @@ SYSTEMS = {
             idn.generate(horizon=2, topology=2, alpha=0.5),
             idn.from_bundled(horizon=2),
             idn.small(4, own_cost=True),
-            idn.shared_model().replace(names=("Zürich", "b, c", "d", "d"), tier=[3, 2, 0, 0]),
-            idn.shared_model().replace(cost=np.arange(6.0).reshape(2, 3, 1)),
+            shared_model().replace(names=("Zürich", "b, c", "d", "d"), tier=[3, 2, 0, 0]),
+            shared_model().replace(cost=np.arange(6.0).reshape(2, 3, 1)),
             idn.IdnInstance(
                 edges=np.zeros((0, 2), dtype=int), latency=[], size=[[1.0]], delay=[[0.0]],
                 capacity=[[np.inf]], accuracy=[50.0], task=[0], budget=[np.inf],
@@ -342,7 +343,7 @@ def test_fingerprints_are_the_same_everywhere():
     plain = labelled.content_hash("kind", names, {"x": "1"})
     assert plain == labelled.content_hash("kind", big_endian, {"x": "1"})
     assert plain == "3eac9dfb14746616b4713258fa5ea1e411340181d6d831fff1123b2ccf9ed2df"
-    assert idn.shared_model().fingerprint() == (
+    assert shared_model().fingerprint() == (
         "91d82a87f70f516a022cd93cd3132d7d33f406e3e2389314180ee64d8840e331"
     )
 

@@ -5,9 +5,10 @@ import dataclasses
 import networkx as nx
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.instances import shared_model
 from hypothesis import given
 
-from edgeopt.instances.idn import generate, shared_model, small
+from edgeopt.instances.idn import generate, small
 from edgeopt.instances.idn.ranking import edge_between, network_latency, pad_paths
 from edgeopt.testing.strategies import idn_instances
 

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.instances import shared_model
 from hypothesis import given
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.instances.idn import generate, shared_model, small
+from edgeopt.instances.idn import generate, small
 from edgeopt.testing.strategies import idn_instances
 
 everything = idn_instances(cost=None)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.instances import adversarial
 from edgeopt_papers.idn.claims.theorem import all_allocations
 
-from edgeopt.instances.idn import IdnInstance, adversarial, generate, small
+from edgeopt.instances.idn import IdnInstance, generate, small
 from edgeopt.online.idn import serve
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.idn import SYSTEM

@@ -17,7 +17,7 @@ from edgeopt.instances.idn.data import from_bundled, from_raw
 from edgeopt.instances.idn.from_graph import from_graph
 from edgeopt.instances.idn.generate import generate
 from edgeopt.instances.idn.instance import IdnInstance
-from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model, small
+from edgeopt.instances.idn.named import small
 from edgeopt.instances.idn.ranking import Ranking
 from edgeopt.instances.idn.topology import Network, from_topology, topology_1, topology_2
 
@@ -26,16 +26,13 @@ __all__ = [
     "IdnInstance",
     "Network",
     "Ranking",
-    "adversarial",
     "catalogue",
-    "crowded_out",
     "from_bundled",
     "from_graph",
     "from_raw",
     "from_topology",
     "generate",
     "largest_remainder",
-    "shared_model",
     "sliding_shares",
     "small",
     "topology_1",

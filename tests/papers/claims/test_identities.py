@@ -9,7 +9,7 @@ from edgeopt_papers.edr.claims.evaluation import Evaluation as Training
 from edgeopt_papers.edr.claims.instances import MOVING, STEADY
 from edgeopt_papers.idn.claims.evaluation import CHOICE, centre, free
 from edgeopt_papers.idn.claims.evaluation import Evaluation as Network
-from edgeopt_papers.idn.claims.instances import DRAWN
+from edgeopt_papers.idn.claims.instances import DRAWN, adversarial
 from edgeopt_papers.idn.claims.slot import regret_constant, regret_parts
 from edgeopt_papers.oinc.claims.certificate import competitive_factor
 from edgeopt_papers.oinc.claims.evaluation import Evaluation as Jobs
@@ -18,7 +18,6 @@ from edgeopt_papers.rescue.claims.evaluation import Evaluation as Plan
 from edgeopt_papers.rescue.claims.instances import INDEPENDENT, TINY
 
 from edgeopt.bounds.regret import PSI
-from edgeopt.instances.idn.named import adversarial
 from edgeopt.online.entropic_projection import ascend_in_place
 from edgeopt.online.idn import Infida, node_constants
 from edgeopt.solvers import LinearProgram, solve

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement
-from edgeopt.instances.idn.named import shared_model
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import (
     COVERED,
@@ -18,7 +17,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     alike,
     claim,
 )
-from edgeopt_papers.idn.claims.instances import DRAWN
+from edgeopt_papers.idn.claims.instances import DRAWN, shared_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named import adversarial, crowded_out, fitting, one_node, small
+from edgeopt.instances.idn.named import fitting, one_node, small
+from edgeopt.instances.idn.ranking import pad_paths
 from edgeopt_papers.claims.paper import hashed, named_instance, named_instances
 from edgeopt_papers.idn.claims.evaluation import Adversary, adversary
 from edgeopt_papers.idn.claims.rounding_distribution import Knapsack
@@ -234,6 +235,91 @@ def _chosen(
     for (node, model), amount in potential.items():
         chosen[:, (ranking.node == node) & (ranking.model == model)] = amount
     return Adversary(instance, chosen, np.array(allocations, dtype=float))
+
+
+def adversarial(
+    *, horizon: int, tasks: int = 2, period: int = 1, rng: int | None = None
+) -> IdnInstance:
+    """Return a network whose demand changes so that no single allocation is good for long.
+
+    One node with room for one of several models of unit size, one per task, 1 ms away from a
+    repository of all. In every slot one task is requested, once; hosting its model gains 1 ms.
+    Without a seed tasks are requested in turn. Otherwise each period's task is drawn uniformly: no
+    policy gains more than one in ``tasks`` slots in expectation, while the best allocation in
+    hindsight gains more by an amount of the order of the square root of the horizon.
+    """
+    turn = np.arange(horizon) // period
+    wanted = turn % tasks
+    if rng is not None:
+        wanted = np.random.default_rng(rng).integers(0, tasks, turn[-1] + 1)[turn]
+    return IdnInstance(
+        edges=np.array([[0, 1]]),
+        latency=np.ones(1),
+        size=np.ones((2, tasks)),
+        delay=np.zeros((2, tasks)),
+        capacity=np.ones((2, tasks)),
+        accuracy=np.full(tasks, 100.0),
+        task=np.arange(tasks),
+        budget=np.array([1.0, np.inf]),
+        repository=np.array([[False], [True]]).repeat(tasks, axis=1),
+        request_task=np.arange(tasks),
+        path=np.tile([0, 1], (tasks, 1)),
+        requests=(wanted[:, None] == np.arange(tasks)).astype(np.int64),
+        names=("edge", "cloud"),
+    )
+
+
+def shared_model() -> IdnInstance:
+    """Return the network on which gains at run time are not submodular.
+
+    One request of each of two types of the same task in one slot, one model that serves one
+    request. The path of type 0 passes node 0, then node 1; that of type 1 begins at node 1. If
+    requests are served type by type, hosting the model at node 1 alone gains 1 ms, as type 0 takes
+    it; at node 0 alone, 9 ms; at both, 17 ms, more than the two together.
+
+    The gain is submodular for potential capacities that are given (Si Salem et al., Toward
+    inference delivery networks, Proposition A.1), but those of equation (7) depend on what is
+    hosted.
+    """
+    return IdnInstance(
+        edges=np.array([[0, 1], [1, 2], [1, 3]]),
+        latency=np.array([8.0, 1.0, 8.0]),
+        size=np.ones((4, 1)),
+        delay=np.zeros((4, 1)),
+        capacity=np.ones((4, 1)),
+        accuracy=np.array([100.0]),
+        task=np.array([0]),
+        budget=np.ones(4),
+        repository=np.array([[False], [False], [True], [True]]),
+        request_task=np.array([0, 0]),
+        path=pad_paths([[0, 1, 2], [1, 3]]),
+        requests=np.array([[1, 1]]),
+    )
+
+
+def crowded_out(eps: float) -> IdnInstance:
+    r"""Return the network on which a small model crowds out a valuable one.
+
+    One node of unit budget; a model of size :math:`\epsilon` gains :math:`2 \epsilon` ms, one of
+    size 1 gains 1 ms, and only one of them fits. Greedy selection by gain per size takes the small
+    one, and rounding that drops what does not fit ends with it too: a share of :math:`2 \epsilon`
+    of the best gain.
+    """
+    sizes = np.array([eps, 1.0])
+    return IdnInstance(
+        edges=np.array([[0, 1], [0, 2]]),
+        latency=np.array([2 * eps, 1.0]),
+        size=np.tile(sizes, (3, 1)),
+        delay=np.zeros((3, 2)),
+        capacity=np.ones((3, 2)),
+        accuracy=np.full(2, 100.0),
+        task=np.array([0, 1]),
+        budget=np.array([1.0, eps, 1.0]),
+        repository=np.array([[False, False], [True, False], [False, True]]),
+        request_task=np.array([0, 1]),
+        path=np.array([[0, 1], [0, 2]]),
+        requests=np.array([[1, 1]]),
+    )
 
 
 DRAWN = named_instances(small, range(8))

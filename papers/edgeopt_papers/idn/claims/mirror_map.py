@@ -10,7 +10,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named import adversarial
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.idn.claims import instances as named
@@ -24,7 +23,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     fill,
     free,
 )
-from edgeopt_papers.idn.claims.instances import DRAWN, Projection
+from edgeopt_papers.idn.claims.instances import DRAWN, Projection, adversarial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,10 @@ import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named import adversarial, small
+from edgeopt.instances.idn.named import small
 from edgeopt_papers.claims.paper import space
 from edgeopt_papers.idn.claims.evaluation import Adversary
-from edgeopt_papers.idn.claims.instances import Projection, edge_row
+from edgeopt_papers.idn.claims.instances import Projection, adversarial, edge_row
 from edgeopt_papers.idn.claims.rounding_distribution import Knapsack
 
 if TYPE_CHECKING:

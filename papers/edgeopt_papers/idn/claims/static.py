@@ -8,7 +8,6 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.regret import PSI
-from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.models.idn import Demand
 from edgeopt_papers.claims.paper import named_instance
 from edgeopt_papers.idn.claims import instances as named
@@ -21,7 +20,13 @@ from edgeopt_papers.idn.claims.evaluation import (
     free,
     network,
 )
-from edgeopt_papers.idn.claims.instances import DRAWN, ONE_NODE
+from edgeopt_papers.idn.claims.instances import (
+    DRAWN,
+    ONE_NODE,
+    adversarial,
+    crowded_out,
+    shared_model,
+)
 from edgeopt_papers.idn.claims.rounding_distribution import rounded
 from edgeopt_papers.idn.claims.theorem import all_allocations
 

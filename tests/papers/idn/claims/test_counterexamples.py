@@ -1,5 +1,6 @@
 """Numbers of the counterexamples, by pen and paper."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 from edgeopt_papers.idn.claims import dependent
 from edgeopt_papers.idn.claims import instances as named
 from edgeopt_papers.idn.claims.evaluation import Evaluation
+from edgeopt_papers.idn.claims.instances import adversarial, crowded_out, shared_model
 from edgeopt_papers.idn.claims.rounding_distribution import (
     by_step,
     common_by_step,
@@ -18,7 +20,6 @@ from edgeopt_papers.idn.claims.rounding_distribution import (
 )
 
 from edgeopt.bounds import check
-from edgeopt.instances.idn.named import adversarial, crowded_out, shared_model
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 PSI = 1 - 1 / math.e
@@ -119,3 +120,59 @@ def test_a_nearly_whole_repository_costs_twelve_by_itself():
     assert potential.shape[0] == 1
     alone = Evaluation(case).instance.cost
     assert sorted(set(alone.ravel()[np.isfinite(alone.ravel())].tolist())) == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_demand_changes_in_turn_or_at_random():
+    instance = adversarial(horizon=7, tasks=3, period=2)
+    assert instance.requests.argmax(axis=1).tolist() == [0, 0, 1, 1, 2, 2, 0]
+    assert (instance.requests.sum(axis=1) == 1).all()
+    assert instance.active.tolist() == [True, False]
+    assert instance.ranking.cost.tolist() == [0.0, 1.0] * 3
+    drawn = adversarial(horizon=3000, tasks=3, period=3, rng=4)
+    assert drawn == adversarial(horizon=3000, tasks=3, period=3, rng=4)
+    wanted = drawn.requests.argmax(axis=1).reshape(1000, 3)
+    assert (wanted == wanted[:, :1]).all()
+    count = np.bincount(wanted[:, 0])
+    assert ((count - 1000 / 3) ** 2 / (1000 / 3)).sum() < 27.7  # 2 degrees of freedom: 1e-6
+
+
+def gain_in_turn(instance, hosts):
+    """Gain of a slot if types are served one after another, by the definition."""
+    left = {v: float(instance.capacity[v, 0]) for v in hosts}
+    gain = 0.0
+    for rho in range(instance.types):
+        here = instance.ranking.options(rho)
+        for _ in range(int(instance.requests[0, rho])):
+            for v, cost, permanent in zip(
+                instance.ranking.node[here].tolist(),
+                instance.ranking.cost[here].tolist(),
+                instance.ranking.permanent[here].tolist(),
+                strict=True,
+            ):
+                if permanent or left.get(v, 0) >= 1:
+                    if not permanent:
+                        left[v] -= 1
+                    gain += instance.ranking.repository_cost[rho] - cost
+                    break
+    return gain
+
+
+def test_gains_at_run_time_are_not_submodular():
+    instance = shared_model()
+    found = {
+        hosts: gain_in_turn(instance, hosts)
+        for n in range(3)
+        for hosts in itertools.combinations((0, 1), n)
+    }
+    assert found == {(): 0.0, (1,): 1.0, (0,): 9.0, (0, 1): 17.0}
+
+
+def test_the_small_model_has_the_better_gain_per_size():
+    instance = crowded_out(0.125)
+    ranking = instance.ranking
+    gain = ranking.repository_cost[ranking.type] - ranking.cost
+    here = ranking.node == 0
+    assert gain[here].tolist() == [0.25, 1.0]
+    size = instance.size[0, ranking.model[here]]
+    assert (gain[here] / size).tolist() == [2.0, 1.0]
+    assert size.sum() > instance.budget[0] == size.max()

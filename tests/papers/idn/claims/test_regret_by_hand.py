@@ -15,7 +15,7 @@ from edgeopt_papers.idn.claims.evaluation import (
     integral,
     vertices,
 )
-from edgeopt_papers.idn.claims.instances import long
+from edgeopt_papers.idn.claims.instances import adversarial, long
 from edgeopt_papers.idn.claims.mirror_map import divergence
 from edgeopt_papers.idn.claims.rounding_distribution import (
     Knapsack,
@@ -31,7 +31,7 @@ from edgeopt_papers.idn.claims.theorem import all_allocations, static_optimum
 from hypothesis import given
 
 from edgeopt.bounds import check
-from edgeopt.instances.idn.named import adversarial, small
+from edgeopt.instances.idn.named import small
 from edgeopt.online.idn import node_constants, theory_rates
 from edgeopt.testing.strategies import idn_instances
 from tests.draws import LEAN, every

@@ -5,13 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from edgeopt_papers.idn.claims.evaluation import Adversary
-from edgeopt_papers.idn.claims.instances import long
+from edgeopt_papers.idn.claims.instances import adversarial, long
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
 from edgeopt.instances.idn import IdnInstance, generate
-from edgeopt.instances.idn.named import adversarial, fitting, one_node, small
+from edgeopt.instances.idn.named import fitting, one_node, small
 from edgeopt.testing.strategies import idn_instances
 from tests.draws import LEAN, draws, every
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,16 @@ def network_latency(
     return total
 
 
+class Columns(NamedTuple):
+    """What compiled loops read of a ranking."""
+
+    first: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    permanent: NDArray[np.bool_]
+
+
 @brief
 @dataclass(frozen=True, eq=False)
 class Ranking:
@@ -141,6 +151,11 @@ class Ranking:
     def options(self, type: int) -> slice:
         """Return the range of the options of one request type."""
         return slice(int(self.first[type]), int(self.first[type + 1]))
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The arrays that compiled loops read."""
+        return Columns(self.first, self.cell, self.cost, self.capacity, self.permanent)
 
     @cached_property
     def repository(self) -> NDArray[np.int64]:

@@ -10,14 +10,14 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.kernels import compiled
-from edgeopt.models.idn import gain as kernels
-from edgeopt.models.idn.gain import checked_allocation, checked_amounts
+from edgeopt.models.idn.gain import checked_allocation, checked_amounts, gain_kernel
 from edgeopt.representation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.idn import IdnInstance
+    from edgeopt.instances.idn.ranking import Columns
 
     Floats = NDArray[np.float64]
 
@@ -204,19 +204,16 @@ def average_gain(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -
     -----
     Si Salem et al., Toward inference delivery networks, objective of (14).
     """
-    ranking, demand = instance.ranking, demand.fitting(instance)
+    demand = demand.fitting(instance)
     hosted = checked_allocation(instance, allocation).ravel().astype(np.float64)
     gains = np.empty(len(demand))
-    _gains(
-        ranking.first, ranking.cell, ranking.cost, ranking.permanent,
-        demand.requests, demand.potential, hosted, gains,
-    )  # fmt: skip
+    _gains(instance.ranking.columns, demand.requests, demand.potential, hosted, gains)
     return float(demand.weight @ gains)
 
 
 @compiled(writes="out")
-def _gains(first, cell, cost, permanent, requests, potential, hosted, out):  # type: ignore[no-untyped-def]
+def _gains(
+    options: Columns, requests: Floats, potential: Floats, hosted: Floats, out: Floats
+) -> None:
     for t in range(out.size):
-        out[t] = kernels.gain_kernel(
-            first, cell, cost, permanent, requests[t], potential[t], hosted
-        )
+        out[t] = gain_kernel(options, requests[t], potential[t], hosted)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.idn import IdnInstance
+    from edgeopt.instances.idn.ranking import Columns
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -21,27 +22,19 @@ if TYPE_CHECKING:
 
 
 @compiled
-def gain_kernel(
-    first: Ints,
-    cell: Ints,
-    cost: Floats,
-    permanent: NDArray[np.bool_],
-    requests: Numbers,
-    potential: Floats,
-    hosted: Numbers,
-) -> float:
+def gain_kernel(options: Columns, requests: Numbers, potential: Floats, hosted: Numbers) -> float:
     """Return the serving cost with repositories alone, less that of the allocation: (13), ms."""
-    total = 0.0
+    first, cost, total = options.first, options.cost, 0.0
     for n in range(first.size - 1):
         left, alone = float(requests[n]), float(requests[n])
         for k in range(first[n], first[n + 1]):
             if left <= 0.0 and alone <= 0.0:
                 break
-            if permanent[k] and alone > 0.0:
+            if options.permanent[k] and alone > 0.0:
                 served = min(alone, potential[k])
                 total += cost[k] * served
                 alone -= served
-            share = hosted[cell[k]]
+            share = hosted[options.cell[k]]
             if share > 0 and left > 0.0:
                 served = min(left, share * potential[k])
                 total -= cost[k] * served
@@ -49,17 +42,12 @@ def gain_kernel(
     return total
 
 
-@compiled(writes="first out", both=True)
+@compiled(writes="out", both=True)
 def supergradient_kernel(
-    first: Ints,
-    cell: Ints,
-    cost: Floats,
-    requests: Numbers,
-    potential: Floats,
-    hosted: Numbers,
-    out: Floats,
+    options: Columns, requests: Numbers, potential: Floats, hosted: Numbers, out: Floats
 ) -> None:
     r"""Write the supergradient of equation (18); no memory is allocated."""
+    first, cell, cost = options.first, options.cell, options.cost
     out[:] = 0.0
     for n in range(first.size - 1):
         needed = float(requests[n])
@@ -111,13 +99,8 @@ def gain(
     -----
     Si Salem et al., Toward inference delivery networks, equations (12) and (13).
     """
-    ranking = instance.ranking
-    return float(
-        gain_kernel(
-            ranking.first, ranking.cell, ranking.cost, ranking.permanent,
-            *_checked(instance, requests, potential, allocation),
-        )
-    )  # fmt: skip
+    given = _checked(instance, requests, potential, allocation)
+    return float(gain_kernel(instance.ranking.columns, *given))
 
 
 def supergradient(
@@ -156,12 +139,9 @@ def supergradient(
     the printed sum lacks, and with the last rank allowed as :math:`K^*`: it often is the repository
     that closes the demand.
     """
-    ranking = instance.ranking
     gradient = np.empty(instance.size.shape)
-    supergradient_kernel(
-        ranking.first, ranking.cell, ranking.cost,
-        *_checked(instance, requests, potential, allocation), gradient.ravel(),
-    )  # fmt: skip
+    given = _checked(instance, requests, potential, allocation)
+    supergradient_kernel(instance.ranking.columns, *given, gradient.ravel())
     return gradient
 
 

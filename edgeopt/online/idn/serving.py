@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
+    from edgeopt.instances.idn.ranking import Columns
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -40,23 +41,18 @@ def _is_permutation(order: Ints) -> bool:
 
 
 @compiled(writes="free")
-def _reset(cell: Ints, permanent: Bools, capacity: Floats, free: Floats) -> None:
+def _reset(options: Columns, free: Floats) -> None:
     """Set `free` at every cell that an option stands on."""
-    for o in range(cell.size):
-        free[cell[o]] = np.inf if permanent[o] else capacity[o]
+    for o, c in enumerate(options.cell):
+        free[c] = np.inf if options.permanent[o] else options.capacity[o]
 
 
 @compiled(writes="free load")
 def _serve_in_turn(
-    first: Ints,
-    cell: Ints,
-    deployed: Bools,
-    requests: Ints,
-    free: Floats,
-    load: Floats,
-    order: Ints,
+    options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats, order: Ints
 ) -> None:
     """Serve type after type, each from its cheapest option on."""
+    first, cell = options.first, options.cell
     for rho in order:
         left = float(requests[rho])
         for o in range(first[rho], first[rho + 1]):
@@ -80,15 +76,10 @@ def _next_open(o: int, last: int, cell: Ints, deployed: Bools, free: Floats) -> 
 
 @compiled(writes="free load")
 def _serve_units(
-    first: Ints,
-    cell: Ints,
-    deployed: Bools,
-    requests: Ints,
-    free: Floats,
-    load: Floats,
-    units: Ints,
+    options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats, units: Ints
 ) -> None:
     """Serve single requests; `units` holds the type of each, in order of arrival."""
+    first, cell = options.first, options.cell
     current = first[:-1].copy()
     for rho in units:
         o = _next_open(current[rho], first[rho + 1], cell, deployed, free)
@@ -106,21 +97,15 @@ def _serve_units(
 
 @compiled(writes="free load inflow")
 def _serve_fluid(
-    first: Ints,
-    cell: Ints,
-    deployed: Bools,
-    requests: Ints,
-    free: Floats,
-    load: Floats,
-    task_first: Ints,
-    task_types: Ints,
-    inflow: Floats,
-) -> None:
+    options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats,
+    task_first: Ints, task_types: Ints, inflow: Floats,
+) -> None:  # fmt: skip
     """Let all types flow at constant rates; an event is a cell that saturates.
 
     Types of different tasks share no cell, so tasks are simulated one by one. `inflow` is scratch
     of one zero per cell, and zero again afterwards.
     """
+    first, cell = options.first, options.cell
     current = first[:-1].copy()
     for i in range(task_first.size - 1):
         types = task_types[task_first[i] : task_first[i + 1]]
@@ -154,16 +139,7 @@ def _serve_fluid(
 
 @compiled(writes="potential")
 def _look_back(
-    first: Ints,
-    cell: Ints,
-    deployed: Bools,
-    requests: Ints,
-    free: Floats,
-    load: Floats,
-    permanent: Bools,
-    cost: Floats,
-    capacity: Floats,
-    potential: Floats,
+    options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats, potential: Floats
 ) -> float:
     """Fill in the potential available capacities of a served slot, and return its cost.
 
@@ -173,15 +149,15 @@ def _look_back(
     total = 0.0
     for rho in range(requests.size):
         most = float(requests[rho])
-        for o in range(first[rho], first[rho + 1]):
-            c = cell[o]
-            if permanent[o]:
+        for o in range(options.first[rho], options.first[rho + 1]):
+            c = options.cell[o]
+            if options.permanent[o]:
                 potential[o] = most
             elif deployed[c]:
                 potential[o] = min(free[c] + load[o], most)
             else:
-                potential[o] = min(capacity[o], most)
-            total += cost[o] * load[o]
+                potential[o] = min(options.capacity[o], most)
+            total += options.cost[o] * load[o]
     return total
 
 
@@ -253,7 +229,7 @@ def serve(
     Si Salem et al., Toward inference delivery networks, section III-D and equation (7). Whatever
     the order, the cost equals equation (12) at the potential capacities reported.
     """
-    ranking = instance.ranking
+    options = instance.ranking.columns
     requests = _checked_requests(instance, requests)
     if allocation.shape != instance.size.shape or allocation.dtype != np.bool_:
         raise InputError(
@@ -263,9 +239,9 @@ def serve(
         )
     deployed = np.ascontiguousarray(allocation).ravel()
     free = np.empty(instance.size.size)
-    load = np.zeros(ranking.cell.size)
-    _reset(ranking.cell, ranking.permanent, ranking.capacity, free)
-    system = (ranking.first, ranking.cell, deployed, requests, free, load)
+    load = np.zeros(options.cell.size)
+    _reset(options, free)
+    system = (options, deployed, requests, free, load)
     if order == "sequential":
         _serve_in_turn(*system, _permutation(draw, requests.size))
     elif order == "random":
@@ -279,8 +255,7 @@ def serve(
     else:
         raise OptionError(f"order = {order!r}: must be one of {', '.join(map(repr, ORDERS))}")
     potential = np.empty_like(load)
-    cost = _look_back(*system, ranking.permanent, ranking.cost, ranking.capacity, potential)
-    return Served(load, potential, cost)
+    return Served(load, potential, _look_back(*system, potential))
 
 
 def _checked_requests(instance: IdnInstance, requests: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,9 +27,7 @@ def test_the_kernel_takes_truth_values_and_whole_numbers():
     ranking = NETWORK.ranking
     hosted = spread(0) > 0.0
     out = np.full(hosted.size, np.nan)
-    supergradient_kernel(
-        ranking.first, ranking.cell, ranking.cost, REQUESTS, POTENTIAL, hosted.ravel(), out
-    )
+    supergradient_kernel(ranking.columns, REQUESTS, POTENTIAL, hosted.ravel(), out)
     expected = supergradient(NETWORK, REQUESTS, POTENTIAL, hosted)
     assert np.array_equal(out.reshape(hosted.shape), expected)
 

@@ -24,17 +24,23 @@ ROUNDING = 1e-12
 """Share of a budget by which sums of sizes may miss it."""
 
 
+class Chances(NamedTuple):
+    """Where a request would be served better than by its repository, node by node."""
+
+    option: Ints  # index in the ranking, by node, then type, then model, [U]
+    first: Ints  # where the chances of each pair (node, type) begin, [G + 1]
+    type: Ints  # request type of each pair, [G]
+    node_first: Ints  # where the pairs of each node begin, [V + 1]
+    model: Ints  # of each chance, [U]
+    quality: Floats  # saving per request against the repository, ms, [U]; > 0
+    capacity: Floats  # requests that the model can serve per slot, [U]
+
+
 @compiled(writes="counters")
 def _count(
-    first: Ints,
-    position: Ints,
-    load: Floats,
-    longest: int,
-    forwarded: bool,
-    option: Ints,
-    type_: Ints,
-    counters: Floats,
-) -> None:
+    chances: Chances, first: Ints, type_: Ints, position: Ints, load: Floats, longest: int,
+    forwarded: bool, counters: Floats,
+) -> None:  # fmt: skip
     """Add to each counter the requests of its type that reached its node, or went on from there.
 
     Requests that are served at a position of the path have reached all positions up to it.
@@ -45,27 +51,15 @@ def _count(
             reached[rho, position[o]] += load[o]
         for j in range(longest - 1, -1, -1):
             reached[rho, j] += reached[rho, j + 1]
-    for u in range(option.size):
-        o = option[u]
+    for u, o in enumerate(chances.option):
         counters[u] += reached[type_[o], position[o] + 1 if forwarded else position[o]]
 
 
 @compiled(writes="left allocation")
 def _choose(
-    first: Ints,
-    group_type: Ints,
-    node_first: Ints,
-    model: Ints,
-    quality: Floats,
-    capacity: Floats,
-    request_task: Ints,
-    task: Ints,
-    size: Floats,
-    budget: Floats,
-    shared: bool,
-    left: Floats,
-    allocation: Bools,
-) -> None:
+    chances: Chances, request_task: Ints, task: Ints, size: Floats, budget: Floats, shared: bool,
+    left: Floats, allocation: Bools,
+) -> None:  # fmt: skip
     """Pick models for every node by importance; `left` holds the counters and is used up.
 
     The factor 1/R of the importance is the same for all and left out. Ties go to the smallest
@@ -73,12 +67,12 @@ def _choose(
     """
     worth = np.empty(task.size, dtype=np.float64)
     for v in range(budget.size):
-        low, high = node_first[v], node_first[v + 1]
+        low, high = chances.node_first[v], chances.node_first[v + 1]
         if low == high:
             continue
         worth[:] = 0.0
         for g in range(low, high):
-            _add_worth(first, g, model, quality, capacity, left, worth)
+            _add_worth(chances, g, left, worth)
         room, slack = budget[v], ROUNDING * budget[v]
         while True:
             best, most = -1, 0.0
@@ -95,61 +89,33 @@ def _choose(
                 if task[m] == task[best]:
                     worth[m] = 0.0
             for g in range(low, high):
-                if request_task[group_type[g]] == task[best]:
-                    _take(first, g, model, quality, capacity, best, shared, left)
-                    _add_worth(first, g, model, quality, capacity, left, worth)
+                if request_task[chances.type[g]] == task[best]:
+                    _take(chances, g, best, shared, left)
+                    _add_worth(chances, g, left, worth)
 
 
 @compiled(writes="worth")
-def _add_worth(
-    first: Ints,
-    group: int,
-    model: Ints,
-    quality: Floats,
-    capacity: Floats,
-    left: Floats,
-    worth: Floats,
-) -> None:
+def _add_worth(chances: Chances, group: int, left: Floats, worth: Floats) -> None:
     """Add what each model would save on the counted requests of one type."""
-    for u in range(first[group], first[group + 1]):
-        worth[model[u]] += quality[u] * min(left[u], capacity[u])
+    for u in range(chances.first[group], chances.first[group + 1]):
+        worth[chances.model[u]] += chances.quality[u] * min(left[u], chances.capacity[u])
 
 
 @compiled(writes="left")
-def _take(
-    first: Ints,
-    group: int,
-    model: Ints,
-    quality: Floats,
-    capacity: Floats,
-    best: int,
-    shared: bool,
-    left: Floats,
-) -> None:
+def _take(chances: Chances, group: int, best: int, shared: bool, left: Floats) -> None:
     """Take the requests that a pick serves off its counter and off those of lesser models."""
-    pick = -1
-    for u in range(first[group], first[group + 1]):
-        if model[u] == best:
+    quality, pick = chances.quality, -1
+    begin, end = chances.first[group], chances.first[group + 1]
+    for u in range(begin, end):
+        if chances.model[u] == best:
             pick = u
     if pick < 0:
         return
-    taken = min(left[pick], capacity[pick])
-    for u in range(first[group], first[group + 1]):
+    taken = min(left[pick], chances.capacity[pick])
+    for u in range(begin, end):
         lesser = quality[u] < quality[pick] or (shared and quality[u] == quality[pick])
         if u == pick or lesser:
             left[u] = max(0.0, left[u] - taken)
-
-
-class Chances(NamedTuple):
-    """Where a request would be served better than by its repository, node by node."""
-
-    option: NDArray[np.int64]  # index in the ranking, by node, then type, then model, [U]
-    first: NDArray[np.int64]  # where the chances of each pair (node, type) begin, [G + 1]
-    type: NDArray[np.int64]  # request type of each pair, [G]
-    node_first: NDArray[np.int64]  # where the pairs of each node begin, [V + 1]
-    model: NDArray[np.int64]  # of each chance, [U]
-    quality: NDArray[np.float64]  # saving per request against the repository, ms, [U]; > 0
-    capacity: NDArray[np.float64]  # requests that the model can serve per slot, [U]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,35 +218,17 @@ class Olag:
         """Count the requests that passed, and choose anew."""
         instance, chances = state.instance, state.chances
         ranking = instance.ranking
-        counters = (
-            state.counters.copy() if self.counters == "forwarded" else np.zeros_like(state.counters)
-        )
+        forwarded = self.counters == "forwarded"
+        counters = state.counters.copy() if forwarded else np.zeros_like(state.counters)
         _count(
-            ranking.first,
-            ranking.position,
-            feedback.load,
-            instance.longest,
-            self.counters == "forwarded",
-            chances.option,
-            ranking.type,
-            counters,
-        )
+            chances, ranking.first, ranking.type, ranking.position, feedback.load,
+            instance.longest, forwarded, counters,
+        )  # fmt: skip
         allocation = np.array(instance.empty)
         _choose(
-            chances.first,
-            chances.type,
-            chances.node_first,
-            chances.model,
-            chances.quality,
-            chances.capacity,
-            instance.request_task,
-            instance.task,
-            instance.size,
-            instance.budget,
-            self.ties == "shared",
-            counters.copy(),
-            allocation,
-        )
+            chances, instance.request_task, instance.task, instance.size, instance.budget,
+            self.ties == "shared", counters.copy(), allocation,
+        )  # fmt: skip
         return replace(state, counters=counters, allocation=allocation)
 
 

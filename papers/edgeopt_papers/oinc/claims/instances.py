@@ -7,7 +7,7 @@ Numbers in the docstrings are exact. Problems of a slot and of retraining have t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -206,7 +206,7 @@ class Split:
 
 
 def sequence(
-    arrival: ArrayLike, work: ArrayLike, *, weight: ArrayLike | None = None
+    arrival: ArrayLike, work: ArrayLike, *, weight: Any = None
 ) -> OincInstance:
     """Return one site of unit speed without requests, and jobs with distant deadlines."""
     arrived, amount = np.asarray(arrival, dtype=np.int64), np.asarray(work, dtype=float)

@@ -26,7 +26,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Give the peers the finished matrix; only edgeopt's own call includes building its program."""
     from edgeopt.instances.idn import generate
     from edgeopt.models.idn import Demand, cooperative_matrix
-    from edgeopt.models.idn.cooperative.solve import solve_cooperative
+    from edgeopt.models.idn.bounds import solve_cooperative
 
     instance = generate(arrivals="multinomial", **size)
     # Mean gain per request, in ms; all slots differ.

@@ -13,12 +13,12 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, serve
-from edgeopt.online.idn.serving import ORDERS
+from edgeopt.online.idn.environment import ORDERS
 from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws
 
 if TYPE_CHECKING:
-    from edgeopt.online.idn.serving import Order
+    from edgeopt.online.idn.environment import Order
 
 TWO_TYPES_ONE_EDGE = IdnInstance(
     # Types 0 and 1 enter at node 0; model 0 is shared, model 1 is dearer, the cloud dearest.

@@ -25,7 +25,7 @@ from edgeopt.online.idn import (
     offline_infida,
     serve,
 )
-from edgeopt.online.idn.serving import ORDERS
+from edgeopt.online.idn.environment import ORDERS
 from edgeopt.testing.strategies import idn_instances
 from tests.certified import linprog
 from tests.draws import draws

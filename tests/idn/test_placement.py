@@ -20,7 +20,7 @@ from edgeopt.models.idn import (
     placement_matrix,
     solve_placement,
 )
-from edgeopt.models.idn.cooperative.solve import solve_cooperative
+from edgeopt.models.idn.bounds import solve_cooperative
 from edgeopt.solvers import solve
 from tests.draws import LEAN
 from tests.idn.cases import array, cases, draw_allocation, draw_network

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import gain, supergradient
-from edgeopt.models.idn.choice_sets import useful_models
+from edgeopt.models.idn.gain import useful_models
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Stretching, node_constants
 from edgeopt.online.idn import kernels as compact

@@ -9,7 +9,7 @@ from edgeopt_papers.idn.claims.instances import shared_model
 from hypothesis import given
 
 from edgeopt.instances.idn import generate, small
-from edgeopt.instances.idn.ranking import edge_between, network_latency, pad_paths
+from edgeopt.instances.idn.instance import edge_between, network_latency, pad_paths
 from edgeopt.testing.strategies import idn_instances
 
 everything = idn_instances(cost=None)

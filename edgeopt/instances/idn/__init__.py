@@ -6,19 +6,18 @@ distributing machine learning with optimality guarantees.
 
 from __future__ import annotations
 
-from edgeopt.instances.idn.catalogue import (
+from edgeopt.instances.idn.data import from_bundled, from_raw
+from edgeopt.instances.idn.from_graph import from_graph
+from edgeopt.instances.idn.generate import (
     Catalogue,
     catalogue,
+    generate,
     largest_remainder,
     sliding_shares,
     zipf_shares,
 )
-from edgeopt.instances.idn.data import from_bundled, from_raw
-from edgeopt.instances.idn.from_graph import from_graph
-from edgeopt.instances.idn.generate import generate
-from edgeopt.instances.idn.instance import IdnInstance
+from edgeopt.instances.idn.instance import IdnInstance, Ranking
 from edgeopt.instances.idn.named import small
-from edgeopt.instances.idn.ranking import Ranking
 from edgeopt.instances.idn.topology import Network, from_topology, topology_1, topology_2
 
 __all__ = [

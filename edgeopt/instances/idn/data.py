@@ -8,8 +8,14 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import SERVICES, count_service_requests
-from edgeopt.instances.idn.catalogue import Catalogue, largest_remainder, zipf_shares
-from edgeopt.instances.idn.generate import assemble, attach, requests_per_slot
+from edgeopt.instances.idn.generate import (
+    Catalogue,
+    assemble,
+    attach,
+    largest_remainder,
+    requests_per_slot,
+    zipf_shares,
+)
 from edgeopt.instances.idn.topology import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_columns, read_fields

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeopt.instances.idn.instance import IdnInstance
-from edgeopt.instances.idn.ranking import pad_paths
+from edgeopt.instances.idn.instance import IdnInstance, pad_paths
 from edgeopt.options import check_flag
 from edgeopt.options import generator as source
 

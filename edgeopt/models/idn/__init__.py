@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from edgeopt.models.idn.choice_sets import useful_models
-from edgeopt.models.idn.cooperative.solve import solve_cooperative
+from edgeopt.models.idn.bounds import solve_cooperative
 from edgeopt.models.idn.demand import Demand, average_gain
-from edgeopt.models.idn.gain import gain, supergradient
+from edgeopt.models.idn.gain import gain, supergradient, useful_models
 from edgeopt.models.idn.matrix import cooperative_matrix, placement_matrix
 from edgeopt.models.idn.programs import cooperative_placement, placement
 from edgeopt.models.idn.solve import PlacementSolution, greedy, marginal_gains, solve_placement

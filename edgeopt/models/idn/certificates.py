@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.models.idn.cooperative.program import cooperative_program
+from edgeopt.models.idn.bounds import cooperative_program
 from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import offers
 from edgeopt.solvers.certificates import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.models.idn.cooperative.program import CooperativeProgram
+    from edgeopt.models.idn.bounds import CooperativeProgram
     from edgeopt.solvers import Solution
 
     Floats = NDArray[np.float64]

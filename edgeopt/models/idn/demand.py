@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.instances.idn.ranking import Columns
+    from edgeopt.instances.idn.instance import Columns
 
     Floats = NDArray[np.float64]
 

@@ -6,7 +6,14 @@ Distributing Machine Learning With Optimality Guarantees.
 
 from __future__ import annotations
 
-from edgeopt.online.idn.environment import IdnEnvironment, IdnTrajectory, Outcome, Slot
+from edgeopt.online.idn.environment import (
+    IdnEnvironment,
+    IdnTrajectory,
+    Outcome,
+    Served,
+    Slot,
+    serve,
+)
 from edgeopt.online.idn.learning_rates import (
     NodeConstants,
     PublishedConstants,
@@ -29,7 +36,6 @@ from edgeopt.online.idn.policies.static import (
     StaticGreedy,
     offline_infida,
 )
-from edgeopt.online.idn.serving import Served, serve
 
 __all__ = [
     "FixedPlacement",

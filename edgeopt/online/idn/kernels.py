@@ -12,14 +12,14 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.online.entropic_projection import ascend_in_place
-from edgeopt.online.idn.serving import SLACK
+from edgeopt.online.idn.environment import SLACK
 from edgeopt.rounding.kernels import depround_ragged, fill_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.instances.idn.ranking import Ranking
-    from edgeopt.models.idn.choice_sets import Cells
+    from edgeopt.instances.idn.instance import Ranking
+    from edgeopt.models.idn.gain import Cells
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.models.idn.choice_sets import useful_models
+from edgeopt.models.idn.gain import useful_models
 from edgeopt.options import check_choice
 from edgeopt.representation import brief
 

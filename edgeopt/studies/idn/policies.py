@@ -29,7 +29,7 @@ METHODS = ("auto", "direct", "structured")
 def solve(instance: IdnInstance, **options: Any) -> Benchmark:
     """Bound the gain per request of every static placement, ms."""
     from edgeopt.models.idn import Demand
-    from edgeopt.models.idn.cooperative.solve import solve_cooperative
+    from edgeopt.models.idn.bounds import solve_cooperative
 
     demand = Demand.of(instance, normalised=True)
     return Benchmark.certified(solve_cooperative(instance, demand, **options), instance)
@@ -46,7 +46,7 @@ def _moving(instance: IdnInstance) -> Benchmark:
     these are not tight, every slot is solved.
     """
     from edgeopt.models.idn import Demand
-    from edgeopt.models.idn.cooperative.solve import solve_cooperative
+    from edgeopt.models.idn.bounds import solve_cooperative
 
     static = _static(instance)
     solution = static.plan.solution

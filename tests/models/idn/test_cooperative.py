@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import Demand, cooperative_matrix
-from edgeopt.models.idn.cooperative import solve as solve_module
-from edgeopt.models.idn.cooperative.program import cooperative_program
-from edgeopt.models.idn.cooperative.solve import solve_cooperative
+from edgeopt.models.idn import bounds as solve_module
+from edgeopt.models.idn.bounds import cooperative_program, solve_cooperative
 from edgeopt.models.idn.matrix import offers
 from edgeopt.solvers import Quality, Status, solve
 from edgeopt.testing.strategies import idn_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.models.idn.cooperative.program import CooperativeProgram
+    from edgeopt.models.idn.bounds import CooperativeProgram
 
 TIGHT = 1e-7
 

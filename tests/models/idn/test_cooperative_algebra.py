@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import Demand
-from edgeopt.models.idn.cooperative.program import cooperative_program
-from edgeopt.models.idn.cooperative.standard_form import CooperativeForm
+from edgeopt.models.idn.bounds import cooperative_program
 from edgeopt.models.idn.matrix import offers
+from edgeopt.models.idn.standard_form import CooperativeForm
 from edgeopt.testing.strategies import idn_instances
 
 

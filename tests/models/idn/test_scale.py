@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.idn import Demand, greedy, solve_placement
-from edgeopt.models.idn.cooperative.solve import solve_cooperative
+from edgeopt.models.idn.bounds import solve_cooperative
 from edgeopt.solvers import Quality, Status
 from edgeopt.testing.strategies import idn_instances
 from tests.draws import draws

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.models.idn.choice_sets import Cells, cells_of
+from edgeopt.models.idn.gain import Cells, cells_of
 from edgeopt.online.idn import kernels as compact
 from edgeopt.online.idn.environment import IdnEnvironment
 from edgeopt.online.idn.learning_rates import node_constants, published_rate, theory_rates
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.models.idn.choice_sets import Cells
+    from edgeopt.models.idn.gain import Cells
     from edgeopt.online.idn.learning_rates import NodeConstants
     from edgeopt.online.mirror_ascent import AscentState, MirrorMap
 

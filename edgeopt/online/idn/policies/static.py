@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.idn.environment import Outcome, Slot
+from edgeopt.online.idn.environment import ORDERS, Order, Outcome, Slot, serve
 from edgeopt.online.idn.policies.infida import Infida
-from edgeopt.online.idn.serving import ORDERS, Order, serve
 from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_choice, check_text, check_whole, generator, plain_array
 from edgeopt.representation import brief

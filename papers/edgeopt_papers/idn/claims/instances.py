@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.instances.idn import IdnInstance
+from edgeopt.instances.idn.instance import pad_paths
 from edgeopt.instances.idn.named import fitting, one_node, small
-from edgeopt.instances.idn.ranking import pad_paths
 from edgeopt_papers.claims.paper import hashed, named_instance, named_instances
 from edgeopt_papers.idn.claims.evaluation import Adversary, adversary
 from edgeopt_papers.idn.claims.rounding_distribution import Knapsack

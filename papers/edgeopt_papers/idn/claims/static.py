@@ -49,7 +49,7 @@ def _few_slots(view: Evaluation) -> IdnInstance:
 
 def _cooperative_bound(instance: IdnInstance) -> float:
     """Proven bound on the gain per slot when types share capacities as suits the whole best, ms."""
-    from edgeopt.models.idn.cooperative.solve import solve_cooperative
+    from edgeopt.models.idn.bounds import solve_cooperative
 
     return float(solve_cooperative(instance).bound)
 

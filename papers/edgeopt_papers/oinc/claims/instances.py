@@ -205,9 +205,7 @@ class Split:
         return float(share[self.chosen])
 
 
-def sequence(
-    arrival: ArrayLike, work: ArrayLike, *, weight: Any = None
-) -> OincInstance:
+def sequence(arrival: ArrayLike, work: ArrayLike, *, weight: Any = None) -> OincInstance:
     """Return one site of unit speed without requests, and jobs with distant deadlines."""
     arrived, amount = np.asarray(arrival, dtype=np.int64), np.asarray(work, dtype=float)
     nothing = np.zeros((int(arrived.max(initial=0)) + 1, 1))

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from edgeopt.models.idn.cooperative import kernels
+from edgeopt.models.idn import kernels
 from edgeopt.solvers.interior_point import Point
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.idn.cooperative.program import CooperativeProgram
+    from edgeopt.models.idn.bounds import CooperativeProgram
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

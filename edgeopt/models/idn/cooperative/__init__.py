@@ -1,1 +1,0 @@
-"""The cooperative upper bound on every static placement, proven from capacity prices."""

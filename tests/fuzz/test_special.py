@@ -19,7 +19,6 @@ ONES = np.ones(3)
 FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (rescue.small, {"rng": 1, "reserved": True, "arrivals": "exclusive", "beyond": "hold"}),
     (rescue.tight, {"eps": 0.5}),
-    (rescue.fit_log_profile, {"work": np.arange(1.0, 4.0), "gain": ONES}),
     (idn.small, {"rng": 1, "own_cost": True}),
     (idn.topology_2, {"missing": 2}),
     (idn.from_topology, {"source": "sndlib/geant", "cloud_ms": 40.0, "ms_per_km": 0.01}),

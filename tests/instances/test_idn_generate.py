@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.idn import (
+    catalogue,
     generate,
     largest_remainder,
     sliding_shares,
@@ -18,7 +19,6 @@ from edgeopt.instances.idn import (
     topology_2,
     zipf_shares,
 )
-from edgeopt.instances.idn import generate as catalogue
 from edgeopt.instances.idn.generate import spread
 from edgeopt.instances.idn.topology import paths_to_root, tree
 

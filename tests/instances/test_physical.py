@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from edgeopt.instances.rescue.physical_layer import link_rate, retraining_budget
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import radio
 from edgeopt.instances.rescue import fit_log_profile
+from edgeopt.instances.rescue.generate import link_rate, retraining_budget
 from edgeopt.instances.traces.columns import great_circle_kilometres
 
 

@@ -10,8 +10,12 @@ from edgeopt.instances.rescue.data import from_bundled, from_raw
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.named import small, tight
-from edgeopt.instances.rescue.physical_layer import LogFit, fit_log_profile
-from edgeopt.instances.rescue.profit_models import LogProfit, ProfitModel
+from edgeopt.instances.rescue.profit_models import (
+    LogFit,
+    LogProfit,
+    ProfitModel,
+    fit_log_profile,
+)
 from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 
 __all__ = [

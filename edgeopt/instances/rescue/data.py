@@ -12,9 +12,10 @@ from edgeopt.instances.rescue.generate import (
     draw_arrival,
     draw_capacity,
     draw_reserved,
+    link_rate,
+    retraining_budget,
 )
 from edgeopt.instances.rescue.instance import RescueInstance
-from edgeopt.instances.rescue.physical_layer import link_rate, retraining_budget
 from edgeopt.instances.rescue.profit_models import LogProfit
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import (

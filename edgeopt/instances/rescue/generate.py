@@ -1,4 +1,4 @@
-"""Random instances in the setting of the paper's evaluation."""
+"""Random instances in the setting of the paper's evaluation, and the radio links behind them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.radio import (
+    dbm_to_watt,
+    decibel_to_ratio,
+    path_loss_decibel,
+    shannon_rate,
+    transmission_seconds,
+)
 from edgeopt.instances.rescue.instance import RescueInstance
-from edgeopt.instances.rescue.physical_layer import link_rate, retraining_budget
 from edgeopt.instances.rescue.profit_models import LogProfit
 from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 from edgeopt.instances.validate import check_sizes
@@ -19,7 +25,12 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
+BANDWIDTH: Final = 3e6  # bandwidth of a link, Hz
+TRANSMIT_DBM: Final = 20.0  # transmission power of a device, dBm (100 mW)
+THERMAL_DBM: Final = -109.2  # thermal noise within `BANDWIDTH`, dBm
+LITERAL_NOISE_DBM: Final = -40.0  # noise power that the paper prints, dBm
 
 _NEGLIGIBLE = 1e-9  # mass, relative to the largest of its row, that is dropped
 _TAIL = 2.1  # exponent of the Pareto distribution: finite variance, barely
@@ -245,3 +256,29 @@ def draw_arrival(
     total = np.clip(arrival * (1 + 0.4 * np.sin(phase)), 0, 1)
     share = generator.dirichlet(np.full(devices, 5.0))
     return total[:, None] * share
+
+
+def link_rate(
+    kilometres: ArrayLike, radio: Literal["thermal", "literal"] = "thermal"
+) -> NDArray[np.float64]:
+    """Return the rate of a link over a distance."""
+    check_choice("radio", radio, ("thermal", "literal"))
+    distance = np.asarray(kilometres, dtype=np.float64)
+    if radio == "thermal":
+        ratio = decibel_to_ratio(TRANSMIT_DBM - path_loss_decibel(distance) - THERMAL_DBM)
+    else:
+        ratio = dbm_to_watt(TRANSMIT_DBM) * distance**-3.0 / dbm_to_watt(LITERAL_NOISE_DBM)
+    return shannon_rate(BANDWIDTH, ratio)
+
+
+def retraining_budget(
+    deadline: ArrayLike, megabytes: ArrayLike, rate: ArrayLike, slot_seconds: float
+) -> NDArray[np.int64]:
+    r"""Return the slots left for retraining once data and model have been transmitted.
+
+    :math:`\bar d_{jk} = \lfloor d^{\max}_j - (\varphi_j + \varphi'_j) / r_{jk} \rfloor^+`. The
+    transmission shortens the budget; it does not delay the start of the run.
+    """
+    seconds = transmission_seconds(np.asarray(megabytes)[:, None], rate)
+    left = np.floor(np.asarray(deadline)[:, None] - seconds / slot_seconds)
+    return np.maximum(left, 0).astype(np.int64)

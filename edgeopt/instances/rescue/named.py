@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
 
-from edgeopt.instances.edf import edf_feasible, edf_order
+from edgeopt.errors import InstanceError
 from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 from edgeopt.options import check_choice, check_flag, check_real
@@ -110,9 +111,7 @@ def _draw_tasks(
             np.append(kept.end, last),
             np.append(kept.demand, need),
         )
-        order, offset = edf_order(trial.server, trial.end, servers)
-        mine = order[offset[k] : offset[k + 1]]
-        work = trial.demand
-        if edf_feasible(mine, trial.start, trial.end, work, work, capacity[k], 0, 0):
+        with suppress(InstanceError):
+            trial.check(capacity)
             kept = trial
     return kept

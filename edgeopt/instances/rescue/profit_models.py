@@ -19,20 +19,21 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Floats, Integers, field
 from edgeopt.instances.records import Record
+from edgeopt.instances.validate import frozen_array, require_positive
 from edgeopt.kernels import compiled
 from edgeopt.options import ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 _LEAST_DECAY = 100.0
@@ -260,3 +261,84 @@ def check_block(block: NDArray[np.float64], full: tuple[int, ...], first: int) -
             index=(first + slot, *rest),
             value=block[slot, *rest].item(),
         )
+
+
+class LogFit(NamedTuple):
+    r"""A fit of :math:`a \ln(1 + b U)`.
+
+    Attributes
+    ----------
+    gain
+        a, in the unit of the gains.
+    curvature
+        b, in the inverse unit of the work.
+    squared_error
+        Sum of squared residuals.
+    at_bound
+        Whether b ended at an end of its interval, where only the product of a and b (lower end:
+        the data are linear in the work) or nothing but a level (upper end) is identified.
+    """
+
+    gain: float
+    curvature: float
+    squared_error: float
+    at_bound: bool
+
+
+_CURVATURES: Final = np.geomspace(1e-4, 1e2, 200)
+_GOLDEN: Final = (np.sqrt(5.0) - 1.0) / 2.0
+
+
+def fit_log_profile(work: ArrayLike, gain: ArrayLike) -> LogFit:
+    r"""Fit the resource-to-performance function :math:`F(U) = a \ln(1 + b U)` to measured points.
+
+    For fixed b the best :math:`a \ge 0` is a non-negative least-squares problem in one unknown
+    with a closed form; b is found between 1e-4 and 1e2 on a logarithmic grid of 200 points and
+    then by golden section on ln b.
+
+    Parameters
+    ----------
+    work
+        Work done :math:`U_n > 0`, TMAC, shape [N]; at least two different values.
+    gain
+        Accuracy gained :math:`\Delta\alpha_n`, shape [N].
+
+    Returns
+    -------
+    The fit. If no gain is positive, a = 0.
+
+    Raises
+    ------
+    InstanceError
+        If shapes differ, an entry is not finite, a work is not positive, or all are equal.
+    """
+    u = frozen_array("work", work, ("point",))
+    y = frozen_array("gain", gain, ("point",), {"point": u.size})
+    require_positive("work", u)
+    if np.unique(u).size < 2:
+        raise InstanceError("work", "needs at least two different values", value=u[0])
+
+    def best(log_b: float) -> tuple[float, float]:
+        h = np.log1p(np.exp(log_b) * u)
+        a = max(0.0, float(h @ y) / float(h @ h))
+        residual = y - a * h
+        return float(residual @ residual), a
+
+    logs = np.log(_CURVATURES)
+    if not (y > 0).any():
+        return LogFit(0.0, float(_CURVATURES[0]), float(y @ y), True)
+    errors = [best(x)[0] for x in logs]
+    centre = int(np.argmin(errors))
+    low, high = logs[max(centre - 1, 0)], logs[min(centre + 1, logs.size - 1)]
+    for _ in range(60):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        if best(left)[0] <= best(right)[0]:
+            high = right
+        else:
+            low = left
+    candidates = [0.5 * (low + high), logs[centre]]
+    log_b = min(candidates, key=lambda x: best(x)[0])
+    error, a = best(log_b)
+    edge = 1e-6  # golden section approaches an end without reaching it
+    at_bound = log_b - logs[0] < edge or logs[-1] - log_b < edge
+    return LogFit(a, float(np.exp(log_b)), error, bool(at_bound))

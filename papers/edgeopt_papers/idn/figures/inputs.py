@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.instances.idn import generate as catalogue
+from edgeopt.instances.idn import catalogue
 from edgeopt_papers.figures import PaperFigure, Published, found, said
 from edgeopt_papers.figures.cells import evaluated
 from edgeopt_papers.figures.drawing import curves, shaded

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from edgeopt.instances.rescue.physical_layer import BANDWIDTH, TRANSMIT_DBM, retraining_budget
 
 from edgeopt.instances.radio import (
     decibel_to_ratio,
@@ -15,6 +14,7 @@ from edgeopt.instances.radio import (
     thermal_noise_dbm,
 )
 from edgeopt.instances.rescue import LogProfit, RescueInstance
+from edgeopt.instances.rescue.generate import BANDWIDTH, TRANSMIT_DBM, retraining_budget
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt_papers.rescue.claims.evaluation import erratum
 from edgeopt_papers.rescue.claims.instances import PAPER_SETTING, independent_arrivals

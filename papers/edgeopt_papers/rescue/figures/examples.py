@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from edgeopt.instances.rescue import RescueInstance, ReservedTasks, fit_log_profile, generate
+from edgeopt.instances.rescue import (
+    RescueInstance,
+    ReservedTasks,
+    fit_log_profile,
+    generate,
+)
 from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours
 from edgeopt.studies.wording import percent
 from edgeopt_papers.figures import (
@@ -247,6 +252,7 @@ FIGURE_3 = PaperFigure(
     caption="Mean work done in each slot; the line is the capacity. A task (s, e, d) needs d TMAC "
     "between slots s and e.",
 )  # fmt: skip
+
 
 _DEVICES: Final = {str(device): f"device {device}" for device in range(3)}
 _PROFILE: Final = ("work", "measured", "fitted", "true")

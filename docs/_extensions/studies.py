@@ -68,7 +68,8 @@ def compute(
 ) -> dict[str, Any]:
     from edgeopt.studies import find_system, study
     from edgeopt.studies.pages.study import pictures_of
-    from edgeopt.studies.pictures.canvas import draw, inline_svg, svg
+    from edgeopt.studies.pictures.canvas import inline_svg, svg
+    from edgeopt.studies.pictures.figure import draw
     from edgeopt.studies.sentences import sentences
 
     record = find_system(system)

@@ -11,7 +11,8 @@ from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
-from edgeopt.studies.pictures.canvas import draw, inline_svg, standalone_svg, svg
+from edgeopt.studies.pictures.canvas import inline_svg, standalone_svg, svg
+from edgeopt.studies.pictures.figure import draw
 from edgeopt.studies.sentences import ends_heading, findings, headlines, lead, title
 from edgeopt.writing import Folder
 

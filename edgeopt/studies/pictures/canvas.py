@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.entries import Picture
     from edgeopt.studies.results import Case
 
 INK = "#23272e"
@@ -178,20 +177,6 @@ def outside(value: float, ends: tuple[float, float], sides: tuple[str, str]) -> 
     """Say in brackets on which side of an axis a line lies that it does not show, else nothing."""
     side = sides[0] if value < ends[0] else sides[1] if value > ends[1] else ""
     return f" ({side} the axis)" if side else ""
-
-
-def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
-    """Draw a picture of a case in the common style."""
-    from edgeopt.studies.pictures import figure as described
-
-    def made() -> Figure:
-        found = picture.draw(case)
-        return described.figure(found) if isinstance(found, described.DESCRIBED) else found
-
-    figure = in_style(made)
-    if titled:
-        entitle(figure, picture.title(case))
-    return figure
 
 
 def in_style(drawing: Callable[[], Figure]) -> Figure:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.drawing import Bar, Curve
+    from edgeopt.studies.entries import Picture
+    from edgeopt.studies.results import Case
 
 DESCRIBED: Final = (Lanes, Bars, Curves, Panels)
 """What can be drawn here."""
@@ -67,6 +69,19 @@ class _Legend:
             more = ceil(len(handles) / columns) - 1
             figure.set_figheight(figure.get_figheight() + 0.2 * more)
             figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
+    """Draw a picture of a case in the common style."""
+
+    def made() -> Figure:
+        found = picture.draw(case)
+        return figure(found) if isinstance(found, DESCRIBED) else found
+
+    drawn = canvas.in_style(made)
+    if titled:
+        canvas.entitle(drawn, picture.title(case))
+    return drawn
 
 
 def figure(found: Lanes | Bars | Curves | Panels) -> Figure:

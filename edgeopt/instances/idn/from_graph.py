@@ -34,7 +34,7 @@ from edgeopt.instances.validate import described
 from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
 
     import networkx
     from numpy.typing import NDArray
@@ -187,18 +187,10 @@ _UNITS: Final = {**_PER_PAIR, "accuracy": "percent"}
 
 
 def instance_from_graph(
-    cls: type[IdnInstance],
-    graph: Any,
-    *,
-    models: Any,
-    requests: Any,
-    budget: Any,
-    repositories: Any,
-    latency: str | Mapping[Any, float],
-    paths: str | Mapping[Any, Any],
-    origin: int,
-    fields: Mapping[str, Any],
-) -> IdnInstance:
+    cls: type[IdnInstance], graph: Any, *, models: Any, requests: Any, budget: Any,
+    repositories: Any, latency: str | Mapping[Any, float], paths: str | Mapping[Any, Any],
+    origin: int, fields: Mapping[str, Any],
+) -> IdnInstance:  # fmt: skip
     """Build an instance from a graph and tables; see `IdnInstance.from_graph`."""
     check_whole("origin", origin, 0, 1)
     checked = checked_graph(graph, latency)
@@ -207,7 +199,7 @@ def instance_from_graph(
     names = as_labels("models", "model", table["task"][0])
     tasks = as_labels("models", "task", list(dict.fromkeys(table["task"][1])))
     number = {task: n for n, task in enumerate(tasks)}
-    task = np.array([number[one] for one in as_many(table["task"][1])], dtype=np.int64)
+    task = np.array([number[_text(one)] for one in table["task"][1]], dtype=np.int64)
     permanent = _permanent(checked, names, repositories)
     pairs = {name: _per_pair(name, table, checked, names, notes) for name in _PER_PAIR}
     pairs["capacity"] = np.where(permanent, np.inf, pairs["capacity"])
@@ -235,46 +227,39 @@ def instance_from_graph(
     return cls._with(data, labels, tuple(notes))
 
 
-def as_many(labels: Iterable[Any]) -> list[str]:
-    """Return labels as texts; they may repeat."""
-    return [as_labels("models", "task", [label])[0] for label in labels]
-
-
-Column = tuple[tuple[Any, ...], list[Any]]
+def _text(label: Any) -> str:
+    return as_labels("models", "task", [label])[0]
 
 
 def _models(models: Any, notes: list[str]) -> dict[str, Any]:
     """Return the columns of a table of models: labels and entries, or a table by node."""
     wanted = (*_PER_MODEL, *_PER_PAIR)
-    columns = {str(name): models[name] for name in models} if _is_table(models) else None
-    if columns is None:
+    if not isinstance(models, Mapping) and not hasattr(models, "columns"):
         rule = f"must be a table with one line per model and the columns {', '.join(wanted)}"
         raise InstanceError("models", rule, value=described(models))
+    columns = {str(name): models[name] for name in models}
     for name in wanted:
         if name not in columns:
             rule = f"has no column {name!r} (it has {listed(list(columns))})"
             raise InstanceError("models", rule)
-    found: dict[str, Any] = {}
-    for name in wanted:
-        column = columns[name]
-        if isinstance(column, Mapping):
-            found[name] = tuple(column), list(column.values())
-            continue
-        given = carried(f"models.{name}", column)
-        if given is not None and len(given.shape) == 2:
-            found[name] = given
-            continue
-        if given is not None and given.unit is not None:
-            values = _converted(f"models.{name}", given, _UNITS.get(name, "1"), notes)
-            given = replace(given, values=values)
-        if given is not None and given.labels[0] is not None:
-            found[name] = given.labels[0], given.values.tolist()
-        elif given is not None:  # numbered from 0
-            found[name] = tuple(range(given.shape[0])), given.values.tolist()
-        else:
-            rule = "must be a table by label: a Series, a mapping, or a frame by node and model"
-            raise InstanceError(f"models.{name}", rule, value=described(column))
-    return found
+    return {name: _column(name, columns[name], notes) for name in wanted}
+
+
+def _column(name: str, column: Any, notes: list[str]) -> Any:
+    """Return labels and entries of a column, or the table by node that stands in it."""
+    field = f"models.{name}"
+    if isinstance(column, Mapping):
+        return tuple(column), list(column.values())
+    given = carried(field, column)
+    if given is None:
+        rule = "must be a table by label: a Series, a mapping, or a frame by node and model"
+        raise InstanceError(field, rule, value=described(column))
+    if len(given.shape) == 2:
+        return given
+    if given.unit is not None:
+        given = replace(given, values=_converted(field, given, _UNITS.get(name, "1"), notes))
+    labels = range(given.shape[0]) if given.labels[0] is None else given.labels[0]
+    return tuple(labels), given.values.tolist()
 
 
 def _converted(field: str, given: Given, unit: str, notes: list[str]) -> NDArray[Any]:
@@ -282,10 +267,6 @@ def _converted(field: str, given: Given, unit: str, notes: list[str]) -> NDArray
     values, note = in_units(field, replace(given, values=_reals(field, given.values)), unit)
     notes += [note] * bool(note)
     return values
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, Mapping) or hasattr(value, "columns")
 
 
 def _per_model(name: str, table: Mapping[str, Any], names: tuple[str, ...]) -> NDArray[Any]:
@@ -308,12 +289,9 @@ def _reals(field: str, values: Any) -> NDArray[np.float64]:
 
 
 def _per_pair(
-    name: str,
-    table: Mapping[str, Any],
-    graph: CheckedGraph,
-    names: tuple[str, ...],
+    name: str, table: Mapping[str, Any], graph: CheckedGraph, names: tuple[str, ...],
     notes: list[str],
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # fmt: skip
     given = table[name]
     if isinstance(given, tuple):
         return np.tile(_per_model(name, table, names), (len(graph.labels), 1))
@@ -332,28 +310,27 @@ def _permanent(graph: CheckedGraph, names: tuple[str, ...], repositories: Any) -
     """Return which models are permanent where, shape [V, M]."""
     permanent = np.zeros((len(graph.labels), len(names)), dtype=np.bool_)
     if not isinstance(repositories, Mapping):
-        several = isinstance(repositories, list | tuple | set)
-        if several and not repositories:
+        nodes = _several(repositories)
+        if not nodes:
             raise InstanceError("repositories", "needs at least one node")
-        for node in repositories if several else [repositories]:
-            permanent[node_of(graph, node, "repositories")] = True
+        permanent[[node_of(graph, node, "repositories") for node in nodes]] = True
         return permanent
     for model, nodes in repositories.items():
         [label] = as_labels("repositories", "model", [model])
         if label not in names:
             rule = f"{model!r} is no model (there are {listed(names)})"
             raise InstanceError("repositories", rule)
-        for node in nodes if isinstance(nodes, list | tuple | set) else [nodes]:
+        for node in _several(nodes):
             permanent[node_of(graph, node, "repositories"), names.index(label)] = True
     return permanent
 
 
+def _several(nodes: Any) -> list[Any]:
+    return list(nodes) if isinstance(nodes, list | tuple | set) else [nodes]
+
+
 def _budget(
-    graph: CheckedGraph,
-    network: Any,
-    budget: Any,
-    permanent: NDArray[np.bool_],
-    notes: list[str],
+    graph: CheckedGraph, network: Any, budget: Any, permanent: NDArray[np.bool_], notes: list[str]
 ) -> NDArray[np.float64]:
     """Return the memory of every node, without limit at repositories for which none is given."""
     found = np.where(permanent.any(axis=1), np.inf, np.nan)
@@ -444,13 +421,9 @@ def _pair(key: Any) -> tuple[Any, Any]:
 
 
 def _routes(
-    graph: CheckedGraph,
-    entries: list[tuple[int, int]],
-    permanent: NDArray[np.bool_],
-    task: NDArray[np.int64],
-    tasks: tuple[str, ...],
-    paths: str | Mapping[Any, Any],
-) -> list[tuple[int, ...]]:
+    graph: CheckedGraph, entries: list[tuple[int, int]], permanent: NDArray[np.bool_],
+    task: NDArray[np.int64], tasks: tuple[str, ...], paths: str | Mapping[Any, Any],
+) -> list[tuple[int, ...]]:  # fmt: skip
     """Return the path of each type, to the nearest repository of its task or as given."""
     if isinstance(paths, Mapping):
         given = {

@@ -131,6 +131,7 @@ def frame_comparator(
         bound = float(cost @ start) + served.cut.at(start)
         return FrameComparator(start, value, min(bound, value), True, served.unserved)
     cuts = [recourse.alone, served]
+    # Cutting planes (Kelley 1960).
     for _ in range(MOST):
         solution = solve(_program(instance, recourse, cuts, start, most), tolerance=1e-9)
         bound = max(bound, solution.bound)
@@ -378,6 +379,7 @@ def ascend(coming: Coming, price: Floats, steps: int) -> list[Stopping]:
     length = STEP * float(positive.mean()) if positive.size else _scale(coming)
     kept = {steps - 1 - place * max(1, steps // (2 * KEPT)) for place in range(KEPT)}
     plans = []
+    # Projected subgradient ascent of a Lagrangian dual (Held, Wolfe and Crowder 1974).
     for step in range(steps):
         plan = stopping(coming, price)
         if step in kept:

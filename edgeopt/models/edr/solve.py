@@ -226,6 +226,7 @@ class _Search:
     ) -> None:
         """Plan, route and cut until the gap is proven, the time is over, or nothing moves."""
         idle = 0
+        # Benders decomposition (1962) with a cut per frame (Birge and Louveaux 1988).
         while idle < PATIENCE:
             left = deadline - time.perf_counter()
             if left <= 0:

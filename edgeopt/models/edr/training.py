@@ -56,12 +56,14 @@ def step_in_place(
             need[count], limit[count] = max(energy[i] * unit, TINY), upper[i]
             count += 1
     left = cap * unit
+    # Variable fixing for the continuous quadratic knapsack (Bitran and Hax 1981; Kiwiel 2008).
     while count > 0:
         pull = _meet(target[:count], need[:count], left)
         over, under = _outside(target[:count], need[:count], limit[:count], pull)
         if over == 0.0 and under == 0.0:
             break
         kept = 0
+        # The side with more energy outside its limits is fixed there.
         for k in range(count):
             value = target[k] - pull * need[k]
             if over > under and value > limit[k]:
@@ -280,6 +282,7 @@ def _climb(tableau: Floats, gain: Floats, found: Floats, limit: int) -> bool:
     """Fill in the shares in [0, 1] of most gain that use at most 1 of every row."""
     rows, columns = tableau.shape
     level = np.ones(rows)
+    # Primal simplex with bounds (Dantzig 1955) in a condensed tableau: a column per nonbasic one.
     # Variables are the columns and then the rows' slacks; `turned` ones count down from their top.
     column = np.arange(columns)
     row = np.arange(columns, columns + rows)
@@ -288,7 +291,7 @@ def _climb(tableau: Floats, gain: Floats, found: Floats, limit: int) -> bool:
         enter, best = -1, PIVOT
         for j in range(columns):
             if gain[j] > PIVOT:
-                # The first one by number, once ties may go round in a circle.
+                # Dantzig's rule; the first one by number (Bland 1977) once ties may go in a circle.
                 key = gain[j] if 2 * count < limit else 1.0 / (1.0 + column[j])
                 if key > best:
                     enter, best = j, key
@@ -296,6 +299,7 @@ def _climb(tableau: Floats, gain: Floats, found: Floats, limit: int) -> bool:
             break
         step = 1.0 if column[enter] < columns else np.inf
         leave, top, size = -1, False, 0.0
+        # Ratio test: among ties the largest pivot, for the sake of rounding (Harris 1973).
         for i in range(rows):
             entry = tableau[i, enter]
             if entry > PIVOT:
@@ -313,7 +317,7 @@ def _climb(tableau: Floats, gain: Floats, found: Floats, limit: int) -> bool:
         if leave < 0:
             if step == np.inf:
                 return False
-            # The column goes to its other bound.
+            # Bound flip: the column goes to its other bound.
             for i in range(rows):
                 level[i] -= tableau[i, enter]
                 tableau[i, enter] = -tableau[i, enter]
@@ -342,6 +346,7 @@ def _climb(tableau: Floats, gain: Floats, found: Floats, limit: int) -> bool:
 @compiled(writes="tableau level gain")
 def _exchange(tableau: Floats, level: Floats, gain: Floats, leave: int, enter: int) -> None:
     """Let a column enter the basis in place of a row's variable."""
+    # Jordan exchange (Stiefel 1960).
     rows, columns = tableau.shape
     inverse = 1.0 / tableau[leave, enter]
     for j in range(columns):
@@ -452,6 +457,7 @@ def stopping(coming: Coming, price: Floats) -> Stopping:
     value, usable = np.empty((tasks, frames + 1)), coming.usable
     value[:, frames] = coming.late
     stops = np.zeros(full.shape, dtype=np.bool_)
+    # Optimal stopping of independent draws (Snell 1952).
     for h in range(frames - 1, -1, -1):
         later, here = value[:, h + 1], usable[:, h]
         stops[:, h] = (full[:, h] < later[:, None]) & here[:, None]

@@ -113,6 +113,7 @@ def typical(frame: Frame, cost: Floats) -> Scale | None:
 def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats:
     r"""Return the rounds of most worth within a cap, :math:`\arg\max_x w \cdot x`, shape [I]."""
     rounds = np.where(worth > 0.0, upper, 0.0).astype(np.float64)
+    # Continuous knapsack by worth per energy (Dantzig 1957).
     spending = np.flatnonzero((rounds > 0.0) & (energy > 0.0))
     order = spending[np.argsort(-worth[spending] / energy[spending], kind="stable")]
     before = np.concatenate([[0.0], np.cumsum(rounds[order] * energy[order])])[:-1]
@@ -202,7 +203,7 @@ def _hourly(prices: Floats, hours: Ints) -> Floats:
     seen = np.unique(hours)
     if not QUARTER <= seen.size < DAY:
         return usual
-    # A level and a wave whose size counts as an error: both follow the hours known.
+    # A level and a wave whose size counts as an error (ridge regression, Hoerl and Kennard 1970).
     angle = 2.0 * np.pi * np.arange(DAY) / DAY
     wave = np.column_stack([np.ones(DAY), np.cos(angle), np.sin(angle)])
     rows = np.vstack([wave[seen], np.sqrt(STIFF) * np.eye(3)[1:]])
@@ -211,6 +212,7 @@ def _hourly(prices: Floats, hours: Ints) -> Floats:
 
 def _near(prices: Floats, hours: Ints, hour: int) -> float:
     """Return the median of the prices around an hour, whose own count twice; else that of all."""
+    # Weighted median: an hour's own prices are listed twice.
     apart = (hours - hour) % DAY
     apart = np.minimum(apart, DAY - apart)
     weight = np.where(apart <= NEAR, 1 + (apart == 0), 0)

@@ -97,6 +97,7 @@ def _margins(
             extra = surcharge[row // (sites * types), kind]
             for route in range(first[row], first[row + 1]):
                 each = cost[route] + extra[site[route]]
+                # Insertion keeps the few cheapest in order.
                 if each < best[few - 1]:
                     at = few - 1
                     while at > 0 and best[at - 1] > each:

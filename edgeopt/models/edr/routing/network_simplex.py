@@ -159,6 +159,7 @@ class _Shortlist:
         lower_to_cheapest(self.first, self.site, self.cost, surcharge, least)
         more = False
         if self.routes.size < problem.routes:
+            # Partial pricing: at new prices no other route falls by more than its site has.
             largest = problem.dearest + float(surcharge.max() + self.surcharge.max())
             change = (surcharge - self.surcharge).min(axis=2) - FLAT * largest
             others = (self.others + change[:, np.newaxis]).ravel()
@@ -261,6 +262,7 @@ class _Search:
             low, high = self._cheaper(here)
             if low.energy <= budget:
                 return low, low
+        # Lagrangian relaxation of the budget (Everett 1963), by the crossings of lines.
         for _ in range(MOST):
             price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)

@@ -198,6 +198,7 @@ def repair_work(rounds: Ints, work: Floats, order: Ints, room: Floats) -> Ints:
 def _drop_energy(rounds: Ints, weight: Floats, order: Ints, limit: float) -> None:
     """Lower `rounds` in the given order until their weighted sum is within the limit."""
     for i in order:
+        # Again, as rounding may leave a little above the limit.
         while rounds[i] > 0 and weight[i] > 0.0:
             total = 0.0
             for k in range(rounds.size):

@@ -152,6 +152,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
             if self.gradient == "current":
                 along = RelaxedFrame(cost, frame.even_rate, can_train)
             known = limits._replace(upper=np.where(fresh, 0.0, limits.upper))
+            # Modified online saddle point (Chen, Ling and Giannakis 2017), over tasks known before.
             saddle = PrimalDual(rule).descend(saddle, along, known)
         if fresh.any():
             first = frame.even_rate if self.init == "rate" else np.zeros(can_train.size)

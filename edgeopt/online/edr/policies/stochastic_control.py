@@ -164,6 +164,7 @@ class Scenario(Replaying):
         waits = (coming.last >= 0) & (replay.energy.shape[0] == 1)
         tie = TIE * np.where(coming.late > 0, coming.late, 1.0)
         now = cost[0] + np.where(waits, tie, -tie)
+        # Sample average approximation (Kleywegt, Shapiro and Homem-de-Mello 2002).
         plan = room_prices(coming, now, 1.0)
         value = coming.late * LAST
         if coming.cap.size:

@@ -80,6 +80,7 @@ class _Queued(EdrPolicy[QueueMemory]):
     def _wanted(self, memory: QueueMemory, frame: Frame, cost: Floats, cap: float) -> Floats:
         """Return the rounds whose queues outweigh their cost, within the cap."""
         upper = np.minimum(self.catch_up * frame.even_rate, frame.remaining)
+        # Drift plus penalty (Neely 2010): queues less weighed costs.
         worth = memory.owed - (memory.weight or 0.0) * cost
         return whole(fill_cap(worth, frame.round_energy, upper, cap), frame.cap)
 
@@ -225,6 +226,7 @@ class Oasdr(_Queued):
         usual += float(frame.even_rate @ frame.round_energy)
         reference = memory.reference + dollar * usual
         spending = reference / (frame.frame + 1) if self.spending is None else self.spending
+        # Virtual queue of a long-run budget (Neely 2010).
         pressure = max(memory.pressure + dollar * closed.energy - spending, 0.0)
         owed = owed_after(memory.owed, frame, closed)
         return replace(memory, owed=owed, pressure=pressure, reference=reference)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
-from edgeopt.models.rescue.budgets import Budgets, ServerStates
+from edgeopt.models.rescue.server_states import Budgets, ServerStates
 from tests.draws import draws
 from tests.oracles.rescue import plain, safe
 from tests.rescue.safe_cases import drawn

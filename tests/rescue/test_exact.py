@@ -34,7 +34,7 @@ from tests.rescue.plans import all_policies, expected_violations, plan_of
 
 if TYPE_CHECKING:
     from edgeopt.online.rescue import Placement
-    from edgeopt.online.rescue.rules import Rule
+    from edgeopt.online.rescue.policies import Rule
 
 
 ALARM = 1e-6

@@ -21,7 +21,7 @@ from edgeopt.online.rescue import (
 )
 from edgeopt.online.rescue import kernels as kernel
 from edgeopt.online.rescue import lookup_tables as tables
-from edgeopt.online.rescue.rules import Rule
+from edgeopt.online.rescue.policies import Rule
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import every
 from tests.rescue.plans import all_policies, expected_violations, plan_of

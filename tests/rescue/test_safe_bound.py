@@ -19,8 +19,7 @@ from edgeopt_papers.rescue.server_pairs import (
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.models.rescue import P1Solution, SafeBound, safe_bound, solve_p1_lp
-from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain
+from edgeopt.models.rescue.server_states import Chain, ServerStates
 from tests.draws import draws
 from tests.oracles.rescue import plain, safe
 from tests.rescue.safe_cases import drawn, lp_plan
@@ -70,7 +69,7 @@ def test_a_bound_is_what_its_prices_prove():
 
 def test_a_tasks_use_is_a_subgradient():
     """U(other) >= U(price) + (p - use) (other - price): what the descent follows."""
-    from edgeopt.models.rescue.value_functions import acceptances, state_values
+    from edgeopt.models.rescue.server_states import acceptances, state_values
 
     rng = np.random.default_rng(0)
     for seed in range(draws(40)):

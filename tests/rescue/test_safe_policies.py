@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.models.rescue import SafeBound, safe_bound, solve_p1_lp
-from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain, state_values
+from edgeopt.models.rescue.server_states import Chain, ServerStates, state_values
 from edgeopt.online import simulate
 from edgeopt.online.rescue import (
     CompetingOffers,

@@ -15,7 +15,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 from edgeopt.online.rescue import Rescue, policy_value, value_functions
 from edgeopt.online.rescue import lookup_tables as tables
-from edgeopt.online.rescue.value_functions import renewal_values, route_values
+from edgeopt.online.rescue.lookup_tables import renewal_values, route_values
 from edgeopt.testing.strategies import rescue_instances
 from tests.rescue.plans import plan_of
 

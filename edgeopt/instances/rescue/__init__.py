@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from edgeopt.instances.rescue.data import from_bundled, from_raw
 from edgeopt.instances.rescue.generate import generate
-from edgeopt.instances.rescue.instance import RescueInstance
+from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
 from edgeopt.instances.rescue.named import small, tight
 from edgeopt.instances.rescue.profit_models import (
     LogFit,
@@ -16,7 +16,6 @@ from edgeopt.instances.rescue.profit_models import (
     ProfitModel,
     fit_log_profile,
 )
-from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 
 __all__ = [
     "LogFit",

@@ -15,9 +15,8 @@ from edgeopt.instances.radio import (
     shannon_rate,
     transmission_seconds,
 )
-from edgeopt.instances.rescue.instance import RescueInstance
+from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
 from edgeopt.instances.rescue.profit_models import LogProfit
-from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
 from edgeopt.instances.validate import check_sizes
 from edgeopt.options import check_choice, check_real, check_room, check_whole
 from edgeopt.options import generator as source

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.rescue.instance import RescueInstance
-from edgeopt.instances.rescue.reserved_tasks import ReservedTasks
+from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
 from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.options import generator as source
 

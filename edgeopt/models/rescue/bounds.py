@@ -10,9 +10,8 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.models.rescue.budgets import ServerStates
+from edgeopt.models.rescue.server_states import Chain, ServerStates, acceptances, state_values
 from edgeopt.models.rescue.solution import P1Solution
-from edgeopt.models.rescue.value_functions import Chain, acceptances, state_values
 from edgeopt.options import check_kind, check_whole
 from edgeopt.writing.results import in_html
 

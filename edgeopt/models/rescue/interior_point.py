@@ -128,6 +128,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
         return total / sample.size
 
     low, high = 0.0, max(float(profit.max()) for profit in profits)
+    # Bisection: the time that arrivals take falls as its price rises.
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if used(middle) > room else (low, middle)

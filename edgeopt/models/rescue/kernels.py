@@ -187,6 +187,7 @@ def assemble_band(
                 inverse[count] = -1.0 / row_weight[row]
                 count += 1
                 continue
+            # Schur complement of a row (3a), whose own block is a number: a rank-one update.
             for c in range(first, last):
                 share = -weight[c] / row_weight[row]
                 for d in range(first, last):
@@ -219,6 +220,7 @@ def eliminate(
     starts: Ints, chosen: Ints, row: Ints, coupling: Floats, own: Floats, band: Floats
 ) -> None:
     """Take chosen rows out of the normal matrix, each of which couples a few of its rows."""
+    # Schur complement again, one rank-one update for every row that is taken out.
     for i in chosen:
         for a in range(starts[i], starts[i + 1]):
             scaled = coupling[a] / own[i]
@@ -244,6 +246,7 @@ def sweep(factor: Floats, first: Ints, values: Floats) -> None:
             continue
         for j in range(count):
             source[j] = begin + j
+        # Forward substitution by blocks, right-looking: solved rows go into all that are below.
         for i in range(begin, min(begin + count + width - 1, rows)):
             before = min(count, i - begin)
             for j in range(before):

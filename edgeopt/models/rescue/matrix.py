@@ -11,7 +11,7 @@ from scipy import sparse
 from edgeopt.checked import checked
 from edgeopt.instances.edf import edf_feasible, edf_order, edf_serve, interval_loads
 from edgeopt.kernels import compiled
-from edgeopt.models.rescue.budgets import Budgets
+from edgeopt.models.rescue.server_states import Budgets
 from edgeopt.solvers import LabelBlock, LinearProgram
 from edgeopt.solvers.labels import axis_names
 from edgeopt.solvers.tolerance import TIGHT

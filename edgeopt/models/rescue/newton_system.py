@@ -101,6 +101,7 @@ class _Normal:
         )
         diagonal = idle_weight + np.bincount(res.row, reserved_weight, minlength=idle_weight.size)
         lift = LIFT
+        # Cholesky with a growing lift of the diagonal (Nocedal, Wright 2006, Algorithm 3.3).
         while not self._factorised(weight, row_weight, diagonal, lift):
             lift *= 100.0
             if lift >= 1.0:
@@ -326,6 +327,7 @@ def _gather(
         dx, dz, g = primal_step[first:last], slack_step[first:last], target[first:last]
         total = 0.0
         for i in range(last - first):
+            # Predictor, or the corrector of Mehrotra 1992 or Gondzio 1996, as the aim says.
             goal = retarget(x[i], z[i], dx[i], dz[i], g[i], aim)
             inverse = 1.0 / z[i]
             g[i] = goal
@@ -379,6 +381,7 @@ def _complete(
             dx[i] = (g[i] - x[i] * b) * inverse[i]
             dz[i] = b
         for i in range(last - first):
+            # Ratio test: how far the step may go, and sums for the products after it.
             most_primal = max(most_primal, -dx[i] / x[i])
             most_slack = max(most_slack, -dz[i] * inverse[i])
             by_slack += x[i] * dz[i]

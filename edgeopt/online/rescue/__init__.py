@@ -14,7 +14,7 @@ from edgeopt.online.rescue.environment import (
     RescueTrajectory,
 )
 from edgeopt.online.rescue.expected_value import policy_value
-from edgeopt.online.rescue.lookup_tables import Guard
+from edgeopt.online.rescue.lookup_tables import Guard, ValueFunctions, value_functions
 from edgeopt.online.rescue.policies import (
     Cvs,
     PickConfigs,
@@ -31,7 +31,6 @@ from edgeopt.online.rescue.safe_policies import (
     SafeRescue,
     SafeRescuePlus,
 )
-from edgeopt.online.rescue.value_functions import ValueFunctions, value_functions
 
 __all__ = [
     "Arrival",

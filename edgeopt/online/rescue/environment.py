@@ -17,8 +17,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance
 from edgeopt.online.protocols import Trajectory
-from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks
-from edgeopt.online.rescue.value_functions import steps_per_slot
+from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks, steps_per_slot
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_kind, check_room
 from edgeopt.representation import brief, counted, shown

@@ -14,8 +14,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks
-from edgeopt.online.rescue.policies import RescuePolicy
-from edgeopt.online.rescue.rules import RoutedRule, ServerRule
+from edgeopt.online.rescue.policies import RescuePolicy, RoutedRule, ServerRule
 from edgeopt.online.rescue.safe_policies import Position, SafeRule
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.online.rescue.rules import Law, Rule
+    from edgeopt.online.rescue.policies import Law, Rule
 
     Answers = Callable[..., Callable[[int], Law]]
     """Of a slot, the idle servers, the reserved work left, and the state of every server if states

@@ -10,11 +10,17 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import VIOLATED, edf_serve
 from edgeopt.kernels import compiled
-from edgeopt.models.rescue.value_functions import fixed
+from edgeopt.models.rescue.server_states import fixed
 from edgeopt.online.rescue.environment import Book, RescueTrajectory
 from edgeopt.online.rescue.lookup_tables import Guard, Routes, safe_run
-from edgeopt.online.rescue.policies import GAIN
-from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
+from edgeopt.online.rescue.policies import (
+    GAIN,
+    GreedyRule,
+    RoutedRule,
+    Rule,
+    ServerRule,
+    UniformRule,
+)
 from edgeopt.online.rescue.safe_policies import SafeRule
 
 if TYPE_CHECKING:
@@ -78,6 +84,7 @@ class State(NamedTuple):
 @compiled
 def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: float) -> int:
     """Return the first position in low..high-1 whose entry exceeds the coin, or high."""
+    # Inverse transform sampling by binary search (Devroye 1986, III.2).
     while low < high:
         middle = (low + high) // 2
         if cumulative[middle] > coin:
@@ -136,6 +143,7 @@ def _choose(
                     count += 1
         if count == 0:
             return NOWHERE
+        # The coin is uniform below the threshold; min: the product may round up to the count.
         return int(cells[min(int(coin / table.threshold * count), count - 1)])
     found = NOWHERE
     # By state, the score of a run is what it adds to the values of idle servers.
@@ -215,6 +223,7 @@ def _serve(
         stop = guard.offset[k + 1]
         if head[k] == stop:
             continue
+        # Earliest deadline first (Jackson 1955).
         if not busy:
             mine, room = guard.order[head[k] : stop], guard.capacity[k, slot]
             work = edf_serve(mine, guard.start, guard.end, remaining, slot, room)

@@ -11,12 +11,10 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
-from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain, StateValues, state_values
+from edgeopt.models.rescue.server_states import Chain, ServerStates, StateValues, state_values
 from edgeopt.online.rescue.environment import Placement
 from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable, slot_blocks
-from edgeopt.online.rescue.policies import GAIN, RescuePolicy, plan_of
-from edgeopt.online.rescue.rules import drawn
+from edgeopt.online.rescue.policies import GAIN, RescuePolicy, drawn, plan_of
 from edgeopt.options import check_kind, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from edgeopt.models.rescue import P1Solution
     from edgeopt.online.rescue.environment import Arrival, FinishedRun
     from edgeopt.online.rescue.kernels import RescueKernel
-    from edgeopt.online.rescue.rules import Law
+    from edgeopt.online.rescue.policies import Law
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -365,6 +363,7 @@ def _sample(
                         best, second, server = own, best, k
                     elif own > second:
                         second = own
+                # What others would add, as prices of a second-price auction (Vickrey 1961).
                 for k in range(servers):
                     offers[k, t, j, path] = second if k == server else best
                 if comes == j and server >= 0:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.models.rescue.budgets import Budgets
+from edgeopt.models.rescue.server_states import Budgets
 from edgeopt.online.rescue.lookup_tables import Routes
 from edgeopt.online.rescue.policies import plan_of
 

@@ -78,7 +78,7 @@ def joint_optimum(instance: RescueInstance) -> float:
     The state is the next state of every server as an idle one. Policies that are not told earn at
     most as much. Arrivals must be exclusive.
     """
-    from edgeopt.models.rescue.budgets import ServerStates
+    from edgeopt.models.rescue.server_states import ServerStates
 
     states = ServerStates.of(instance)
     slot, following = states.slot, states.following

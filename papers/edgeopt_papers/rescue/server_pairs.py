@@ -10,8 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.bounds import Point, descend
-from edgeopt.models.rescue.budgets import ServerStates
-from edgeopt.models.rescue.value_functions import Chain, acceptances, state_values
+from edgeopt.models.rescue.server_states import Chain, ServerStates, acceptances, state_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.online.rescue import RescuePolicy
 from edgeopt.online.rescue.lookup_tables import SlotTable, slot_blocks
-from edgeopt.online.rescue.rules import GreedyRule
+from edgeopt.online.rescue.policies import GreedyRule
 from edgeopt.solvers import Backend, Kind, LinearProgram, Solution
 from edgeopt.studies import PolicyEntry
 

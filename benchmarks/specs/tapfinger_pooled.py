@@ -24,12 +24,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     import numpy as np
 
     from edgeopt.instances.tapfinger import generate
-    from edgeopt.models.tapfinger import (
-        best_list,
-        pooled_bound,
-        scheduling_problem,
-        start_matrix,
-    )
+    from edgeopt.models.tapfinger import best_list, pooled_bound, scheduling_problem, start_matrix
 
     given = dict(size)
     apart = given.pop("apart")

@@ -23,12 +23,7 @@ PEER: Final = "HiGHS, all starts"
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Draw the instance; the timed call draws the scenario and bounds it."""
     from edgeopt.instances.tapfinger import generate
-    from edgeopt.models.tapfinger import (
-        best_list,
-        scenario_bound,
-        scenario_problem,
-        start_matrix,
-    )
+    from edgeopt.models.tapfinger import best_list, scenario_bound, scenario_problem, start_matrix
 
     instance = generate(single_start=True, **size)
     if candidate != PEER:

@@ -13,12 +13,7 @@ from scipy import sparse
 from edgeopt.instances import idn, rescue, tapfinger
 from edgeopt.models.idn import solve_cooperative
 from edgeopt.models.rescue import safe_bound, solve_p1_lp
-from edgeopt.models.tapfinger import (
-    SchedulingProblem,
-    flow_bound,
-    pooled_bound,
-    scenario_problem,
-)
+from edgeopt.models.tapfinger import SchedulingProblem, flow_bound, pooled_bound, scenario_problem
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.testing.strategies import idn_instances, rescue_instances
 from tests.certificates.cases import OPTIMUM, drawn_program, tiny

@@ -22,13 +22,8 @@ from edgeopt.instances import edr, idn, rescue, tapfinger
 from edgeopt.models.edr import informed_bound
 from edgeopt.models.idn import solve_cooperative, solve_placement
 from edgeopt.models.rescue import p1_lp_matrix, safe_bound, solve_p1_lp
-from edgeopt.models.tapfinger import (
-    flow_bound,
-    pooled_bound,
-    pooled_preemptive_bound,
-    scenario_bound,
-    scheduling_problem,
-)
+from edgeopt.models.tapfinger import flow_bound, pooled_bound, scenario_bound, scheduling_problem
+from edgeopt.models.tapfinger.lagrangian import pooled_preemptive_bound
 from edgeopt.solvers import LinearProgram, Status, solve
 from edgeopt.solvers.certificates import APART, read_certificate, same_program
 

@@ -129,7 +129,6 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
     ),
     (tapfinger_models.relaxation, ("schedule",), {"time_limit": 5.0}),
     (tapfinger_models.pooled_bound, ("schedule",), SEARCH | {"block": 2}),
-    (tapfinger_models.pooled_preemptive_bound, ("tapfinger",), SEARCH | {"block": 2}),
     (
         tapfinger_models.flow_bound, ("tapfinger",),
         {"preemptive": True, "method": "best", "time_limit": 5.0},

@@ -16,7 +16,6 @@ from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import (
     Workload,
     generate,
-    pointer_workload,
     small,
     synthetic_workload,
 )
@@ -30,7 +29,6 @@ __all__ = [
     "from_durations",
     "from_raw",
     "generate",
-    "pointer_workload",
     "scenario_durations",
     "shortest_durations",
     "small",

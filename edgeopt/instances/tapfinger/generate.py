@@ -94,14 +94,7 @@ def synthetic_workload(law: Law = "sqrt") -> Workload:
 
 
 def pointer_workload() -> Workload:
-    """Return two kinds of tasks that only the choice of the next one matters for.
-
-    Both need 3 CPU cores and 3 GPUs and gain nothing from more; one takes 1 slot, one 10.
-
-    Notes
-    -----
-    Li et al., section V-D, where it shows what the pointer network is good for.
-    """
+    """Return two kinds of tasks that only the choice of the next one matters for (section V-D)."""
     return Workload(
         minimum=np.array([_POINTER, _POINTER]),
         speed=np.stack([np.full(_SHAPE, 1.0 / slots) for slots in _POINTER_SLOTS]),
@@ -221,7 +214,8 @@ def generate(
         cluster with `single_start`, which is 2 for 3 clusters and 4 for 6, otherwise one per
         cluster, which is 3 and 6.
     workload
-        ``"synthetic"`` or ``"pointer"``; see `synthetic_workload` and `pointer_workload`.
+        ``"synthetic"``, see `synthetic_workload`, or ``"pointer"``: tasks of 1 and of 10 slots, of
+        which only the choice of the next one matters.
     law
         How the progress of synthetic tasks that want GPUs goes on; see `synthetic_workload`.
     eligibility

@@ -9,7 +9,6 @@ from __future__ import annotations
 from edgeopt.models.tapfinger.bounds import (
     FlowBound,
     flow_bound,
-    mixed_volume_bound,
     mixed_volumes,
     trivial_bound,
     volume_bound,
@@ -18,7 +17,6 @@ from edgeopt.models.tapfinger.branch_and_bound import OptimalSchedule, optimal_s
 from edgeopt.models.tapfinger.lagrangian import (
     PooledBound,
     pooled_bound,
-    pooled_preemptive_bound,
 )
 from edgeopt.models.tapfinger.list_scheduling import best_list, list_schedule
 from edgeopt.models.tapfinger.problem import (
@@ -36,7 +34,7 @@ from edgeopt.models.tapfinger.programs import (
     start_matrix,
     start_program,
 )
-from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
+from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, relaxation
 from edgeopt.models.tapfinger.scenario_bound import ScenarioBound, scenario_bound, scenario_problem
 
 __all__ = [
@@ -55,12 +53,9 @@ __all__ = [
     "flow_bound",
     "horizon",
     "list_schedule",
-    "mixed_volume_bound",
     "mixed_volumes",
     "optimal_schedule",
     "pooled_bound",
-    "pooled_preemptive_bound",
-    "price_bound",
     "relaxation",
     "scenario_bound",
     "scenario_problem",

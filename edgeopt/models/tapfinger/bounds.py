@@ -96,6 +96,7 @@ def fluid_bound(
     value, below, rate = 0.0, 0.0, np.ascontiguousarray(rate)
     for level in levels.tolist():
         chosen = weight >= level
+        # Layers of weights: the integral over u is a sum over the levels.
         ready = np.sort(arrival[chosen] + quickest[chosen])
         flow = _fluid_flow(arrival[chosen], work[chosen], ready, rate, int(full))
         value += (level - below) * flow
@@ -116,6 +117,7 @@ def _fluid_flow(arrival: Ints, work: Ints, ready: Ints, rate: Ints, full: int) -
             known += 1
         flow += known - min(complete, early)
         amount = rate[slot] if slot < rate.size else full
+        # Shortest remaining processing time first (Schrage, 1968).
         while len(left) > 0 and left[0] <= amount:
             amount -= heapq.heappop(left)
             complete += 1
@@ -133,6 +135,7 @@ def _least_volume(
 ) -> int:
     """Return the least sum of sizes over the slots of a task, at most the limit."""
     bundles = size.size
+    # Dynamic program over volumes, as of an unbounded knapsack (Gilmore and Gomory, 1966).
     # Most progress with a volume, for each bundle that may have been the last, and for any.
     held = np.full((limit + 1, bundles), -1.0)
     most = np.full(limit + 1, -1.0)

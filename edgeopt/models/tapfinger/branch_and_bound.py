@@ -49,6 +49,7 @@ def improved(
     firsts = list(range(0, max(1, problem.tasks - size + stride), stride))
     value, at, in_vain = plan.flow_time(problem), 0, 0
     while in_vain < len(firsts) and time.perf_counter() < end:
+        # Fix and optimise: all but a window of tasks stays (Shaw, 1998: large neighbourhood).
         window = np.argsort(plan.start, kind="stable")[firsts[at] : firsts[at] + size]
         plan = replanned(problem, plan, window, each)
         now = plan.flow_time(problem)
@@ -96,6 +97,7 @@ def replanned(
     if relaxed.duals is None or not np.isfinite(relaxed.bound):
         return plan
     spare = value - value_step(problem) - relaxed.bound + 1e-6 * value
+    # Fixing by reduced costs (Dantzig, Fulkerson and Johnson, 1954).
     kept = relaxed.reduced_costs() <= spare
     listed = Starts(*(field[kept] for field in listed))
     if spare < 0 or np.unique(listed.task).size < problem.tasks:
@@ -240,6 +242,7 @@ def raised(bound: float, step: float) -> float:
     """Return the least value of a plan that a bound leaves."""
     if step == 0.0 or not np.isfinite(bound):
         return bound
+    # Rounding up to the lattice of possible values, as Chvatal and Gomory do with rows.
     return step * float(np.ceil(bound / step - 1e-6))
 
 
@@ -262,6 +265,7 @@ def promising(
     within = np.where(problem.weight > 0, flow, np.inf) < latest - problem.arrival
     latest[within] = problem.arrival[within] + np.maximum(flow[within], 0).astype(np.int64)
     listed = starts(problem, bundles=bundles, tasks=groups.first, latest=latest)
+    # Fixing by reduced costs, here of the priced relaxation.
     kept = priced(problem, listed, relaxed.prices) - relaxed.least[listed.task] <= spare
     return Starts(*(field[kept] for field in listed))
 

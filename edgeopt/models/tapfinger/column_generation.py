@@ -171,6 +171,7 @@ def _earliest_of_cheapest(
     slots, begin, s = ahead.shape[2] - 1, -1, arrival
     while True:
         cost = weight * (s + d - arrival)
+        # Fathoming by the cost of the time alone.
         if cost >= best:
             break  # prices are not negative
         if s < slots:
@@ -205,6 +206,7 @@ def _respond(
         if begin < slots:
             g, end = pool[taken], min(begin + duration[taken], slots)
             for i in range(size.shape[1]):
+                # Difference array: sums over the slots follow from its running sum.
                 use[i, g, begin] += tasks[c] * size[taken, i]
                 use[i, g, end] -= tasks[c] * size[taken, i]
             if start.shape[1] > 0:
@@ -281,6 +283,7 @@ class _Search:
         found = []
         for prices in several:
             least, cheap = self.pricing(prices)
+            # The Lagrangian dual function, a bound at any prices (Geoffrion, 1974).
             value = float(self.counts @ least - prices @ self.sides)
             found.append(cheap)
             if value > self.value:
@@ -299,10 +302,12 @@ class _Search:
             theta, paid = solution.duals[:classes], np.maximum(-solution.duals[classes:], 0.0)
             self.late = float(solution.values[np.diff(self.columns.use.indptr) == 0].sum())
             price = merge.T @ paid
+            # Smoothing of dual prices towards the best ones (Wentges, 1997).
             found = self.attempt([self.best + part * (price - self.best) for part in BLENDS])
             reached = gap_closed(self.objective, self.value, gap)
             if reached or not self.has_time():
                 return
+            # Pricing: columns of negative reduced cost enter (Gilmore and Gomory, 1961).
             reduced = found.cost + found.use.T @ price - theta[found.owner]
             size = np.maximum(found.cost, np.abs(theta[found.owner]))
             new = found.chosen(np.flatnonzero(reduced < -ROUNDING * size))
@@ -385,9 +390,11 @@ class _Ascent:
                 way = self._way(merge, mean, scale)
             if not way.any() or hope < _LEAST * self.value:
                 return
+            # Polyak step towards a target level that is hoped for (Polyak, 1969).
             step = merge.T @ (hope / (way @ way) * way * scale)
             prices = np.maximum(self.prices + step, 0.0)
             value, excess = self.attempt(prices)
+            # Deflected direction: a mean of supergradients (Camerini, Fratta and Maffioli, 1975).
             mean = fresh * excess + (1.0 - fresh) * mean
             if value > self.value:
                 if value - self.value > hope / 4:
@@ -402,5 +409,6 @@ class _Ascent:
     def _way(self, merge: Any, mean: Floats, scale: Floats) -> Floats:
         """Return the direction, 0 where it would lower prices that are 0."""
         way: Floats = (merge @ mean) * scale
+        # Projection of the direction on the cone of feasible ones.
         way[(way < 0.0) & (merge @ self.prices <= 0.0)] = 0.0
         return way

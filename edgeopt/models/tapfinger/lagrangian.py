@@ -205,40 +205,22 @@ def bound_of_menus(
     return _bound(problem, pool, search, gap, time_limit, preemptive=False)
 
 
-@checked(block=1)
 def pooled_preemptive_bound(
     instance: TapFingerInstance,
     pools: ArrayLike | None = None,
     *,
     gap: float = GAP,
-    block: int | None = None,
     time_limit: float | None = None,
 ) -> PooledBound:
-    r"""Bound the weighted sum of flow times of every run, preemption and noise included.
+    """Bound the weighted sum of flow times of every run, preemption and noise included.
 
     As `pooled_bound`, but the least is taken over all ways in which a task may go: it waits, is
     placed, pauses, and changes its bundle, at the cost of switching, while the noise is as kind as
     it can be. More progress is never worse, so rounding it up leaves a bound.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    pools, gap, block, time_limit
-        As for `pooled_bound`.
-
-    Returns
-    -------
-    The bound and its proof.
-
-    Raises
-    ------
-    InputError, OptionError, SolverError
-        As `pooled_bound`.
     """
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     pool = pools_of(problem, pools)
-    blocks = _blocks(problem, block)
+    blocks = shared_blocks(fastest(problem))
     speed = np.where(instance.duration > 0, instance.speed, 0.0)
     tables = np.unique(speed.reshape(-1, *speed.shape[2:]), axis=0)
     used = np.asarray(np.array([worthwhile(table) for table in tables]).any(axis=0))

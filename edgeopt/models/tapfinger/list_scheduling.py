@@ -189,6 +189,7 @@ def searched(
         else:
             place = moves[turn - begun, 0]
             to = min(max(place + moves[turn - begun, 1], 0), tasks - 1)
+            # Insertion move: one task is taken out and put in at another place.
             for at in range(tasks):
                 # Those between the two places move up or down by one.
                 passed = int(place <= at < to) - int(to < at <= place)
@@ -201,6 +202,7 @@ def searched(
         value = 0.0
         for j in range(tasks):
             value += weight[j] * (plan[2][j] + duration[plan[1][j]] - arrival[j])
+        # Plateau moves: equals are accepted, too.
         if value <= best:
             best = value
             for at in range(tasks):
@@ -230,6 +232,7 @@ def _place(
     to_cluster = np.zeros(tasks, dtype=np.int64)
     to_option = np.zeros(tasks, dtype=np.int64)
     to_start = np.zeros(tasks, dtype=np.int64)
+    # Serial schedule generation from a list (Kelley, 1963; Kolisch, 1996).
     for j in order:
         score, work = np.inf, np.inf
         for n in range(clusters):
@@ -259,6 +262,7 @@ def _place(
                     to_cluster[j], to_option[j], to_start[j] = n, b, s
         n, b, s = to_cluster[j], to_option[j], to_start[j]
         end = s + duration[b]
+        # Doubling of the profile, at constant cost per slot.
         if end > free.shape[1]:
             old = free.shape[1]
             more = np.empty((clusters, 2 * end, 2), dtype=np.int64)

@@ -179,6 +179,7 @@ def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Grou
     if not grouped or tasks.size == 0:
         return Groups(tasks, tasks, np.ones(tasks.size, dtype=np.int64))
     traits = [problem.kind, problem.arrival, problem.weight, *problem.eligible.T]
+    # Symmetry of equal tasks is broken by counting them in one column.
     order = np.lexsort([tasks, *traits])  # the sort is stable: tasks ascend within a group
     differs = np.zeros(tasks.size, dtype=bool)
     for trait in traits:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.tapfinger.list_scheduling import quick_list
 from edgeopt.models.tapfinger.programs import (
     assembled,
@@ -158,6 +157,7 @@ def _solved(
     clusters, heads = problem.clusters, groups.first.size
     duals = np.zeros(program.shape[0])
     if solution.duals is not None:
+        # Projection of duals on their cone: any prices there prove a bound.
         duals = np.maximum(-np.nan_to_num(solution.duals), 0.0)
     cut = heads + 2 * clusters * slots
     resource = duals[heads:cut].reshape(clusters, 2, slots)
@@ -175,28 +175,7 @@ def _solved(
 
 
 def price_bound(problem: SchedulingProblem, prices: SlotPrices) -> tuple[float, Floats]:
-    """Return what prices prove for all plans, from the data alone.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    prices
-        Prices, not negative.
-
-    Returns
-    -------
-    value
-        Lower bound on the weighted sum of flow times.
-    least
-        Least priced cost of each task, shape [J].
-
-    Raises
-    ------
-    InputError
-        If a shape is wrong, or a price is negative or no finite number.
-    """
-    prices = _checked(problem, prices)
+    """Return what prices prove for all plans, and the least priced cost of each task, [J]."""
     slots = prices.resource.shape[2]
     groups = interchangeable(problem)
     last = max(slots, int(problem.arrival.max(initial=0)))
@@ -216,6 +195,7 @@ def priced(problem: SchedulingProblem, listed: Starts, prices: SlotPrices) -> Fl
     """Return what each start costs if everything scarce that it takes is paid for, shape [n]."""
     slots = prices.resource.shape[2]
     paid = np.zeros((problem.clusters, 2, slots + 1))
+    # Running sums: the price of an interval is a difference of two.
     prices.resource.cumsum(axis=2, out=paid[:, :, 1:])
     begin = np.minimum(listed.start, slots)
     end = np.minimum(listed.start + listed.duration, slots)
@@ -227,14 +207,3 @@ def priced(problem: SchedulingProblem, listed: Starts, prices: SlotPrices) -> Fl
         single = np.concatenate([prices.start, np.zeros((problem.clusters, 1))], axis=1)
         cost = cost + single[listed.cluster, begin]
     return np.asarray(cost)
-
-
-def _checked(problem: SchedulingProblem, prices: SlotPrices) -> SlotPrices:
-    sizes = {"cluster": problem.clusters, "resource": 2}
-    axes = ("cluster", "resource", "slot")
-    resource = frozen_array("resource", prices.resource, axes, sizes, empty=True)
-    sizes["slot"] = resource.shape[2]
-    start = frozen_array("start", prices.start, ("cluster", "slot"), sizes, empty=True)
-    require("resource", resource >= 0, resource, "must not be negative")
-    require("start", start >= 0, start, "must not be negative")
-    return SlotPrices(resource, start)

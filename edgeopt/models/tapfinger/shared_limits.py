@@ -156,6 +156,7 @@ def rounded_sizes(capacity: int, step: int) -> Ints:
             2 (\lfloor C / k \rfloor - \lfloor (C - x) / k \rfloor) & x > C / 2
         \end{cases}
     """
+    # Dual feasible function of rounding (Lueker, 1983; Carlier et al., 2007).
     x = np.arange(capacity + 1)
     all_steps = capacity // step
     large = 2 * (all_steps - (capacity - x) // step)
@@ -222,6 +223,7 @@ def _stepped(capacity: Ints, free: Ints, step: int, amount: Ints) -> tuple[Ints,
 
 def _undominated(share: Floats) -> Flags:
     """Return the rows that no other row exceeds in all places, the first of equals."""
+    # Dominance among rows, the first of equals kept.
     kept = np.ones(share.shape[0], dtype=bool)
     for i in range(share.shape[0]):
         above = np.asarray((share >= share[i] - 1e-12).all(axis=1)) & kept

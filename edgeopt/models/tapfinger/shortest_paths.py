@@ -204,6 +204,7 @@ def _search(
     first = np.zeros(slots, dtype=np.int64)
     keeps = np.zeros((slots, points, bundles + 1), dtype=np.uint8)
     swaps = np.zeros((slots, points), dtype=np.int64)
+    # Backward recursion over slots, progress and last bundle (Bellman, 1957).
     for t in range(slots - 1, -1, -1):
         begun, best = np.inf, -1
         for x in range(bundles):

@@ -188,6 +188,7 @@ def _resolve(state: State, e: int) -> None:
             if not orders[n].stood or orders[n].task != j:
                 continue
             if scenario.by_ratio:
+                # Softmax shifted by its largest exponent, against overflow.
                 # The common denominator of the softmax decides nothing.
                 room = exp(_room(state.cluster[e, n].free, minimum, False) - most)
             else:

@@ -410,6 +410,7 @@ def pass_slot(state: State, e: int) -> bool:
                 state.used[e, booked, n, r] = cluster.capacity[r] - cluster.free[r]
         scenario.booked += 1
         _elapse(state, e)
+    # Next-event time advance over slots without tasks.
     if scenario.arrived == scenario.completed and scenario.arrived < scenario.tasks:
         gap = state.task[e, scenario.arrived].arrival - scenario.slot
         # The rows of these slots are empty already.

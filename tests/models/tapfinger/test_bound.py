@@ -13,15 +13,9 @@ from edgeopt import simulate
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.models.tapfinger import (
-    best_list,
-    flow_bound,
-    mixed_volume_bound,
-    scheduling_problem,
-    volume_bound,
-)
+from edgeopt.models.tapfinger import best_list, flow_bound, scheduling_problem, volume_bound
 from edgeopt.models.tapfinger import bounds as bound_module
-from edgeopt.models.tapfinger.bounds import METHODS
+from edgeopt.models.tapfinger.bounds import METHODS, mixed_volume_bound
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.optimus import Optimus
 from edgeopt.online.tapfinger.policies.random import RandomAllocation

@@ -17,11 +17,11 @@ from edgeopt.models.tapfinger import (
     efficient,
     list_schedule,
     optimal_schedule,
-    price_bound,
     relaxation,
     start_matrix,
     verify,
 )
+from edgeopt.models.tapfinger.relaxation import price_bound
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.tapfinger.strategies import scheduling_problems
@@ -110,25 +110,6 @@ def test_prices_of_a_plan_that_hurries_are_not_the_last_word():
     found = relaxation(problem, known=hurried)
     assert found.value == pytest.approx(87.0)
     assert found.value == pytest.approx(optimal_schedule(problem).objective)
-
-
-@pytest.mark.parametrize(
-    ("resource", "start", "text"),
-    [
-        (np.full((1, 2, 1), -1.0), np.zeros((1, 1)), r"resource\[0, 0, 0\] = -1.0: must not be"),
-        (np.zeros((1, 2, 1)), np.full((1, 1), -1.0), r"start\[0, 0\] = -1.0: must not be negative"),
-        (np.zeros((1, 2, 2)), np.zeros((1, 1)), "start"),
-        (
-            np.full((1, 2, 1), np.nan),
-            np.zeros((1, 1)),
-            r"resource\[0, 0, 0\] = nan: must be finite",
-        ),
-    ],
-)
-def test_prices_that_are_none_are_refused(resource, start, text):
-    problem = SchedulingProblem(**UNIT, arrival=[0, 0], kind=[0, 0])
-    with pytest.raises(InputError, match=text):
-        price_bound(problem, SlotPrices(resource, start))
 
 
 def plain_list(problem, order, pressure):

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.instances.tapfinger.durations import largest_gain, shortest_durations
-from edgeopt.models.tapfinger import (
-    mixed_volume_bound,
-    mixed_volumes,
-    scheduling_problem,
-    volume_bound,
-)
+from edgeopt.models.tapfinger import mixed_volumes, scheduling_problem, volume_bound
+from edgeopt.models.tapfinger.bounds import mixed_volume_bound
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 

@@ -16,12 +16,12 @@ from edgeopt.models.tapfinger import (
     best_list,
     optimal_schedule,
     pooled_bound,
-    pooled_preemptive_bound,
     relaxation,
     scheduling_problem,
     trivial_bound,
     volume_bound,
 )
+from edgeopt.models.tapfinger.lagrangian import pooled_preemptive_bound
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.tapfinger.strategies import scheduling_problems

@@ -212,6 +212,7 @@ def fill_durations(services: Ints, late: Ints, minimum: Ints, expected: Floats) 
             for i in range(3):
                 matrix[m, k, i, i] = 1.0 / SPREAD[i] ** 2
                 right[m, k, i] = PRIOR[i] / SPREAD[i] ** 2
+    # Normal equations of a ridge regression (Hoerl and Kennard, 1970), row by row.
     for rows in (services, late):
         for place in range(rows.shape[0]):
             m, k, cpu, gpu, slots, times = _entries(rows, place)
@@ -273,6 +274,7 @@ def fitted(matrix: Floats, right: Floats) -> Floats:
             for q in range(i + 1, size):
                 theta[i] -= left[i, q] * theta[q]
             theta[i] /= left[i, i]
+        # Active set: the most negative coefficient leaves (after Lawson and Hanson, 1974).
         worst = np.argmin(theta)
         if theta[worst] >= 0.0:
             return theta
@@ -288,6 +290,7 @@ def level(expected: Floats, minimum: Ints) -> Floats:
         for k in range(kinds):
             for cpu in range(minimum[k, 0], cpus):
                 for gpu in range(minimum[k, 1], gpus):
+                    # Durations fall with the bundle: a monotone pass from small to large.
                     least = np.inf
                     if cpu > minimum[k, 0]:
                         least = found[m, k, cpu - 1, gpu]

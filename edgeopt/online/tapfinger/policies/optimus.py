@@ -73,6 +73,7 @@ def _correct(gain: Floats) -> Floats:
     cpu, gpu = cpu[inside], gpu[inside]
     if cpu.size:
         terms = _terms(cpu.astype(np.float64), gpu.astype(np.float64))
+        # Non-negative least squares (Lawson and Hanson, 1974).
         # Columns of one length each leave the optimum where it is and help the method.
         length = np.linalg.norm(terms, axis=0)
         coefficients, _ = nnls(terms / length, slots[cpu, gpu])
@@ -96,6 +97,7 @@ def _published(gain: Floats) -> Floats:
         return np.asarray(-believed / (believed @ coefficients)[:, np.newaxis] ** 2)
 
     start = np.ones(believed.shape[1])
+    # Levenberg-Marquardt from ones, as in the authors' program.
     # Where the usual tolerances stop, differs from version to version in the fifth digit.
     close = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-14)
     # The usual method wants as many bundles as coefficients.
@@ -122,6 +124,7 @@ def hand_out_by_gain(
     """
     left, last = (cpus, gpus), -1
     while True:
+        # Marginal allocation, unit by unit (Fox, 1966).
         best, at, resource = GAIN, -1, -1
         for i in range(kind.size):
             cpu, gpu = bundle[i, 0], bundle[i, 1]

@@ -108,6 +108,7 @@ def _priced(
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
     crowds, waits, width = crowd.copy(), pending.copy(), widths(crowd)
+    # List scheduling by weighted shortest processing time (Smith, 1956), priced.
     while True:
         best = (np.inf, 0, 0, 0, 0)  # the least, and so the first
         taken = -1
@@ -253,6 +254,7 @@ def _reserved(
     while True:
         top = (np.inf, 0, 0, 0, 0)
         useful = False
+        # Lazy evaluation: bounds on costs decide whom to ask (Minoux, 1978).
         for asked in range(3):  # what is known, what may be the best, what may start something
             for n in range(clusters):
                 if known[n] != (asked == 0):
@@ -283,6 +285,7 @@ def _reserved(
         _, m, _, j, n = top
         b = best[n]
         begin = offset[b]
+        # Conservative backfilling: later starts are reserved, too (Mu'alem and Feitelson, 2001).
         for t in range(begin, begin + slots[b]):
             for r in range(2):
                 ahead[n, t, r] -= bundle[b, r]
@@ -308,6 +311,7 @@ def _fit(
     for b in range(begin, end):
         offset[b] = -1
         length = 0
+        # Earliest fit by a running count of slots with room.
         for t in range(barred.size):
             if ahead[t, 0] < bundle[b, 0] or ahead[t, 1] < bundle[b, 1]:
                 length = 0

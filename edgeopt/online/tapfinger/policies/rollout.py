@@ -119,6 +119,7 @@ class FutureRollout(Titled, Deterministic, IgnoresFeedback):
         candidates = list(found.values())
         if len(candidates) == 1:
             return candidates[0], state
+        # Rollout with common random numbers (Bertsekas and Castanon, 1999).
         costs = [_cost(state, observation, held, one, futures) for one in candidates]
         return candidates[int(np.argmin(costs))], state
 

@@ -125,6 +125,7 @@ def _gpus(
             step = 1 if bundle[i, 1] >= smallest else smallest
             if bundle[i, 1] >= target[i] or step > left:
                 continue
+            # Two queues by attained service (Gu et al., Tiresias, NSDI 2019).
             # Tasks before this one in the order by service; of equals, the first placed.
             before = 0
             for other in range(tasks):
@@ -153,6 +154,7 @@ def _cpus(bundle: Ints, minimum: Ints, kind: Ints, left: int, largest: int) -> N
         if holds[i]:
             bundle[i, 0] = minimum[kind[i], 0]
             left -= bundle[i, 0]
+    # Max-min fairness: the least goes first (water filling).
     while left > 0:
         at = -1
         for i in range(tasks):

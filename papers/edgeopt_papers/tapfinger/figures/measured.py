@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.tapfinger import (
-    TapFingerInstance,
-    from_durations,
-    generate,
-)
+from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.instances.tapfinger.data import CORES, KINDS, LARGEST, read_tables
 from edgeopt.studies.pictures.canvas import blank, colours
 from edgeopt.studies.sweeps import Cell

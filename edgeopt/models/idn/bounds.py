@@ -218,7 +218,10 @@ class CooperativeProgram:
         return self.bound(solution.duals)
 
     def certificate(self, solution: Solution, **how: Any) -> Certificate:
-        """Return the bound of a solution with its proof, as `Solution.certificate` does."""
+        """Return the bound of a solution with its proof, as `Solution.certificate` does.
+
+        What writes it down is imported when called: it reads this class.
+        """
         from edgeopt.models.idn.certificates import certificate_of
 
         return certificate_of(self, solution, **how)

@@ -388,7 +388,10 @@ class P1Relaxation:
         return Sum(value, value)
 
     def certificate(self, solution: Solution, **how: Any) -> Certificate:
-        """Return the bound of a solution with its proof, as `Solution.certificate` does."""
+        """Return the bound of a solution with its proof, as `Solution.certificate` does.
+
+        What writes it down is imported when called: it reads this class.
+        """
         from edgeopt.models.rescue.certificates import certificate_of
 
         return certificate_of(self, solution, **how)

@@ -195,7 +195,10 @@ class RescuePolicy(IgnoresFeedback, ABC):
         return state.choose(observation), state
 
     def compiled(self, environment: object, state: Rule | SafeRule) -> RescueKernel | None:
-        """Return a kernel for `RescueEnvironment`, None for any other environment."""
+        """Return a kernel for `RescueEnvironment`, None for any other environment.
+
+        Kernels are imported when called: they are compiled forms of these policies.
+        """
         from edgeopt.online.rescue.environment import RescueEnvironment
         from edgeopt.online.rescue.kernels import RescueKernel
 

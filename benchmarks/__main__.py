@@ -16,7 +16,7 @@ from benchmarks.picture import write_picture
 from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import Report, summary
 from benchmarks.run import run
-from edgeopt.collection.timing import machine
+from edgeopt.collection.measures import machine
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:

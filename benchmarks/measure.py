@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgeopt.collection.timing import timed
+from edgeopt.collection.measures import timed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from edgeopt.bounds import claims
-from edgeopt.bounds.search.registry import fitting, known_claim
+from edgeopt.bounds.search.space import fitting, known_claim
 from edgeopt.cli.main import run
 from edgeopt.collection import names
 from edgeopt.studies import find_system, systems

@@ -29,8 +29,7 @@ from edgeopt.solvers import Quality
 from edgeopt.solvers.network_simplex import transport
 from edgeopt.studies import find_system
 from edgeopt.studies.live import instance_of
-from edgeopt.writing.results import in_words
-from edgeopt.writing.tables import html_table
+from edgeopt.writing.results import html_table, in_words
 from tests.test_representation import public_classes, public_functions
 
 if TYPE_CHECKING:

@@ -190,7 +190,7 @@ class Claim:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Its functions cannot be pickled where they have no name; the claim has one.
-        from edgeopt.bounds.search.registry import known_claim
+        from edgeopt.bounds.search.space import known_claim
 
         with contextlib.suppress(OptionError):
             if known_claim(self.id) is self:

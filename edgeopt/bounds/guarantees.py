@@ -161,8 +161,8 @@ class Runs:
 
 def _end(values: NDArray[np.float64], *, upwards: bool) -> float:
     """Return the upper or lower end of the interval of a mean."""
-    if values.min() == values.max():
-        return float(values[0])
+    if values.min() == values.max() or not np.isfinite(values).all():
+        return float(values.mean())
     mean, _, reach = student(values, CONFIDENCE)
     return float(mean + reach if upwards else mean - reach)
 

@@ -125,7 +125,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """Show the claim, both numbers and what was found, as a table."""
-        from edgeopt.writing.tables import html_table
+        from edgeopt.writing.results import html_table
 
         rows = [
             ["verdict", self.verdict.value],

@@ -100,7 +100,7 @@ def spaces(incomplete: str) -> list[str]:
     """Return the parameter spaces that fit the claim already typed."""
 
     def known() -> "Iterable[str]":
-        from edgeopt.bounds.search.registry import fitting, known_claim
+        from edgeopt.bounds.search.space import fitting, known_claim
 
         return [
             space.name

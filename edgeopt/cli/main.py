@@ -16,14 +16,12 @@ from edgeopt.cli import complete
 from edgeopt.cli.bench import bench
 from edgeopt.cli.check import check
 from edgeopt.cli.collection import collection
-from edgeopt.cli.explore import explore
-from edgeopt.cli.generate import generate
+from edgeopt.cli.instances import generate, template
+from edgeopt.cli.notebooks import explore, tutorial
 from edgeopt.cli.search import search
 from edgeopt.cli.solve import solve, solvers
 from edgeopt.cli.study import study
-from edgeopt.cli.template import template
 from edgeopt.cli.train import train
-from edgeopt.cli.tutorial import tutorial
 from edgeopt.cli.verify import verify
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable

@@ -45,7 +45,7 @@ def search(
     budget. Exit code 1 if the claim should hold.
     """
     from edgeopt.bounds import search as least_slack
-    from edgeopt.bounds.search.registry import fitting, known_claim
+    from edgeopt.bounds.search.space import fitting, known_claim
     from edgeopt.studies.progress import progress_bar
     from edgeopt.studies.wording import plural
 

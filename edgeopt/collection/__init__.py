@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgeopt.collection.certification import certificate
     from edgeopt.collection.compare import bench
     from edgeopt.collection.comparison import Bench
-    from edgeopt.collection.loading import load
+    from edgeopt.collection.entries import load
 
 __all__ = ["Bench", "Entry", "bench", "best", "certificate", "entry", "load", "names", "table"]
 

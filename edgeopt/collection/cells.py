@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.collection.certification import certificate_of, without_program
-from edgeopt.collection.entries import OPTIMAL, edition, improvements, names, row_of
-from edgeopt.collection.loading import LARGEST, load
+from edgeopt.collection.entries import LARGEST, OPTIMAL, edition, improvements, load, names, row_of
+from edgeopt.collection.measures import timed
 from edgeopt.collection.optima import AUTO, PROBLEMS, solved
-from edgeopt.collection.timing import timed
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.sweeps import Cell

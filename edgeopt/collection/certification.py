@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.collection import loading
+from edgeopt.collection import entries as loading
 from edgeopt.collection.entries import OPTIMAL, row_of
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.certificates import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.collection.comparison import OFFLINE, Bench
 from edgeopt.collection.entries import OPTIMAL, gap_of, names, row_of
-from edgeopt.collection.timing import timed
+from edgeopt.collection.measures import timed
 from edgeopt.errors import OptionError
 from edgeopt.options import check_real, check_whole, listed
 

@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt.collection.comparison import of_solvers
 from edgeopt.collection.submission import submissions
 from edgeopt.writing import Folder
-from edgeopt.writing.tables import html_table
+from edgeopt.writing.results import html_table
 
 if TYPE_CHECKING:
     import os

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgeopt.collection import cells
 from edgeopt.collection.entries import FILE
-from edgeopt.collection.timing import timed
+from edgeopt.collection.measures import timed
 from edgeopt.errors import EdgeOptError
 from edgeopt.online import simulate
 from edgeopt.studies import find_system

@@ -17,14 +17,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import edgeopt
 from edgeopt.collection import cells, fronts
-from edgeopt.collection.entries import CLOSED, FILE, OPTIMAL, PARTS, drawn, gap_of, read
-from edgeopt.collection.loading import (
+from edgeopt.collection.entries import (
     CERTIFICATES,
+    CLOSED,
     COPIES,
+    FILE,
     LARGEST,
     LARGEST_PRICES,
+    OPTIMAL,
+    PARTS,
     certificate_of,
     copy_of,
+    drawn,
+    gap_of,
+    read,
 )
 from edgeopt.collection.optima import ENUMERATED, PROBLEMS
 from edgeopt.errors import CollectionError

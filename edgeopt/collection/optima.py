@@ -1,4 +1,4 @@
-"""The offline problems of the named instances, and who can solve them."""
+"""Best known values of named instances: by solvers, and by enumeration where they are small."""
 
 from __future__ import annotations
 
@@ -14,6 +14,83 @@ from edgeopt.studies.entries import Benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from edgeopt.models.oinc.retraining import RetrainingProblem
+    from edgeopt.models.oinc.slot import SlotProblem
+
+
+ASSIGNMENTS: Final = 20_000
+"""Most assignments of the requests of a slot."""
+
+MOST: Final = 12
+"""Most jobs: the time grows as three to their number."""
+
+
+def least_latency(problem: SlotProblem) -> float | None:
+    """Return the least weighted sum of latencies, s, without objectives; None if they are too many.
+
+    What an assignment costs is a closed form: Zeng et al., problem (3) without (1a).
+    """
+    requests, sites = problem.requests, problem.sites
+    if sites**requests > ASSIGNMENTS:
+        return None
+    chosen = np.indices((sites,) * requests).reshape(requests, sites**requests)  # a column each
+    sending = np.sqrt(problem.weight[:, None] * problem.transmission)
+    computing = np.sqrt(problem.weight[:, None] * problem.computation)
+    total = np.zeros(chosen.shape[1])
+    for site, room in enumerate(problem.room.tolist()):
+        here = chosen == site
+        total += (sending[:, site] @ here) ** 2 + (computing[:, site] @ here) ** 2 / room
+    return float(total.min())
+
+
+def least_completion(problem: RetrainingProblem) -> float | None:
+    """Return the least sum of completion times, s; None if jobs are too many or weigh differently.
+
+    Weights are left out of the sum.
+    """
+    jobs, weight = problem.jobs, problem.weight
+    if jobs > MOST or (jobs and not (weight == weight[0]).all()):
+        return None
+    sets = 1 << jobs
+    best = np.full(sets, np.inf)
+    best[0] = 0.0
+    for site in range(problem.sites):
+        duration = problem.duration[:, site].tolist()
+        arrival = problem.arrival.tolist()
+        here = [_alone(arrival, duration, chosen) for chosen in range(sets)]
+        before, best = best, best.copy()
+        for chosen in range(sets):
+            part = chosen
+            while part:
+                cost = here[part] + before[chosen ^ part]
+                if cost < best[chosen]:
+                    best[chosen] = cost
+                part = (part - 1) & chosen
+    return float(best[-1])
+
+
+def _alone(arrival: list[int], duration: list[float], chosen: int) -> float:
+    """Sum the completion times of a set of jobs at one site, least remaining time first."""
+    left = {k: duration[k] for k in range(len(arrival)) if chosen >> k & 1}
+    total, now = 0.0, 0.0
+    coming = sorted(left, key=lambda k: arrival[k])
+    while left:
+        here = [k for k in left if arrival[k] <= now]
+        if not here:
+            now = float(min(arrival[k] for k in left))
+            continue
+        first = min(here, key=lambda k: left[k])
+        later = next((arrival[k] for k in coming if arrival[k] > now), np.inf)
+        end = now + left[first]
+        if end <= later:
+            total, now = total + end, end
+            del left[first]
+        else:
+            left[first] -= later - now
+            now = float(later)
+    return total
+
 
 ENUMERATED: Final = "assignments and jobs enumerated"
 """Says that the optimum does not rest on a solver alone."""
@@ -90,7 +167,6 @@ def _other(found: Benchmark) -> str:
 
 def _oinc(instance: Any, gap: float, _limit: float) -> Benchmark:
     """Solve for requests and jobs apart; few of both by enumeration."""
-    from edgeopt.collection.enumeration import least_completion, least_latency
     from edgeopt.models.oinc.retraining import retraining_problem
     from edgeopt.models.oinc.slot import slot_problem
     from edgeopt.studies.oinc.policies import solve

@@ -15,7 +15,7 @@ from edgeopt.collection.certification import is_program_of
 from edgeopt.collection.compare import ONLINE, wrong
 from edgeopt.collection.comparison import OFFLINE
 from edgeopt.collection.entries import OPTIMAL, edition, improvements, row_of, rows
-from edgeopt.collection.timing import machine
+from edgeopt.collection.measures import machine
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
 from edgeopt.solvers.certificates import read_certificate
 from edgeopt.solvers.tolerance import relative_gap
@@ -216,7 +216,7 @@ def _misplaced(one: Any, where: str) -> Iterator[str]:
 
 def _proof(name: str, document: Any) -> Any:
     """Return a certificate of an instance, proven, or raise."""
-    from edgeopt.collection.loading import load
+    from edgeopt.collection.entries import load
 
     row = row_of(name)
     with tempfile.TemporaryDirectory() as folder:

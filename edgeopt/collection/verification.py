@@ -6,8 +6,16 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from edgeopt.collection.certification import certificate
-from edgeopt.collection.entries import CLOSED, OPTIMAL, entry, row_of
-from edgeopt.collection.loading import certificate_of, copy_of, made, stored
+from edgeopt.collection.entries import (
+    CLOSED,
+    OPTIMAL,
+    certificate_of,
+    copy_of,
+    entry,
+    made,
+    row_of,
+    stored,
+)
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.tolerance import relative_gap
 

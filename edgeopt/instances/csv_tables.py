@@ -44,7 +44,7 @@ from edgeopt.instances.validate import (
     real_numbers,
 )
 from edgeopt.writing import Folder, write_file
-from edgeopt.writing.tables import csv_text
+from edgeopt.writing.results import csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.writing.tables import html_table
+from edgeopt.writing.results import html_table
 
 if TYPE_CHECKING:
     from edgeopt.instances.fields import Field

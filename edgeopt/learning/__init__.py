@@ -5,14 +5,13 @@ and an evaluation is; :func:`train` repeats updates, evaluates on seeds kept apa
 is needed to go on after a stop. What is learnt is a :class:`Checkpoint`, arrays and a record, with
 which a policy runs in NumPy alone.
 
-The modules :mod:`edgeopt.learning.networks` and :mod:`edgeopt.learning.updates` need PyTorch, the
+The modules :mod:`edgeopt.learning.networks` and :mod:`edgeopt.learning.networks` need PyTorch, the
 extra ``rl``, as do those that train in the folders of systems; nothing else here does.
 """
 
 from __future__ import annotations
 
-from edgeopt.learning.advantages import advantages
-from edgeopt.learning.arrays import layer_norm, masked_softmax, perceptron
+from edgeopt.learning.arrays import advantages, layer_norm, masked_softmax, perceptron
 from edgeopt.learning.checkpoint import Checkpoint
 from edgeopt.learning.replay import ReplayBuffer
 from edgeopt.learning.training import Learner, Training, train

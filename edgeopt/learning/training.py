@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from edgeopt.errors import InputError, OptionError, OutputError
-from edgeopt.learning.checkpoint import FORMAT, Checkpoint, versions
-from edgeopt.learning.tensors import finite, flattened, nested, read_arrays, write_arrays
+from edgeopt.learning.checkpoint import (
+    FORMAT,
+    Checkpoint,
+    finite,
+    flattened,
+    nested,
+    read_arrays,
+    versions,
+    write_arrays,
+)
 from edgeopt.options import check_real, check_whole
 from edgeopt.representation import brief
 

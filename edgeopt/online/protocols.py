@@ -98,7 +98,7 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         """Show rewards, violations and decisions of all runs together, as a table."""
-        from edgeopt.writing.tables import html_table
+        from edgeopt.writing.results import html_table
 
         rows = [
             ["runs", f"{self.runs}"],

@@ -396,7 +396,7 @@ class Solution:
 
     def _repr_html_(self) -> str:
         """Show why the solver stopped and what is proven, as a table."""
-        from edgeopt.writing.tables import html_table
+        from edgeopt.writing.results import html_table
 
         rows = [
             ["solver stopped", self.status.value],

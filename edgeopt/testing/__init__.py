@@ -8,11 +8,11 @@ from edgeopt.testing.environment import check_environment
 from edgeopt.testing.instance import check_instance
 from edgeopt.testing.parametrized import parametrize_with_checks
 from edgeopt.testing.policy import check_policy
+from edgeopt.testing.programs import ProgramReport, check_programs
 from edgeopt.testing.report import CheckError, Report
 from edgeopt.testing.rounding import check_rounding
 from edgeopt.testing.solver import check_solver
 from edgeopt.testing.system import check_system
-from edgeopt.testing.verdicts import ProgramReport, check_programs
 
 __all__ = [
     "CheckError",

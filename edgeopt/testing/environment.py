@@ -12,8 +12,15 @@ from edgeopt.errors import EdgeOptError
 from edgeopt.online.simulate import simulate
 from edgeopt.representation import shown
 from edgeopt.testing.content import alike, difference
-from edgeopt.testing.recipe import Recipe
-from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
+from edgeopt.testing.report import (
+    BrokenError,
+    Recipe,
+    SkippedError,
+    require,
+    run_checks,
+    seeds_of,
+    told,
+)
 from edgeopt.testing.scenarios import (
     counterpart_of,
     entry_of,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.options import listed
-from edgeopt.testing.recipe import label
-from edgeopt.testing.report import CheckError
+from edgeopt.testing.report import CheckError, label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

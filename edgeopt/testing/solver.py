@@ -16,8 +16,7 @@ from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Kind, Request, find_backend, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.testing.conformance import CASES, check_derivatives, check_solution
-from edgeopt.testing.recipe import Recipe
-from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, told
+from edgeopt.testing.report import BrokenError, Recipe, SkippedError, require, run_checks, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -19,8 +19,15 @@ from edgeopt.online.simulate import require_parts, simulate
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.run import study
 from edgeopt.testing.content import alike
-from edgeopt.testing.recipe import Recipe
-from edgeopt.testing.report import BrokenError, SkippedError, require, run_checks, seeds_of, told
+from edgeopt.testing.report import (
+    BrokenError,
+    Recipe,
+    SkippedError,
+    require,
+    run_checks,
+    seeds_of,
+    told,
+)
 from edgeopt.testing.scenarios import Offered, record_of
 
 if TYPE_CHECKING:

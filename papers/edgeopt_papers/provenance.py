@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import edgeopt
-from edgeopt.collection import timing
+from edgeopt.collection import measures as timing
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:

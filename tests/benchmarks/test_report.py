@@ -195,7 +195,7 @@ def test_unknown_name_lists_the_known(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_benchmark_may_time_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgeopt.collection.timing.time.process_time", iter(range(9)).__next__)
+    monkeypatch.setattr("edgeopt.collection.measures.time.process_time", iter(range(9)).__next__)
     one = run(spec(processor=True, peers=()), smoke=True)
     assert one.subject.seconds == (1,)
     assert "; processor time" in list(one.lines())[1]

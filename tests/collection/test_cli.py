@@ -7,7 +7,8 @@ import json
 import pytest
 
 from edgeopt.cli.main import run
-from edgeopt.collection import entry, load, loading, names
+from edgeopt.collection import entries as loading
+from edgeopt.collection import entry, load, names
 
 
 def test_list(capsys) -> None:

@@ -16,15 +16,19 @@ from edgeopt.collection.certification import is_program_of
 from edgeopt.collection.entries import (
     CLOSED,
     FILE,
+    LARGEST,
     OPTIMAL,
     PARTS,
     Entry,
     Offline,
     Online,
+    certificate_of,
+    copy_of,
+    made,
     read,
     row_of,
+    stored,
 )
-from edgeopt.collection.loading import LARGEST, certificate_of, copy_of, made, stored
 from edgeopt.collection.make import SCOREBOARD, policies_of
 from edgeopt.collection.optima import ENUMERATED, solved
 from edgeopt.errors import CertificateError, CollectionError, OptionError
@@ -111,7 +115,7 @@ def test_small_instances_have_copies_of_the_same_data() -> None:
 
 
 def test_a_copy_is_read_where_others_are_drawn(monkeypatch) -> None:
-    from edgeopt.collection import loading
+    from edgeopt.collection import entries as loading
 
     name, other = "tapfinger-odd-c1-n7", "edr-real-i40-f96"
     by_name = {row["name"]: row for row in ROWS}

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from edgeopt.collection.enumeration import ASSIGNMENTS, MOST, least_completion, least_latency
 from edgeopt.collection.make import offline_of, online_of, scores_of
-from edgeopt.collection.optima import ENUMERATED, PROBLEMS
+from edgeopt.collection.optima import (
+    ASSIGNMENTS,
+    ENUMERATED,
+    MOST,
+    PROBLEMS,
+    least_completion,
+    least_latency,
+)
 from edgeopt.errors import CollectionError
 from edgeopt.instances import oinc
 from edgeopt.models.oinc.retraining import RetrainingProblem

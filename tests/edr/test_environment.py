@@ -15,7 +15,7 @@ from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, ClosedFrame, Flows, Frame, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.training import Replay
-from edgeopt.studies.edr.log import efficiency
+from edgeopt.studies.edr.tables import efficiency
 from tests.edr.scenarios import ALL, NOTHING, at_slot, step_through, two_sites
 
 

@@ -15,7 +15,7 @@ from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Record
 from edgeopt.testing import strategies
-from edgeopt.testing.labels import declared, labelled, labels_of, shuffled
+from edgeopt.testing.instance import declared, labelled, labels_of, shuffled
 from tests.draws import draws as share
 from tests.draws import every, some
 

@@ -30,7 +30,7 @@ class Bandit:
         self.buffer = ReplayBuffer(200)
 
     def update(self) -> None:
-        from edgeopt.learning.updates import double_dqn_target, dqn_loss, step
+        from edgeopt.learning.networks import double_dqn_target, dqn_loss, step
 
         time.sleep(self.pause)
         state = self.rng.integers(2, size=8)

@@ -10,7 +10,7 @@ import pytest
 
 from edgeopt.errors import EdgeOptError, InputError, OptionError
 from edgeopt.learning import Checkpoint
-from edgeopt.learning.tensors import flattened, nested, read_arrays, write_arrays
+from edgeopt.learning.checkpoint import flattened, nested, read_arrays, write_arrays
 
 
 def _checkpoint(seed: int = 0) -> Checkpoint:

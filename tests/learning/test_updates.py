@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgeopt.learning import advantages, layer_norm, masked_softmax, perceptron
+from edgeopt.learning import arrays as advantages
+from edgeopt.learning import layer_norm, masked_softmax, perceptron
 
 torch = pytest.importorskip("torch", reason="the updates need PyTorch")
 pytestmark = pytest.mark.trains

@@ -22,10 +22,8 @@ from edgeopt.solvers.repair import repaired
 from edgeopt.solvers.residuals import quadratic
 from edgeopt.solvers.residuals.linear import bound_from_duals, primal_violation
 from edgeopt.solvers.scaling import units_of
-from edgeopt.testing.farkas import proves_no_point
-from edgeopt.testing.optima import known_programs
+from edgeopt.testing.programs import judge, known_programs, proves_no_point
 from edgeopt.testing.strategies import linear_programs
-from edgeopt.testing.verdicts import judge
 from tests.draws import LEAN, draws
 from tests.solvers.test_public_programs import FOLDER
 from tests.solvers.test_quadratic import strictly_convex

@@ -12,7 +12,7 @@ import pytest
 from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Solution, Status, backends
 from edgeopt.solvers.repair import repaired
 from edgeopt.solvers.residuals.linear import primal_violation
-from edgeopt.testing.farkas import proves_no_point
+from edgeopt.testing.programs import proves_no_point
 from tests.draws import draws
 from tests.solvers.vertices import INF, solved
 from tests.testing.solvers import right

@@ -14,8 +14,8 @@ from edgeopt.instances.edr import EdrInstance, generate, small
 from edgeopt.models.edr import served_cap
 from edgeopt.studies import Case, Claims, Study, registry, study
 from edgeopt.studies.edr import SYSTEM
-from edgeopt.studies.edr.log import cost_parts, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.tables import cost_parts, simulated
 from edgeopt.studies.pages.study import document, plot
 from tests.draws import some
 from tests.edr.tiny import forced_excess

@@ -12,9 +12,9 @@ from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.online.oinc import NearOptimalInference, Oinc, OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.oinc import SYSTEM
-from edgeopt.studies.oinc.log import constraint_count, simulated
 from edgeopt.studies.oinc.pictures import Stretch, quotients, stretches
 from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
+from edgeopt.studies.oinc.tables import constraint_count, simulated
 from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained
 

@@ -18,14 +18,14 @@ from edgeopt.studies.pictures.canvas import MUTED, policy_looks
 from edgeopt.studies.pictures.figure import draw
 from edgeopt.studies.sentences import lead, sentences
 from edgeopt.studies.tapfinger import SYSTEM
-from edgeopt.studies.tapfinger.log import (
+from edgeopt.studies.tapfinger.pictures import distribution, pieces
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, bound_of, export, solve
+from edgeopt.studies.tapfinger.tables import (
     fewest_in_system,
     fluid_completions,
     shortest_flow_times,
     simulated,
 )
-from edgeopt.studies.tapfinger.pictures import distribution, pieces
-from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, bound_of, export, solve
 from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained, overlapping
 

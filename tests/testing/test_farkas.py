@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.solvers import LinearProgram
-from edgeopt.testing.farkas import proves_no_point
+from edgeopt.testing.programs import proves_no_point
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import draws
 

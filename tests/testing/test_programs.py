@@ -14,10 +14,9 @@ from scipy.io import savemat
 
 from edgeopt.errors import InputError, MissingDependencyError, OptionError
 from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Status, solve
-from edgeopt.testing import check_programs, verdicts
-from edgeopt.testing.optima import known_programs
-from edgeopt.testing.programs import main
-from edgeopt.testing.verdicts import Judged
+from edgeopt.testing import check_programs
+from edgeopt.testing import programs as verdicts
+from edgeopt.testing.programs import Judged, known_programs, main
 from tests.testing.solvers import backend, right
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from edgeopt.bounds.search.found import Found, rebuild
 from edgeopt.bounds.search.method import search
-from edgeopt.bounds.search.registry import spaces
 from edgeopt.bounds.search.smallest import smallest
-from edgeopt.bounds.search.space import Parameter, ParameterSpace
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, spaces
 
 __all__ = ["Found", "Parameter", "ParameterSpace", "rebuild", "search", "smallest", "spaces"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.search.registry import spaces
+from edgeopt.bounds.search.space import spaces
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import brief
 from edgeopt.writing import write_file

@@ -11,8 +11,8 @@ import numpy as np
 from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.search.found import Found
 from edgeopt.bounds.search.moves import Evaluations, walk
-from edgeopt.bounds.search.registry import fitting, known_claim
 from edgeopt.bounds.search.smallest import UNLIMITED, shrunk
+from edgeopt.bounds.search.space import fitting, known_claim
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.options import check_text, check_whole, generator
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.search.found import Found
 from edgeopt.bounds.search.moves import Evaluations
-from edgeopt.bounds.search.registry import known_claim
+from edgeopt.bounds.search.space import known_claim
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.options import check_kind, check_text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.writing import write_file
-from edgeopt.writing.tables import csv_text
+from edgeopt.writing.results import csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -21,13 +21,15 @@ from edgeopt.learning.edr.rounds import (
 )
 from edgeopt.learning.networks import (
     Perceptron,
+    double_dqn_target,
+    dqn_loss,
     from_arrays,
     optimiser_state,
     restore_optimiser,
     seeded,
+    step,
     to_arrays,
 )
-from edgeopt.learning.updates import double_dqn_target, dqn_loss, step
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:

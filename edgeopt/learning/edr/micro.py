@@ -29,11 +29,14 @@ from edgeopt.learning.edr.rows import (
 )
 from edgeopt.learning.networks import (
     Perceptron,
+    critic_loss,
     from_arrays,
     masked_log_softmax,
+    set_rate,
+    soft_update,
+    step,
     to_arrays,
 )
-from edgeopt.learning.updates import critic_loss, set_rate, soft_update, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint
 from edgeopt.learning.oinc.placing import FEATURES, SWEEPS, place, places
-from edgeopt.learning.oinc.strain import MISSED
+from edgeopt.learning.oinc.slots import MISSED
 from edgeopt.models.oinc.slot import evaluate
 from edgeopt.models.oinc.slot.local_search import measure
 from edgeopt.online.oinc.components import Part

@@ -20,12 +20,13 @@ from edgeopt.learning.networks import (
     optimiser_state,
     restore_optimiser,
     seeded,
+    set_rate,
+    step,
     to_arrays,
 )
 from edgeopt.learning.oinc.insertion import HIDDEN, in_order, measured, placed, terms_of
 from edgeopt.learning.oinc.placing import FEATURES, REGRET, SCALE, SWEEPS
 from edgeopt.learning.oinc.slots import TRAINING, VALIDATION, drawn, held_out
-from edgeopt.learning.updates import set_rate, step
 from edgeopt.models.oinc.slot import evaluate
 
 if TYPE_CHECKING:

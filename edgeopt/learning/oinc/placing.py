@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.learning.oinc.strain import strained
+from edgeopt.learning.oinc.slots import strained
 from edgeopt.models.oinc.slot.resource_shares import stretch
 
 if TYPE_CHECKING:

@@ -1,12 +1,8 @@
-"""Slots to learn from, to choose weights by and to evaluate on, which no seed has in common.
-
-CPU is left to requests as the loop leaves it in one half of the slots, and drawn evenly in the
-other: of the mixtures tried this comes closest to the figures of 400 slots that are known for
-random sites, Greedy, Liu and the search.
-"""
+"""Slots to learn from, and the reward: how late requests are."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,22 +10,53 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.instances.oinc import generate
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import slot_problem
 from edgeopt.models.oinc.slot.local_search import measure
+from edgeopt.models.oinc.slot.resource_shares import stretch
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference import GreedyConvex
 from edgeopt.online.oinc.policies.loop import Oinc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    from collections.abc import Iterable, Sequence
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
 
-    Floats = NDArray[np.float64]
+
+MISSED: Final = 3.0
+"""What a missed objective counts with in the reward of Zeng et al., s."""
+
+FULL: Final = 0.985
+"""Stretch of a site from which objectives count as missed."""
+
+STEEP: Final = 40.0
+"""How sharply."""
+
+SOFT: Final = 0.7
+"""Missed objectives by that."""
+
+MANY: Final = 12.0
+"""Missed objectives of a site from which further ones count less."""
+
+FLATTER: Final = 0.25
+"""How much they count then; if they did not at all, crowded sites would draw all requests."""
+
+
+@compiled(both=True)
+def strained(sending: float, computing: float, a: float, c: float, e: float) -> float:
+    """Return what a site of these sums counts with: its latencies, and objectives missed, s."""
+    above = STEEP * (stretch(a, c, e, 1.0) - FULL)
+    late = SOFT * (max(above, 0.0) + math.log1p(math.exp(-abs(above))))
+    if late > MANY:
+        late = MANY + FLATTER * (late - MANY)
+    return sending * sending + computing * computing + MISSED * late
+
 
 TRAINING: Final = range(1000, 1040)
 """Seeds of the training instances."""

@@ -9,9 +9,15 @@ import numpy as np
 import torch
 
 from edgeopt.learning import ReplayBuffer
-from edgeopt.learning.networks import optimiser_state, restore_optimiser, seeded
-from edgeopt.learning.tapfinger.architecture import Sizes, actor_shapes, initial
-from edgeopt.learning.tapfinger.network import Actions, act
+from edgeopt.learning.networks import (
+    mean_over,
+    optimiser_state,
+    restore_optimiser,
+    seeded,
+    set_rate,
+    step,
+)
+from edgeopt.learning.tapfinger.network import Actions, Sizes, act, actor_shapes, initial
 from edgeopt.learning.tapfinger.runs import Runs, Teacher, mean_flows
 from edgeopt.learning.tapfinger.tensors import (
     TorchBackend,
@@ -21,7 +27,6 @@ from edgeopt.learning.tapfinger.tensors import (
     on,
     seen_by,
 )
-from edgeopt.learning.updates import mean_over, set_rate, step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.learning.tapfinger.architecture import Architecture
-    from edgeopt.learning.tapfinger.network import Seen
+    from edgeopt.learning.tapfinger.network import Architecture, Seen
     from edgeopt.learning.tapfinger.tensors import Device
 
 RUNS: Final = 64

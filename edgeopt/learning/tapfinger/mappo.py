@@ -9,10 +9,17 @@ import numpy as np
 import torch
 
 from edgeopt.learning import advantages
-from edgeopt.learning.networks import optimiser_state, restore_optimiser
-from edgeopt.learning.tapfinger.architecture import Architecture, graph_shapes, initial
+from edgeopt.learning.networks import mean_over, optimiser_state, ppo_loss, restore_optimiser, step
 from edgeopt.learning.tapfinger.imitation import Common
-from edgeopt.learning.tapfinger.network import FEW, Seen, embed, perceptron
+from edgeopt.learning.tapfinger.network import (
+    FEW,
+    Architecture,
+    Seen,
+    embed,
+    graph_shapes,
+    initial,
+    perceptron,
+)
 from edgeopt.learning.tapfinger.tensors import (
     TorchBackend,
     Weighted,
@@ -20,7 +27,6 @@ from edgeopt.learning.tapfinger.tensors import (
     on,
     seen_by,
 )
-from edgeopt.learning.updates import mean_over, ppo_loss, step
 from edgeopt.options import check_choice, check_flag, check_real, check_whole
 
 if TYPE_CHECKING:

@@ -11,8 +11,14 @@ import numpy as np
 from edgeopt.errors import InputError, OptionError
 from edgeopt.learning import Checkpoint
 from edgeopt.learning.tapfinger.adapters.encoding import encoded
-from edgeopt.learning.tapfinger.architecture import Architecture, Sizes, actor_shapes
-from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, act
+from edgeopt.learning.tapfinger.network import (
+    Architecture,
+    NumpyBackend,
+    Seen,
+    Sizes,
+    act,
+    actor_shapes,
+)
 from edgeopt.online.simulate import IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.options import check_flag

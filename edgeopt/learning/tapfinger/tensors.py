@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.learning.tapfinger.architecture import Architecture, Sizes
+    from edgeopt.learning.tapfinger.network import Architecture, Sizes
 
 functional = torch.nn.functional
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import from_bundled, generate
-from edgeopt.learning.tapfinger.architecture import PRESETS
+from edgeopt.learning.tapfinger.network import PRESETS
 from edgeopt.learning.tapfinger.scheduler import SHIPPED, LearnedScheduler
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment

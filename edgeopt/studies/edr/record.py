@@ -13,8 +13,7 @@ from edgeopt.instances.edr.data import build
 from edgeopt.instances.edr.named import small as random_instance
 from edgeopt.instances.edr.named import steady
 from edgeopt.studies.edr.learners import LEARNERS
-from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
-from edgeopt.studies.edr.pictures import COST, ENERGY
+from edgeopt.studies.edr.pictures import COST, ENERGY, LIVE
 from edgeopt.studies.edr.policies import (
     BENCHMARKS,
     INFORMED,
@@ -24,7 +23,7 @@ from edgeopt.studies.edr.policies import (
     export,
     solve,
 )
-from edgeopt.studies.edr.view import LIVE
+from edgeopt.studies.edr.tables import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME

@@ -1,4 +1,4 @@
-"""Metrics and pictures of IDN: latency against accuracy, and what nodes host."""
+"""Pictures of IDN, and what its live page shows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from edgeopt.studies.drawing import Curve, Curves, Lanes, Span, shown_of
 from edgeopt.studies.entries import Metric, Picture
+from edgeopt.studies.idn.policies import STATIC
+from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.pictures.canvas import MUTED, colours, lead, policy_looks
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent
@@ -206,4 +208,41 @@ HOSTED = Picture(
     "The memory of every node that has some to allocate, filled by the models that it hosts in the "
     "last slot of the first run, by task, those with most requests first; what is beyond 100 % "
     "exceeds the budget.",
+)
+
+
+def _memory(instance: IdnInstance, scale: float) -> IdnInstance:
+    return instance.replace(budget=scale * instance.budget)
+
+
+def _load(instance: IdnInstance, scale: float) -> IdnInstance:
+    return instance.replace(requests=np.rint(scale * instance.requests).astype(np.int64))
+
+
+def _columns(instance: IdnInstance) -> float:
+    """Count hosted models by node, and requests by slot."""
+    return float(instance.nodes * instance.models + 20 * instance.types * instance.horizon)
+
+
+LIVE: Final = Live(
+    sliders=(
+        Slider("tasks", "tasks", 2, 20, 1, 5),
+        Slider("horizon", "slots", 10, 120, 10, 30),
+        Slider("alpha", "weight of accuracy (ms per %)", 0.5, 8.0, 0.5, 1.0),
+        Slider("load", "requests, times those of the instance", 0.2, 3.0, 0.2, 1.0, _load),
+        Slider("memory", "memory, times that of the instance", 0.2, 2.0, 0.1, 1.0, _memory),
+    ),
+    policies=("infida+", "infida", "olag", "sg"),
+    source="topology_2",
+    fixed={"arrivals": "multinomial"},
+    columns=_columns,
+    most=150_000,
+    claim="idn.lemma3_1.published",
+    lanes=lanes,
+    looser_than=(STATIC,),
+    runs=5,
+    certificate=uncertified(
+        "a bound on placements that move adds up one of every slot, and a file proves one program; "
+        "solve_cooperative(instance).certificate() has that of placements that stay"
+    ),
 )

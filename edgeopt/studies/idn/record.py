@@ -14,7 +14,7 @@ from edgeopt.instances.idn.named import fitting, one_node
 from edgeopt.instances.idn.named import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
-from edgeopt.studies.idn.pictures import HOSTED, INACCURACY, LATENCY, TRADE_OFF, UPDATES
+from edgeopt.studies.idn.pictures import HOSTED, INACCURACY, LATENCY, LIVE, TRADE_OFF, UPDATES
 from edgeopt.studies.idn.policies import (
     BENCHMARKS,
     METHODS,
@@ -23,7 +23,6 @@ from edgeopt.studies.idn.policies import (
     export,
     solve,
 )
-from edgeopt.studies.idn.view import LIVE
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,

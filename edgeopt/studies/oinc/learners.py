@@ -29,7 +29,7 @@ def _learner(name: str, **options: Any) -> Any:
 
 def best_reward(problem: SlotProblem) -> float:
     """Bound the reward of a slot from above: all objectives are met, or at least one is missed."""
-    from edgeopt.learning.oinc.strain import MISSED
+    from edgeopt.learning.oinc.slots import MISSED
     from edgeopt.models.oinc.slot.columns import slot_bound
 
     met, any_plan = (slot_bound(problem, objectives=one, gap=GAP).value for one in (True, False))

@@ -1,4 +1,4 @@
-"""Pictures of OINC: the two parts of its value, latencies, and jobs on their sites."""
+"""Pictures of OINC, and what its live page shows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from edgeopt.studies.drawing import (
     shown_of,
 )
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.log import Parts, request_count, simulated
+from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.oinc.policies import apart
+from edgeopt.studies.oinc.tables import Parts, request_count, simulated
 from edgeopt.studies.pictures.canvas import INK, colours, lead, policy_looks
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
@@ -244,4 +245,38 @@ GANTT = Picture(
     _gantt_title,
     lambda case: lanes(case, lead(case)),
     "The first run, a lane per site: its jobs, as tall as their share of the site's CPU.",
+)
+
+
+def _capacity(instance: OincInstance, scale: float) -> OincInstance:
+    return instance.replace(speed=scale * instance.speed)
+
+
+def _jobs(instance: OincInstance, scale: float) -> OincInstance:
+    return instance.replace(work=scale * instance.work)
+
+
+def _columns(instance: OincInstance) -> float:
+    """Count decisions: requests by site and slot."""
+    return float(instance.sites * instance.devices * instance.slots)
+
+
+LIVE: Final = Live(
+    sliders=(
+        Slider("sites", "sites", 2, 12, 1, 3),
+        Slider("devices", "devices", 4, 40, 2, 8),
+        Slider("jobs", "retraining jobs", 0, 24, 1, 5),
+        Slider("duty", "load: share of seconds with a request", 0.1, 0.9, 0.1, 0.6),
+        Slider("work", "work of jobs, times that of the instance", 0.5, 2.0, 0.1, 1.0, _jobs),
+        Slider("capacity", "CPU speed, times that of the instance", 0.6, 2.0, 0.1, 1.0, _capacity),
+    ),
+    policies=("oinc", "ekya", "kalmia"),
+    source="drawn",
+    fixed={"slots": 12, "job_scale": 0.2},
+    columns=_columns,
+    most=2_000,
+    claim="oinc.equation8a.published",
+    lanes=lanes,
+    runs=2,
+    certificate=uncertified("bounds of slots are of cones, and exact numbers have no square roots"),
 )

@@ -14,7 +14,7 @@ from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
 from edgeopt.studies.learners import Learned
-from edgeopt.studies.oinc.log import Parts
+from edgeopt.studies.oinc.tables import Parts
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:

@@ -15,19 +15,18 @@ from edgeopt.instances.oinc.generate import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.oinc.learners import LEARNERS
-from edgeopt.studies.oinc.log import (
+from edgeopt.studies.oinc.pictures import GANTT, LATENCY, LIVE, WEIGHTED
+from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
+from edgeopt.studies.oinc.tables import (
     JOBS_LOG,
     METRICS,
     SITES_LOG,
     SLOTS_LOG,
+    TABLE_ONE,
     TOTAL,
     constraint_count,
     request_count,
 )
-from edgeopt.studies.oinc.pictures import GANTT, LATENCY, WEIGHTED
-from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
-from edgeopt.studies.oinc.table_one import TABLE_ONE
-from edgeopt.studies.oinc.view import LIVE
 from edgeopt.studies.system import (
     Claims,
     Constraint,

@@ -22,7 +22,7 @@ from edgeopt.studies.wording import (
     plural,
     power,
 )
-from edgeopt.writing.tables import html_table
+from edgeopt.writing.results import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Pictures of RESCUE: what safety costs, and what servers do in one run."""
+"""Pictures of RESCUE, and what its live page shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from edgeopt.studies.drawing import (
     shown_of,
 )
 from edgeopt.studies.entries import Metric, Picture
+from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import MUTED, lead, reach
+from edgeopt.studies.rescue.policies import ONLINE, SAFE
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue import RescueTrajectory
     from edgeopt.studies.results import Case
+
 
 _SHOWN: Final = 8
 """Most servers in a picture."""
@@ -228,3 +231,46 @@ GANTT = Picture(
     "Lower half: windows of reserved tasks, filled by the share of each slot that serves them; the "
     "window of a task that is not finished in time is red.",
 )
+
+
+def _load(instance: RescueInstance, scale: float) -> RescueInstance:
+    return instance.replace(arrival=scale * instance.arrival)
+
+
+def _reserved(instance: RescueInstance, scale: float) -> RescueInstance:
+    from edgeopt.instances.rescue import ReservedTasks
+
+    given = instance.reserved
+    if scale == 0.0:
+        return instance.replace(reserved=ReservedTasks.none())
+    scaled = ReservedTasks(given.server, given.start, given.end, scale * given.demand)
+    return instance.replace(reserved=scaled)
+
+
+def _capacity(instance: RescueInstance, scale: float) -> RescueInstance:
+    return instance.with_capacity(scale=scale)
+
+
+def _columns(instance: RescueInstance) -> float:
+    """Count the columns of the linear program."""
+    return float(np.prod(instance.shape[:4]))
+
+
+LIVE: Final = Live(
+    sliders=(
+        Slider("servers", "servers", 1, 8, 1, 4),
+        Slider("load", "arrivals, times those of the instance", 0.1, 1.4, 0.1, 1.0, _load),
+        Slider("reserved", "reserved work, times that of the instance", 0.0, 1.0, 0.1, 1.0,
+               _reserved),
+        Slider("capacity", "capacity, times that of the instance", 0.8, 2.0, 0.1, 1.0, _capacity),
+    ),
+    policies=("rescueplus+guard", "rescue+guard", "srs+guard", "random+guard", "rescue"),
+    source="paper",
+    fixed={"devices": 8, "profiles": 4, "horizon": 60},
+    bound=SAFE,
+    looser_than=(ONLINE,),
+    columns=_columns,
+    most=60_000,
+    claim="rescue.value.published",
+    lanes=lanes,
+)  # fmt: skip

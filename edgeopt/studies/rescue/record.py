@@ -14,7 +14,7 @@ from edgeopt.instances.rescue.data import build
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
-from edgeopt.studies.rescue.pictures import GANTT, SAFETY, UTILISATION
+from edgeopt.studies.rescue.pictures import GANTT, LIVE, SAFETY, UTILISATION
 from edgeopt.studies.rescue.policies import (
     BENCHMARKS,
     FREE,
@@ -26,7 +26,6 @@ from edgeopt.studies.rescue.policies import (
     export,
     solve,
 )
-from edgeopt.studies.rescue.view import LIVE
 from edgeopt.studies.system import (
     Claims,
     Constraint,

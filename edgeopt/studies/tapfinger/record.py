@@ -24,8 +24,7 @@ from edgeopt.studies.system import (
     System,
 )
 from edgeopt.studies.tapfinger.learners import LEARNERS
-from edgeopt.studies.tapfinger.log import CLUSTERS_LOG, METRICS, TASKS_LOG
-from edgeopt.studies.tapfinger.pictures import ACCUMULATION, FLOW_TIMES, GANTT
+from edgeopt.studies.tapfinger.pictures import ACCUMULATION, FLOW_TIMES, GANTT, LIVE
 from edgeopt.studies.tapfinger.policies import (
     BENCHMARKS,
     CHANGING,
@@ -37,8 +36,7 @@ from edgeopt.studies.tapfinger.policies import (
     export,
     solve,
 )
-from edgeopt.studies.tapfinger.three_clusters import THREE_CLUSTERS
-from edgeopt.studies.tapfinger.view import LIVE
+from edgeopt.studies.tapfinger.tables import CLUSTERS_LOG, METRICS, TASKS_LOG, THREE_CLUSTERS
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:

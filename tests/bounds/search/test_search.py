@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
-from edgeopt.bounds.search import Parameter, ParameterSpace, rebuild, registry, search, spaces
+from edgeopt.bounds.search import Parameter, ParameterSpace, rebuild, search, spaces
+from edgeopt.bounds.search import space as registry
 from edgeopt.bounds.verdict import Finding, Relation, Source
 from edgeopt.errors import EdgeOptError, InstanceError, OptionError, OutputError
 

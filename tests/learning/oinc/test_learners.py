@@ -10,7 +10,10 @@ import pytest
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
-from edgeopt.learning.oinc.credit import (
+from edgeopt.learning.oinc.insertion import InsertionActor, reward_of, shipped
+from edgeopt.learning.oinc.placing import FEATURES, places
+from edgeopt.learning.oinc.published import SoftActor
+from edgeopt.learning.oinc.sac import (
     closed_latencies,
     credits,
     earned,
@@ -18,9 +21,6 @@ from edgeopt.learning.oinc.credit import (
     level_latencies,
     roots_of,
 )
-from edgeopt.learning.oinc.insertion import InsertionActor, reward_of, shipped
-from edgeopt.learning.oinc.placing import FEATURES, places
-from edgeopt.learning.oinc.published import SoftActor
 from edgeopt.learning.oinc.slots import Rooms, later
 from edgeopt.learning.oinc.training import learner
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost, evaluate, slot_problem
@@ -116,7 +116,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytestmark = pytest.mark.trains
 
 from edgeopt.learning import Checkpoint, train  # noqa: E402
-from edgeopt.learning.networks import to_arrays  # noqa: E402
+from edgeopt.learning.networks import soft_actor_loss, to_arrays  # noqa: E402
 from edgeopt.learning.oinc.insertion import (  # noqa: E402
     TEACHER,
     in_order,
@@ -130,7 +130,6 @@ from edgeopt.learning.oinc.insertion_learner import (  # noqa: E402
     cost_loss,
 )
 from edgeopt.learning.oinc.sac import SacLearner, critic_target, factored_loss  # noqa: E402
-from edgeopt.learning.updates import soft_actor_loss  # noqa: E402
 
 
 @pytest.fixture(scope="module")

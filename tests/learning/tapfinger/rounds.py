@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from edgeopt.instances.tapfinger import generate
-from edgeopt.learning.tapfinger.architecture import PRESETS, Sizes, actor_shapes, initial
-from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, act
+from edgeopt.learning.tapfinger.network import (
+    PRESETS,
+    NumpyBackend,
+    Seen,
+    Sizes,
+    act,
+    actor_shapes,
+    initial,
+)
 from edgeopt.learning.tapfinger.runs import Runs
 
 INSTANCES = tuple(

@@ -10,8 +10,9 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.learning import masked_softmax
-from edgeopt.learning.tapfinger.architecture import PRESETS, Architecture
 from edgeopt.learning.tapfinger.network import (
+    PRESETS,
+    Architecture,
     NumpyBackend,
     Seen,
     act,

@@ -11,8 +11,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.learning import Checkpoint
 from edgeopt.learning.tapfinger import LearnedScheduler
-from edgeopt.learning.tapfinger.architecture import PRESETS, actor_shapes, initial
-from edgeopt.learning.tapfinger.network import NumpyBackend, act
+from edgeopt.learning.tapfinger.network import PRESETS, NumpyBackend, act, actor_shapes, initial
 from edgeopt.learning.tapfinger.runs import mean_flows
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment

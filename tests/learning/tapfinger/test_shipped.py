@@ -14,8 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.learning import Checkpoint
 from edgeopt.learning.tapfinger import LearnedScheduler, scheduler
-from edgeopt.learning.tapfinger.architecture import Architecture, Sizes
-from edgeopt.learning.tapfinger.network import NumpyBackend, act
+from edgeopt.learning.tapfinger.network import Architecture, NumpyBackend, Sizes, act
 from edgeopt.learning.tapfinger.runs import mean_flows
 from edgeopt.learning.tapfinger.training import BOOK, TRAINING, VALIDATION
 from edgeopt.online import simulate

@@ -12,13 +12,16 @@ import pytest
 from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
 from edgeopt.learning import train
-from edgeopt.learning.tapfinger.architecture import (
+from edgeopt.learning.tapfinger.network import (
     PRESETS,
     Architecture,
+    NumpyBackend,
+    Seen,
     actor_shapes,
+    bundles,
     initial,
+    places,
 )
-from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, bundles, places
 from edgeopt.learning.tapfinger.runs import Runs, Teacher
 from edgeopt.online.tapfinger import ReservationSpt
 from tests.draws import LEAN, every, some
@@ -35,6 +38,7 @@ pytestmark = pytest.mark.trains
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
+from edgeopt.learning.networks import ppo_loss  # noqa: E402
 from edgeopt.learning.tapfinger import imitation, mappo, training  # noqa: E402
 from edgeopt.learning.tapfinger.imitation import Imitation  # noqa: E402
 from edgeopt.learning.tapfinger.mappo import Mappo, Options  # noqa: E402
@@ -45,7 +49,6 @@ from edgeopt.learning.tapfinger.tensors import (  # noqa: E402
     on,
     seen_by,
 )
-from edgeopt.learning.updates import ppo_loss  # noqa: E402
 
 TINY = Architecture(width=8, heads=2, hidden=8)
 CRITICS = ("pooled", "own", "all", "shared")

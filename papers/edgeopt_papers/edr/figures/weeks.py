@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.edr import generate
-from edgeopt.studies.edr.log import efficiency
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
+from edgeopt.studies.edr.tables import efficiency
 from edgeopt.studies.sweeps import Cell
 from edgeopt_papers.edr.figures.growth import cut, lost
 from edgeopt_papers.edr.losses import loss_after

@@ -15,13 +15,15 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.learning.tapfinger.adapters.encoding import encoded
-from edgeopt.learning.tapfinger.architecture import (
+from edgeopt.learning.tapfinger.network import (
     PRESETS,
+    NumpyBackend,
+    Seen,
     Sizes,
     actor_shapes,
+    embed,
     initial,
 )
-from edgeopt.learning.tapfinger.network import NumpyBackend, Seen, embed
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
 from edgeopt_papers.claims.paper import named_instance, named_instances
 from edgeopt_papers.tapfinger.claims import instances as named

@@ -1,4 +1,4 @@
-"""``edgeopt tutorial``: list the tutorials, open one as a notebook, or copy them."""
+"""``edgeopt explore`` and ``edgeopt tutorial``: live pages and tutorials in a browser."""
 
 import shutil
 import sys
@@ -9,8 +9,43 @@ from typing import Annotated
 import typer
 
 from edgeopt.cli import complete, show
-from edgeopt.cli.choose import ForceOption, NoBrowserOption, PortOption
+from edgeopt.cli.choose import (
+    ForceOption,
+    InstanceOption,
+    NoBrowserOption,
+    PortOption,
+    SystemArgument,
+    chosen_system,
+)
 from edgeopt.writing import placed, target_of
+
+
+def explore(
+    system: SystemArgument,
+    instance: InstanceOption = None,
+    port: PortOption = None,
+    no_browser: NoBrowserOption = False,
+) -> int:
+    """Move the numbers of an instance with sliders, and see policies and bound change.
+
+    The page is reachable from this machine alone, with the token in its address. Ctrl-C ends it.
+    """
+    from edgeopt.explore.server import end, require_marimo, serve
+    from edgeopt.studies.live import instance_of
+
+    record = chosen_system(system)
+    require_marimo("edgeopt explore")
+    source = instance or ""
+    if source and source not in record.instances.sources:
+        source = str(Path(source).resolve())
+    instance_of(record, source)
+    served = serve(record.name, source, port, browser=not no_browser)
+    show.note(served.address)
+    sys.stdout.flush()
+    try:
+        return served.process.wait()
+    finally:
+        end(served.process)
 
 
 def tutorial(

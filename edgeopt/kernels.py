@@ -199,7 +199,8 @@ class _KernelCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         kept = found = None
-        with contextlib.suppress(OSError):
+        # What is kept may name a module that a kernel it calls has left.
+        with contextlib.suppress(OSError, ImportError):
             kept = self._file and self._file.load(_key(sig, target_context.codegen()))
         if kept is not None:
             rebuild: Any = CompileResult._rebuild

@@ -248,6 +248,17 @@ def test_an_edit_is_not_hidden_by_what_was_compiled(copy: Path) -> None:
     shift.write_text("SHIFT = 0.0\n")
 
 
+@pytest.mark.long
+def test_what_was_kept_with_a_module_that_is_gone_is_compiled_again(copy: Path) -> None:
+    below, under, count = (copy / f"edgeopt/{name}.py" for name in ("below", "under", "count"))
+    run(copy, CALLS)
+    below.rename(under)
+    count.write_text(COUNT.replace("edgeopt.below", "edgeopt.under"))
+    assert run(copy, CALLS).stdout.split() == ["1", "1"]
+    under.rename(below)
+    count.write_text(COUNT)
+
+
 PAIRS = """
 from edgeopt.paired import low
 from edgeopt.pairs import Pair

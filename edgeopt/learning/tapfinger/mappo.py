@@ -130,15 +130,9 @@ class Mappo(Common):
     ) -> None:  # fmt: skip
         self.options = options = options or Options()
         super().__init__(
-            form,
-            pool,
-            validation,
-            seed=seed,
-            updates=updates,
-            rate=options.rate,
-            runs=runs,
+            form, pool, validation, seed=seed, updates=updates, rate=options.rate, runs=runs,
             device=device,
-        )
+        )  # fmt: skip
         if begin is not None:
             self.actor.take(begin)
         self.anchor = None

@@ -70,7 +70,7 @@ class TapFingerEpisode:
         No task arrives any more and there is no noise. A running task whose bundle has changed in
         the slot pays for it only if it changes again. The options are those of the environment.
         """
-        batch, e = TapFingerBatch(instance, **options), 0
+        batch, e = TapFingerEnvironment(instance, **options).batch(1), 0
         batch.open(e, instance, None, tasks=seen.tasks, slot=seen.slot)
         state, running = batch.state, seen.running
         scenario, cluster = state.scenario[e], state.cluster[e]
@@ -229,13 +229,11 @@ class TapFingerBatch:
 
     Parameters
     ----------
-    instance
-        Clusters, kinds of tasks and rules. Any instance that is opened has as many clusters, kinds,
-        places in a pending set, and CPU cores and GPUs in its largest bundle.
+    environment
+        Its rules. Any instance that is opened has as many clusters, kinds, places in a pending set,
+        and CPU cores and GPUs in its largest bundle as the instance of the environment.
     count
         Number of scenarios E.
-    refill, conflict, pass_on, preemption, patience
-        See `TapFingerEnvironment`.
 
     Attributes
     ----------
@@ -244,24 +242,15 @@ class TapFingerBatch:
         decided in the last round, and what has come of it. Another object when it has grown.
     """
 
-    def __init__(
-        self,
-        instance: TapFingerInstance,
-        count: int = 1,
-        *,
-        refill: Literal["slot", "round"] = "slot",
-        conflict: Literal["count", "ratio"] = "count",
-        pass_on: bool = False,
-        preemption: bool = True,
-        patience: int = 1000,
-    ) -> None:
+    def __init__(self, environment: TapFingerEnvironment, count: int) -> None:
         check_whole("count", count, 1)
         self._options = {
-            "each_round": refill == "round", "by_ratio": conflict == "ratio", "pass_on": pass_on,
-            "preemption": preemption, "patience": patience,
-        }  # fmt: skip
+            "each_round": environment.refill == "round",
+            "by_ratio": environment.conflict == "ratio",
+            **{name: getattr(environment, name) for name in ("pass_on", "preemption", "patience")},
+        }
         self.seeds: list[int | None] = [None] * count
-        self.state: State = made(instance, count)
+        self.state: State = made(environment.truth, count)
 
     @property
     def over(self) -> NDArray[np.bool_]:
@@ -528,10 +517,7 @@ class TapFingerEnvironment:
 
     def batch(self, count: int) -> TapFingerBatch:
         """Return room for scenarios side by side, none of which is open yet."""
-        return TapFingerBatch(
-            self.truth, count, refill=self.refill, conflict=self.conflict, pass_on=self.pass_on,
-            preemption=self.preemption, patience=self.patience,
-        )  # fmt: skip
+        return TapFingerBatch(self, count)
 
     def trajectory(
         self,

@@ -323,12 +323,6 @@ def missing(package: str, error: ImportError) -> MissingDependencyError:
     )
 
 
-def check_reward(reward: str) -> None:
-    """Refuse a reward of another name."""
-    if reward not in ("shared", "local"):
-        raise OptionError(f"reward = {reward!r}: must be 'shared' or 'local'")
-
-
 def observation_space(instance: TapFingerInstance, *lead: int) -> spaces.Dict:
     """Return the space of what `shown` returns."""
     from gymnasium import spaces

@@ -8,13 +8,12 @@ import numpy as np
 
 from edgeopt.learning.tapfinger.adapters.encoding import (
     action_space,
-    check_reward,
     missing,
     observation_space,
     shown,
 )
 from edgeopt.learning.tapfinger.adapters.session import Session
-from edgeopt.options import check_whole
+from edgeopt.options import check_choice, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,7 +84,7 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
         scored: bool = False,
         **options: Any,
     ) -> None:
-        check_reward(reward)
+        check_choice("reward", reward, ("shared", "local"))
         self.session = Session(truth, **options)
         self._shared, self._scored = reward == "shared", scored
         instance = self.session.instance
@@ -173,7 +172,7 @@ class TapFingerVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         copy: bool = True,
         **options: Any,
     ) -> None:
-        check_reward(reward)
+        check_choice("reward", reward, ("shared", "local"))
         check_whole("num_envs", num_envs, 1)
         self.num_envs = num_envs
         self.session = Session(truth, num_envs, **options)

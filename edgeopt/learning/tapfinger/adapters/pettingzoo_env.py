@@ -9,12 +9,12 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.learning.tapfinger.adapters.encoding import (
     action_space,
-    check_reward,
     missing,
     observation_space,
     shown,
 )
 from edgeopt.learning.tapfinger.adapters.session import Session
+from edgeopt.options import check_choice
 
 try:
     from pettingzoo import ParallelEnv
@@ -92,7 +92,7 @@ class TapFingerParallelEnv(ParallelEnv):
         scored: bool = False,
         **options: Any,
     ) -> None:
-        check_reward(reward)
+        check_choice("reward", reward, ("shared", "local"))
         self.session = Session(truth, **options)
         self._shared, self._scored = reward == "shared", scored
         instance = self.session.instance

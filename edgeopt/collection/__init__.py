@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgeopt.collection.entries import Entry, best, entry, names, table
+from edgeopt.collection.entries import Entry, best, entry, load, names, table
 from edgeopt.later import loaded_later
 
 if TYPE_CHECKING:
     from edgeopt.collection.certification import certificate
     from edgeopt.collection.compare import bench
     from edgeopt.collection.comparison import Bench
-    from edgeopt.collection.entries import load
 
 __all__ = ["Bench", "Entry", "bench", "best", "certificate", "entry", "load", "names", "table"]
 
 __getattr__ = loaded_later(
     __name__,
-    {"Bench": "comparison", "bench": "compare", "certificate": "certification", "load": "loading"},
+    {"Bench": "comparison", "bench": "compare", "certificate": "certification"},
 )

@@ -21,10 +21,10 @@ from edgeopt.online.edr import (
     Lyapunov,
     SaddlePoint,
     deadline_guard,
-    latest_deadline_first,
     repair_cap,
     repair_work,
 )
+from edgeopt.online.edr.policies.policy import latest_deadline_first
 from tests.draws import draws
 from tests.edr.cases import CAPPED, POLICIES, cases, step_through
 from tests.edr.scenarios import other_future, two_sites

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.instances.idn.generate import largest_remainder, sliding_shares, zipf_shares
+from edgeopt.instances.oinc.jobs import PageHinkley
+from edgeopt.instances.tapfinger.generate import synthetic_workload
 from tests.fuzz.driver import Case, check, count, source
 from tests.fuzz.hostile import must_refuse, shown, spoiled, value_for
 from tests.fuzz.test_constructors import uses
@@ -22,9 +25,9 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (idn.small, {"rng": 1, "own_cost": True}),
     (idn.topology_2, {"missing": 2}),
     (idn.from_topology, {"source": "sndlib/geant", "cloud_ms": 40.0, "ms_per_km": 0.01}),
-    (idn.zipf_shares, {"tasks": 3, "exponent": 1.2}),
-    (idn.sliding_shares, {"base": ONES / 3, "horizon": 3, "per_slot": 9, "every": 5, "by": 1}),
-    (idn.largest_remainder, {"shares": ONES, "total": 5}),
+    (zipf_shares, {"tasks": 3, "exponent": 1.2}),
+    (sliding_shares, {"base": ONES / 3, "horizon": 3, "per_slot": 9, "every": 5, "by": 1}),
+    (largest_remainder, {"shares": ONES, "total": 5}),
     (edr.small, {"rng": 1}),
     (
         edr.rounds_needed,
@@ -39,9 +42,9 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
         oinc.link_rates,
         {"channel": "literal", "kilometres": ONES / 4, "power": 90 * ONES, "bandwidth": 2 * ONES},
     ),
-    (oinc.PageHinkley, {"tolerance": 0.02, "threshold": 0.5}),
+    (PageHinkley, {"tolerance": 0.02, "threshold": 0.5}),
     (tapfinger.small, {"rng": 1}),
-    (tapfinger.synthetic_workload, {"law": "sqrt"}),
+    (synthetic_workload, {"law": "sqrt"}),
     (
         tapfinger.from_durations,
         {

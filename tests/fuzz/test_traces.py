@@ -17,6 +17,7 @@ from edgeopt.instances.oinc import data as oinc
 from edgeopt.instances.rescue import data as rescue
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import data as tapfinger
+from edgeopt.instances.traces.columns import read_iteration_times
 from tests.fuzz.driver import Case, check, count, source
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "stations": (traces.read_station_names, "tfl_nlc_id,name\n500,Acton Town\n501,Barbican\n"),
     "iterations": (
-        traces.read_iteration_times, "worker,time,batch_time_norm\n0,1,0.5\n0,2,0.6\n1,1,0.7\n",
+        read_iteration_times, "worker,time,batch_time_norm\n0,1,0.5\n0,2,0.6\n1,1,0.7\n",
     ),
     "accuracy": (
         traces.read_accuracy,

@@ -13,16 +13,8 @@ from scipy.stats import chi2
 
 from edgeopt.models.idn import gain, supergradient
 from edgeopt.online import simulate
-from edgeopt.online.idn import (
-    IdnEnvironment,
-    Infida,
-    Olag,
-    StaticGreedy,
-    offline_infida,
-    serve,
-    theory_rates,
-)
-from edgeopt.online.idn.learning_rates import node_constants
+from edgeopt.online.idn import IdnEnvironment, Infida, Olag, StaticGreedy, offline_infida, serve
+from edgeopt.online.idn.learning_rates import node_constants, theory_rates
 from tests.draws import LEAN
 from tests.idn.cases import (
     LEARNERS,

@@ -13,6 +13,7 @@ import scipy.sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances import arrivals, edr, idn, oinc, rescue, tapfinger, validate
+from edgeopt.instances.idn.generate import sliding_shares
 from edgeopt.instances.traces import read_columns, read_rows
 from tests.draws import every
 
@@ -177,7 +178,7 @@ def test_ranges_are_two_numbers_in_order(span):
 
 def test_a_popularity_that_never_rests_is_refused():
     with pytest.raises(OptionError, match="popularity would move 135000000000 times"):
-        idn.sliding_shares(np.ones(3), 300, 450_000_000, 1, 1)
+        sliding_shares(np.ones(3), 300, 450_000_000, 1, 1)
 
 
 def test_a_literal_radio_has_no_gain_at_arm_s_length():

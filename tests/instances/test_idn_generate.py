@@ -10,16 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.idn import (
-    catalogue,
-    generate,
-    largest_remainder,
-    sliding_shares,
-    topology_1,
-    topology_2,
-    zipf_shares,
-)
-from edgeopt.instances.idn.generate import spread
+from edgeopt.instances.idn import catalogue, generate, topology_1, topology_2
+from edgeopt.instances.idn.generate import largest_remainder, sliding_shares, spread, zipf_shares
 from edgeopt.instances.idn.topology import paths_to_root, tree
 
 

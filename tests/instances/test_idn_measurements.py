@@ -6,13 +6,14 @@ import pytest
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.idn import data as measurements
-from edgeopt.instances.idn import from_bundled, from_raw, zipf_shares
+from edgeopt.instances.idn import from_bundled, from_raw
 from edgeopt.instances.idn.data import (
     measure,
     read_classifiers,
     read_tables,
     to_catalogue,
 )
+from edgeopt.instances.idn.generate import zipf_shares
 from edgeopt.instances.tables import FOLDER
 from tests.instances.raw_files import check_tables
 

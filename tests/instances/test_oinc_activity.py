@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import draw_activity, replay_activity
-from edgeopt.instances.oinc.activity import duty_by_slot, service_of
+from edgeopt.instances.oinc.activity import draw_activity, duty_by_slot, replay_activity, service_of
 from tests.draws import draws
 
 

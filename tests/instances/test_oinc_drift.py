@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import PageHinkley, draw_drift
-from edgeopt.instances.oinc.jobs import JobSettings, drift_jobs
+from edgeopt.instances.oinc.jobs import JobSettings, PageHinkley, draw_drift, drift_jobs
 from tests.draws import draws
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.oinc import data as measurements
-from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate
+from edgeopt.instances.oinc import from_bundled, from_raw, generate
 from edgeopt.instances.oinc.data import measure, read_tables, stretches
+from edgeopt.instances.oinc.jobs import draw_drift
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
 from tests.instances.raw_files import check_bad_file, check_tables

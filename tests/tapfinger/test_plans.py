@@ -12,10 +12,10 @@ from edgeopt.models.tapfinger import (
     pooled_bound,
     relaxation,
     start_matrix,
-    trivial_bound,
     verify,
     volume_bound,
 )
+from edgeopt.models.tapfinger.bounds import trivial_bound
 from edgeopt.solvers import solve
 from tests.oracles.tapfinger.placed import least_flow_time
 from tests.tapfinger.strategies import scheduling_problems

@@ -6,7 +6,6 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.instances.edr.channel import draw_bands
 from edgeopt.instances.edr.data import from_bundled, from_raw
 from edgeopt.instances.edr.distribution import EdrHistory, EdrLaw
 from edgeopt.instances.edr.generate import generate
@@ -18,7 +17,6 @@ __all__ = [
     "EdrHistory",
     "EdrInstance",
     "EdrLaw",
-    "draw_bands",
     "from_bundled",
     "from_raw",
     "generate",

@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from edgeopt.instances.idn.data import from_bundled, from_raw
 from edgeopt.instances.idn.from_graph import from_graph
-from edgeopt.instances.idn.generate import (
-    Catalogue,
-    catalogue,
-    generate,
-    largest_remainder,
-    sliding_shares,
-    zipf_shares,
-)
+from edgeopt.instances.idn.generate import Catalogue, catalogue, generate
 from edgeopt.instances.idn.instance import IdnInstance, Ranking
 from edgeopt.instances.idn.named import small
 from edgeopt.instances.idn.topology import Network, from_topology, topology_1, topology_2
@@ -31,10 +24,7 @@ __all__ = [
     "from_raw",
     "from_topology",
     "generate",
-    "largest_remainder",
-    "sliding_shares",
     "small",
     "topology_1",
     "topology_2",
-    "zipf_shares",
 ]

@@ -6,23 +6,18 @@ Edge Computing.
 
 from __future__ import annotations
 
-from edgeopt.instances.oinc.activity import draw_activity, replay_activity
 from edgeopt.instances.oinc.channel import link_rates
 from edgeopt.instances.oinc.data import from_bundled, from_raw
 from edgeopt.instances.oinc.generate import generate, small
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import Drift, PageHinkley, draw_drift
+from edgeopt.instances.oinc.jobs import Drift
 
 __all__ = [
     "Drift",
     "OincInstance",
-    "PageHinkley",
-    "draw_activity",
-    "draw_drift",
     "from_bundled",
     "from_raw",
     "generate",
     "link_rates",
-    "replay_activity",
     "small",
 ]

@@ -13,12 +13,7 @@ from edgeopt.instances.tapfinger.durations import (
     shortest_durations,
 )
 from edgeopt.instances.tapfinger.from_durations import from_durations
-from edgeopt.instances.tapfinger.generate import (
-    Workload,
-    generate,
-    small,
-    synthetic_workload,
-)
+from edgeopt.instances.tapfinger.generate import Workload, generate, small
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 
 __all__ = [
@@ -32,5 +27,4 @@ __all__ = [
     "scenario_durations",
     "shortest_durations",
     "small",
-    "synthetic_workload",
 ]

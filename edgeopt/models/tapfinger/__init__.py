@@ -6,13 +6,7 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
-from edgeopt.models.tapfinger.bounds import (
-    FlowBound,
-    flow_bound,
-    mixed_volumes,
-    trivial_bound,
-    volume_bound,
-)
+from edgeopt.models.tapfinger.bounds import FlowBound, flow_bound, mixed_volumes, volume_bound
 from edgeopt.models.tapfinger.branch_and_bound import OptimalSchedule, optimal_schedule
 from edgeopt.models.tapfinger.lagrangian import (
     PooledBound,
@@ -34,7 +28,7 @@ from edgeopt.models.tapfinger.programs import (
     start_matrix,
     start_program,
 )
-from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, relaxation
+from edgeopt.models.tapfinger.relaxation import Relaxation, relaxation
 from edgeopt.models.tapfinger.scenario_bound import ScenarioBound, scenario_bound, scenario_problem
 
 __all__ = [
@@ -46,7 +40,6 @@ __all__ = [
     "ScenarioBound",
     "Schedule",
     "SchedulingProblem",
-    "SlotPrices",
     "allowed",
     "best_list",
     "efficient",
@@ -62,7 +55,6 @@ __all__ = [
     "scheduling_problem",
     "start_matrix",
     "start_program",
-    "trivial_bound",
     "usage",
     "verify",
     "volume_bound",

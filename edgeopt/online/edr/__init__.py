@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import (
-    QUALITY_BINS,
     Accepted,
     ClosedFrame,
     EdrTrajectory,
@@ -23,7 +22,6 @@ from edgeopt.online.edr.policies.policy import (
     EdrState,
     Terms,
     deadline_guard,
-    latest_deadline_first,
     repair_cap,
     repair_work,
     slot_budget,
@@ -34,7 +32,6 @@ from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
 from edgeopt.online.edr.training import GivenPrices
 
 __all__ = [
-    "QUALITY_BINS",
     "Accepted",
     "ClosedFrame",
     "EdrEnvironment",
@@ -54,7 +51,6 @@ __all__ = [
     "Slot",
     "Terms",
     "deadline_guard",
-    "latest_deadline_first",
     "repair_cap",
     "repair_work",
     "slot_budget",

@@ -14,14 +14,7 @@ from edgeopt.online.idn.environment import (
     Slot,
     serve,
 )
-from edgeopt.online.idn.learning_rates import (
-    NodeConstants,
-    PublishedConstants,
-    node_constants,
-    published_constants,
-    published_rate,
-    theory_rates,
-)
+from edgeopt.online.idn.learning_rates import node_constants
 from edgeopt.online.idn.policies.infida import (
     Gaussian,
     Guarantee,
@@ -45,19 +38,14 @@ __all__ = [
     "IdnTrajectory",
     "Infida",
     "MessageLoss",
-    "NodeConstants",
     "OfflineInfida",
     "Olag",
     "Outcome",
-    "PublishedConstants",
     "Served",
     "Slot",
     "StaticGreedy",
     "Stretching",
     "node_constants",
     "offline_infida",
-    "published_constants",
-    "published_rate",
     "serve",
-    "theory_rates",
 ]

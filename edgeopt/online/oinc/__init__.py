@@ -6,12 +6,12 @@ Edge Computing.
 
 from __future__ import annotations
 
-from edgeopt.online.oinc.components import Inference, Queues, Reserving, Retraining
+from edgeopt.online.oinc.components import Inference, Queues, Retraining
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Runs, Served, Slot
 from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
 from edgeopt.online.oinc.policies.baselines import Ekya, Kalmia
-from edgeopt.online.oinc.policies.loop import Oinc, OincState
+from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.baselines import Dedas, Zhang
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
@@ -28,12 +28,10 @@ __all__ = [
     "NearOptimalInference",
     "Oinc",
     "OincEnvironment",
-    "OincState",
     "OincTrajectory",
     "Outcome",
     "Queues",
     "Reservation",
-    "Reserving",
     "ResidualDensity",
     "Retraining",
     "Runs",

@@ -16,8 +16,8 @@ from edgeopt.models.oinc.retraining import (
     flow_bound,
     flow_matrix,
     horizon,
-    largest_theta,
 )
+from edgeopt.models.oinc.retraining.problem import largest_theta
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.oinc.strategies import retraining_problems

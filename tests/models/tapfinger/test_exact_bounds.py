@@ -13,7 +13,6 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.models.tapfinger import (
     Schedule,
     SchedulingProblem,
-    SlotPrices,
     efficient,
     list_schedule,
     optimal_schedule,
@@ -21,7 +20,7 @@ from edgeopt.models.tapfinger import (
     start_matrix,
     verify,
 )
-from edgeopt.models.tapfinger.relaxation import price_bound
+from edgeopt.models.tapfinger.relaxation import SlotPrices, price_bound
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.tapfinger.strategies import scheduling_problems

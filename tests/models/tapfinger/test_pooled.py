@@ -18,9 +18,9 @@ from edgeopt.models.tapfinger import (
     pooled_bound,
     relaxation,
     scheduling_problem,
-    trivial_bound,
     volume_bound,
 )
+from edgeopt.models.tapfinger.bounds import trivial_bound
 from edgeopt.models.tapfinger.lagrangian import pooled_preemptive_bound
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws

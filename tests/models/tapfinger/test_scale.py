@@ -12,13 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.models.tapfinger import (
-    flow_bound,
-    optimal_schedule,
-    pooled_bound,
-    relaxation,
-    trivial_bound,
-)
+from edgeopt.models.tapfinger import flow_bound, optimal_schedule, pooled_bound, relaxation
+from edgeopt.models.tapfinger.bounds import trivial_bound
 from edgeopt.models.tapfinger.branch_and_bound import improved, value_step
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws

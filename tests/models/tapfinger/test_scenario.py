@@ -22,11 +22,11 @@ from edgeopt.models.tapfinger import (
     scenario_bound,
     scenario_problem,
     scheduling_problem,
-    trivial_bound,
     verify,
     volume_bound,
 )
 from edgeopt.models.tapfinger import lagrangian as pooled_module
+from edgeopt.models.tapfinger.bounds import trivial_bound
 from edgeopt.models.tapfinger.column_generation import menus
 from edgeopt.models.tapfinger.scenario_bound import scenario_menus
 from edgeopt.online.tapfinger import (

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import generate
-from edgeopt.models.tapfinger import scheduling_problem, trivial_bound, volume_bound
-from edgeopt.models.tapfinger.bounds import LEVELS, fluid_bound, least_volumes
+from edgeopt.models.tapfinger import scheduling_problem, volume_bound
+from edgeopt.models.tapfinger.bounds import LEVELS, fluid_bound, least_volumes, trivial_bound
 
 
 def flow_by_loops(tasks, rate, full):

@@ -9,7 +9,6 @@ from edgeopt.models.oinc.retraining.problem import (
     RetrainingProblem,
     certify,
     horizon,
-    largest_theta,
     retraining_problem,
 )
 from edgeopt.models.oinc.retraining.problem import ServiceMode as ServiceMode
@@ -27,6 +26,5 @@ __all__ = [
     "flow_lp",
     "flow_matrix",
     "horizon",
-    "largest_theta",
     "retraining_problem",
 ]

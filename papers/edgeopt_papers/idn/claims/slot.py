@@ -15,10 +15,10 @@ import numpy as np
 
 from edgeopt.bounds.regret import PSI
 from edgeopt.models.idn import gain, supergradient
-from edgeopt.online.idn import (
+from edgeopt.online.idn import node_constants
+from edgeopt.online.idn.learning_rates import (
     NodeConstants,
     PublishedConstants,
-    node_constants,
     published_constants,
     published_rate,
     theory_rates,

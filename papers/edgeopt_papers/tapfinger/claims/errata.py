@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.instances.tapfinger import (
-    TapFingerInstance,
-    expected_durations,
-    from_durations,
-    synthetic_workload,
-)
+from edgeopt.instances.tapfinger import TapFingerInstance, expected_durations, from_durations
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain, solo_durations
+from edgeopt.instances.tapfinger.generate import synthetic_workload
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Min, TapFingerEnvironment, TapFingerTrajectory
 from edgeopt_papers.tapfinger.claims import instances as named

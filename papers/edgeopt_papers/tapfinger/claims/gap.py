@@ -16,9 +16,9 @@ from edgeopt.models.tapfinger import (
     flow_bound,
     pooled_bound,
     scenario_bound,
-    trivial_bound,
     volume_bound,
 )
+from edgeopt.models.tapfinger.bounds import trivial_bound
 from edgeopt.representation import brief
 from edgeopt.writing.results import in_html
 from edgeopt_papers.tapfinger.claims.plan import Plan

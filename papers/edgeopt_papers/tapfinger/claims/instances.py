@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.instances.tapfinger import TapFingerInstance, synthetic_workload
+from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.instances.tapfinger.durations import progress_gain
+from edgeopt.instances.tapfinger.generate import synthetic_workload
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
 from edgeopt_papers.claims.paper import named_instances

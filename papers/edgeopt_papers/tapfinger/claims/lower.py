@@ -10,7 +10,8 @@ import numpy as np
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.instances.tapfinger import TapFingerInstance, shortest_durations
 from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
-from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_bound
+from edgeopt.models.tapfinger import list_schedule, scheduling_problem
+from edgeopt.models.tapfinger.bounds import trivial_bound
 from edgeopt.models.tapfinger.programs import fastest
 from edgeopt_papers.claims.paper import SOLVED, named_instance
 from edgeopt_papers.tapfinger.claims import instances as named

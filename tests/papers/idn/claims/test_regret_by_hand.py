@@ -32,7 +32,8 @@ from hypothesis import given
 
 from edgeopt.bounds import check
 from edgeopt.instances.idn.named import small
-from edgeopt.online.idn import node_constants, theory_rates
+from edgeopt.online.idn import node_constants
+from edgeopt.online.idn.learning_rates import theory_rates
 from edgeopt.testing.strategies import idn_instances
 from tests.draws import LEAN, every
 from tests.oracles import rounding

@@ -88,6 +88,7 @@ class Forecast:
     def _served(self, speed: Floats) -> tuple[Floats, Floats]:
         """Return how long each chosen site is busy, and the completion times of its jobs summed."""
         busy, completion = np.zeros(speed.size), np.zeros(speed.size)
+        # Shortest processing time first (Smith 1956), each to the site that ends it first.
         for work in np.sort(self.work):
             finish = busy + work / speed
             first = int(finish.argmin())

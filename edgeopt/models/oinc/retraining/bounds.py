@@ -139,6 +139,7 @@ def _assign(
     price_row[: rows + 1] = 0.0
     price_column[: columns + 1] = 0.0
     row_of[: columns + 1] = 0
+    # The Hungarian method, row by row (Kuhn 1955; Jonker and Volgenant 1987).
     for start in range(1, rows + 1):
         row_of[0] = start
         column = 0
@@ -167,6 +168,7 @@ def _assign(
             column = following
             if row_of[column] == 0:
                 break
+        # Augment along the path that was found.
         while column != 0:
             earlier = before[column]
             row_of[column] = row_of[earlier]
@@ -300,6 +302,7 @@ class _Master(ReusableMaster):
     def pricing(self, duals: Floats) -> Priced[Patterns]:
         """Price at the master's duals, and part of the way there from the best prices."""
         theta = np.maximum(duals[: self.problem.jobs], 0.0)
+        # Smoothing of dual prices (Wentges 1997).
         centre = theta if self.best is None else self.best.theta
         patterns = self.try_prices([centre + part * (theta - centre) for part in BLENDS])
         assert self.best is not None

@@ -516,6 +516,7 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
         return
     best = total_cost(terms, site, penalty)
     trial, tables = site.copy(), no_tables(terms)
+    # Iterated local search (Lourenço, Martin and Stützle 2003).
     seed = np.uint64(88172645463325252)
     for _ in range(kicks):
         put(site, trial)

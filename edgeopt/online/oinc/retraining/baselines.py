@@ -272,6 +272,7 @@ def _knapsack(profit: Floats, size: Floats, room: float) -> Ints:
     fitting = np.flatnonzero(size <= room)
     if fitting.size == 0:
         return fitting
+    # Greedy by profit per size, or the best item alone: half of the optimum (Dantzig 1957).
     packed, used = [], 0.0
     for item in fitting[np.argsort(-profit[fitting] / size[fitting], kind="stable")]:
         if used + size[item] <= room:
@@ -289,6 +290,7 @@ def _listed(orders: Orders, batch: Ints, profit: Floats, queues: Queues) -> Orde
     able = np.flatnonzero(speed > 0)
     free = np.array([jobs.remaining[places_in((orders[j],), jobs)].sum() for j in able])
     free /= speed[able]
+    # List scheduling (Graham 1969).
     grown = [list(order) for order in orders]
     for place in batch[np.argsort(-profit[batch] / jobs.work[batch], kind="stable")]:
         complete = free + jobs.remaining[place] / speed[able]

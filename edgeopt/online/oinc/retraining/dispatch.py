@@ -176,6 +176,7 @@ def _balance(waiting: Waiting, job: int) -> int:
     if -1 <= lean <= 1:
         _refresh(waiting, job)
         return job
+    # Single or double rotation of an AVL tree (Adelson-Velsky and Landis 1962).
     side = 1 if lean > 1 else 0
     heavy = waiting.child[job, side]
     inner, outer = waiting.child[heavy, 1 - side], waiting.child[heavy, side]

@@ -157,6 +157,8 @@ def ascend(
             step *= SHORTER
             idle = 0
             put(prices, point)
+        # A deflected subgradient (Camerini, Fratta and Maffioli 1975): requests that are left out
+        # become dearer, those that several sites take cheaper.
         direction *= MOMENTUM
         for i in range(n):
             direction[i] += 1.0
@@ -169,6 +171,7 @@ def ascend(
             length += direction[i] * direction[i]
         if length == 0.0:
             break
+        # Polyak's step (1969), towards the upper bound.
         for i in range(n):
             point[i] = max(0.0, point[i] + step * (upper - value) / length * direction[i])
     return best, count, done, examined
@@ -300,6 +303,7 @@ class _SlotMaster(ReusableMaster):
         better columns. Where the master wants none of those, its prices themselves are used.
         """
         prices = np.maximum(duals[: self.prices.size], 0.0)
+        # Smoothing of dual prices (Wentges 1997).
         for share in SHARES:
             first = self.pool.count
             point = self.prices + share * (prices - self.prices)

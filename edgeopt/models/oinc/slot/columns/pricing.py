@@ -179,6 +179,7 @@ def search(
     width = _fitting(a, e, s, use[0], np.arange(n), 0, n, alone)
     lows, at = _lows(a, e, s, prices, alone[:width], cutoff)
     best, size, examined = cutoff, 0, 0
+    # Depth-first branch and bound for one size of set after the other.
     for turn in np.argsort(lows):
         if lows[turn] >= best or examined >= limit:
             return best, size, min(best, lows[turn]), examined
@@ -367,6 +368,7 @@ def _climb(
     x, y, z = p * p, 0.0, q * q
     for _ in range(TRIALS):
         step_p, step_q = 1.0 if p < 0.0 else 0.0, 1.0 if q < 0.0 else 0.0
+        # A cut through the centre: of negative p or q, else of what is below in slope (Shor 1977).
         if step_p + step_q == 0.0:
             low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
             if low > best:

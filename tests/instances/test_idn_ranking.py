@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from edgeopt_papers.idn.claims.instances import shared_model
+from edgeopt_papers.idn.claims.static import shared_potential
 from hypothesis import given
 
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import InputError
 from edgeopt.instances.idn import generate, small
 from edgeopt.testing.strategies import idn_instances
 
@@ -44,7 +45,7 @@ def test_options_are_ranked_by_cost_then_position_then_model(instance):
         here = ranking.options(rho)
         assert here.stop - here.start == len(expected)
         rows = zip(*(getattr(ranking, name)[here].tolist() for name in COLUMNS), strict=True)
-        for k, ((cost, j, m, v, latency), row) in enumerate(zip(expected, rows, strict=True)):
+        for (cost, j, m, v, latency), row in zip(expected, rows, strict=True):
             # All numbers of the strategy are short binary fractions: sums are exact.
             assert row == (
                 float(cost),
@@ -57,7 +58,6 @@ def test_options_are_ranked_by_cost_then_position_then_model(instance):
                 100 - instance.accuracy[m],
                 bool(instance.repository[v, m]),
                 instance.capacity[v, m],
-                k,
             )
         permanent = [cost for cost, _, m, v, _ in expected if instance.repository[v, m]]
         assert ranking.repository_cost[rho] == float(min(permanent))
@@ -65,7 +65,7 @@ def test_options_are_ranked_by_cost_then_position_then_model(instance):
 
 COLUMNS = (
     "cost", "position", "model", "node", "latency", "cell", "type", "inaccuracy", "permanent",
-    "capacity", "rank",
+    "capacity",
 )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_potential_is_what_an_option_could_serve(instance):
     # Demand may also be others than the instance's own, as in planning.
     for requests in (*instance.requests, 10 * instance.requests[0] + 7):
         own = ranking.potential(requests)
-        shared = ranking.potential(requests, credit="shared")
+        [shared] = shared_potential(ranking, requests[None])
         for p in range(len(ranking)):
             r, L = Fraction(int(requests[ranking.type[p]])), ranking.capacity[p]
             if ranking.permanent[p]:
@@ -96,17 +96,16 @@ def test_own_credit_promises_a_shared_model_twice():
     instance = shared_model()
     here = instance.ranking.cell == 1
     assert instance.ranking.potential([1, 1])[here].tolist() == [1, 1]
-    assert instance.ranking.potential([1, 1], credit="shared")[here].tolist() == [0.5, 0.5]
-    assert instance.ranking.potential([1, 0], credit="shared")[here].tolist() == [1, 0]
+    shared = shared_potential(instance.ranking, np.array([[1, 1], [1, 0]]))
+    assert shared[:, here].tolist() == [[0.5, 0.5], [1, 0]]
 
 
 def test_potentials_of_many_slots_come_at_once():
     instance = generate(horizon=3, tasks=4, popularity="sliding", shift_every=500_000)
-    for credit in ("own", "shared"):
-        together = instance.ranking.potential(instance.requests, credit=credit)
-        apart = [instance.ranking.potential(row, credit=credit) for row in instance.requests]
-        np.testing.assert_array_equal(together, apart)
-        assert instance.ranking.potential(instance.requests[None], credit=credit).ndim == 3
+    together = instance.ranking.potential(instance.requests)
+    apart = [instance.ranking.potential(row) for row in instance.requests]
+    np.testing.assert_array_equal(together, apart)
+    assert instance.ranking.potential(instance.requests[None]).ndim == 3
 
 
 def test_bad_arguments_are_named():
@@ -116,8 +115,6 @@ def test_bad_arguments_are_named():
     assert caught.value.field == "requests"
     with pytest.raises(InputError, match="2 types"):
         ranking.potential(1.0)
-    with pytest.raises(OptionError, match="'own' or 'shared'"):
-        ranking.potential([1, 1], credit="joint")
 
 
 def test_arrays_are_read_only_and_kept():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.errors import InputError, InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Size, rule
@@ -170,22 +170,12 @@ class Ranking:
         array.flags.writeable = False
         return array
 
-    @cached_property
-    def rank(self) -> NDArray[np.int64]:
-        """Rank of each option within its type, from 0, shape [P]."""
-        array = np.arange(len(self)) - self.first[self.type]
-        array.flags.writeable = False
-        return array
-
-    def potential(
-        self, requests: ArrayLike, *, credit: Literal["own", "shared"] = "own"
-    ) -> NDArray[np.float64]:
+    def potential(self, requests: ArrayLike) -> NDArray[np.float64]:
         r"""Compute the requests that every option could serve of its type if nothing else used it.
 
         ``requests`` holds those of every type in a slot, shape [..., R]; the result, shape [...,
-        P], is r for permanent options. With credit ``"own"``, :math:`\min(L, r)`, each type counts
-        as if it were alone; with ``"shared"``, the types that can use the same model at the same
-        node divide its capacity in proportion to their requests where these exceed it.
+        P], is r for permanent options and :math:`\min(L, r)` else: each type counts as if it were
+        alone.
         """
         amount = np.asarray(requests, dtype=np.float64)
         types = self.first.size - 1
@@ -194,31 +184,7 @@ class Ranking:
                 "requests", f"must have {types} types", value=f"array of shape {amount.shape}"
             )
         wanted = amount[..., self.type]
-        if credit == "own":
-            served = np.minimum(self.capacity, wanted)
-        elif credit == "shared":
-            served = self._shared(wanted)
-        else:
-            raise OptionError(f"credit must be 'own' or 'shared', got {credit!r}")
-        return np.where(self.permanent, wanted, served)
-
-    def _shared(self, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        cells, member = self._members
-        rows = wanted.reshape(-1, self.cell.size)
-        served = np.empty_like(rows)
-        for row, out in zip(rows, served, strict=True):
-            total = np.bincount(member, row, cells)[member]
-            full = total > self.capacity
-            out[:] = np.where(full, 0.0, row)
-            # The order of the product and the quotient keeps whole shares whole.
-            out[full] = self.capacity[full] * row[full] / total[full]
-        return served.reshape(wanted.shape)
-
-    @cached_property
-    def _members(self) -> tuple[int, NDArray[np.int64]]:
-        """Number of pairs that options stand on, and the pair of each option, numbered densely."""
-        cells, member = np.unique(self.cell, return_inverse=True)
-        return cells.size, member
+        return np.where(self.permanent, wanted, np.minimum(self.capacity, wanted))
 
 
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64

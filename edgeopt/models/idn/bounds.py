@@ -177,13 +177,8 @@ class CooperativeProgram:
         each = []
         for t in range(self.slots):
             one = slice(t, t + 1)
-            alone = replace(
-                self,
-                weight=self.weight[one],
-                requests=self.requests[one],
-                capacity=self.capacity[one],
-            )
-            each.append(alone.bound(price[one]))
+            parts = {name: getattr(self, name)[one] for name in ("weight", "requests", "capacity")}
+            each.append(replace(self, **parts).bound(price[one]))
         return np.array(each)
 
     # --- the interface of problems for `Solution` --------------------------------------------
@@ -447,40 +442,28 @@ def solve_cooperative(
 
 
 def _interior(
-    program: CooperativeProgram,
-    gap: float,
-    time_limit: float | None,
+    program: CooperativeProgram, gap: float, time_limit: float | None,
     progress: ProgressCallback | None,
-) -> Solution:
+) -> Solution:  # fmt: skip
     compile_kernels()
     # Blocks of some dozen rows: threads would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         began = time.perf_counter()
         master = CooperativeMaster(program)
         built = time.perf_counter() - began
+        left = None if time_limit is None else max(0.0, time_limit - built)
         solution = generate_columns(
-            master,
-            master.bound,
-            gap=gap,
-            first_gap=gap,
-            time_limit=None if time_limit is None else max(0.0, time_limit - built),
-            progress=progress,
+            master, master.bound, gap=gap, first_gap=gap, time_limit=left, progress=progress,
             raises=False,
-        )
-    return replace(
-        solution,
-        seconds=solution.seconds._replace(build=built),
-        options=dict(solution.options) | {"iterations": master.iterations},
-    )
+        )  # fmt: skip
+    options = dict(solution.options) | {"iterations": master.iterations}
+    return replace(solution, seconds=solution.seconds._replace(build=built), options=options)
 
 
 def _direct(
-    instance: IdnInstance,
-    demand: Demand,
-    chosen: Offers,
-    program: CooperativeProgram,
+    instance: IdnInstance, demand: Demand, chosen: Offers, program: CooperativeProgram,
     options: dict[str, Any],
-) -> Solution:
+) -> Solution:  # fmt: skip
     began = time.perf_counter()
     matrix = assembled(instance, demand, chosen, relax=True, cooperative=True)
     built = time.perf_counter() - began
@@ -498,14 +481,19 @@ def _direct(
         weight = program.weight[:, np.newaxis]
         np.divide(rows[:, program.offer], weight, out=prices, where=weight > 0.0)
     return replace(
-        solution,
-        objective=program.value(served),
-        bound=program.bound(prices),
-        values={"x": hosted, "q": served},
-        duals=np.maximum(prices, 0.0),
+        _at(program, solution, hosted, served, np.maximum(prices, 0.0)),
         seconds=solution.seconds._replace(build=built),
-        problem=program,
     )
+
+
+def _at(
+    program: CooperativeProgram, solution: Solution, hosted: Floats, served: Floats, prices: Floats
+) -> Solution:
+    """Return a solution with a point of the program and what prices prove."""
+    return replace(
+        solution, objective=program.value(served), bound=program.bound(prices),
+        values={"x": hosted, "q": served}, duals=prices, problem=program,
+    )  # fmt: skip
 
 
 def _in_hand(program: CooperativeProgram, solution: Solution) -> Solution:
@@ -515,35 +503,18 @@ def _in_hand(program: CooperativeProgram, solution: Solution) -> Solution:
     if solution.values is not None:
         return solution if solution.bound <= bound else replace(solution, bound=bound, duals=prices)
     hosted, served = program.repaired(program.copies, np.zeros((program.slots, program.cell.size)))
-    return replace(
-        solution,
-        quality=Quality.FEASIBLE,
-        objective=program.value(served),
-        bound=bound,
-        values={"x": hosted, "q": served},
-        duals=prices,
-        problem=program,
-    )
+    solution = replace(solution, quality=Quality.FEASIBLE)
+    return _at(program, solution, hosted, served, prices)
 
 
 def _nothing_to_gain(program: CooperativeProgram) -> Solution:
     """Return the solution where no request can be served better than by the repository."""
     from edgeopt import __version__
 
-    prices = np.zeros(program.capacity.shape)
-    return Solution(
-        status=Status.CONVERGENCE_CRITERIA_SATISFIED,
-        quality=Quality.OPTIMAL,
-        objective=0.0,
-        bound=program.bound(prices),
-        values={
-            "x": np.zeros(program.copies.size),
-            "q": np.zeros((program.slots, program.cell.size)),
-        },
-        duals=prices,
-        seconds=Seconds(0.0, 0.0),
-        solver="edgeopt",
-        version=__version__,
-        options={},
-        problem=program,
-    )
+    nothing = Solution(
+        status=Status.CONVERGENCE_CRITERIA_SATISFIED, quality=Quality.OPTIMAL, objective=0.0,
+        bound=0.0, values=None, duals=None, seconds=Seconds(0.0, 0.0), solver="edgeopt",
+        version=__version__, options={}, problem=program,
+    )  # fmt: skip
+    hosted, served = np.zeros(program.copies.size), np.zeros((program.slots, program.cell.size))
+    return _at(program, nothing, hosted, served, np.zeros(program.capacity.shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -78,7 +78,6 @@ class Demand:
         instance: IdnInstance,
         *,
         potential: ArrayLike | None = None,
-        credit: Literal["own", "shared"] = "own",
         weight: ArrayLike | None = None,
         normalised: bool = False,
     ) -> Demand:
@@ -91,9 +90,6 @@ class Demand:
         potential
             Potential capacity of each option in each slot, such as a simulation reported, shape
             [T, P]; by default that of a model with no other user.
-        credit
-            How a model is credited that several types share, while `potential` is not given:
-            ``"own"`` to each as if alone, ``"shared"`` in proportion to their requests.
         weight
             Of each slot, shape [T]; 1 / T by default.
         normalised
@@ -125,10 +121,7 @@ class Demand:
             given = checked_amounts("potential", potential, (horizon, ranking.cell.size))
             _require_full_repositories(instance, requests, given)
         kept, slot_of = _distinct(requests if given is None else np.hstack([requests, given]))
-        if given is None:
-            amounts = ranking.potential(instance.requests[kept], credit=credit)
-        else:
-            amounts = given[kept]
+        amounts = ranking.potential(instance.requests[kept]) if given is None else given[kept]
         merged = np.zeros(len(kept))
         np.add.at(merged, slot_of, weights)
         asked = requests[kept]

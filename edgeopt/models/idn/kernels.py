@@ -32,12 +32,7 @@ if TYPE_CHECKING:
 
 @compiled(writes="demand usage")
 def add_up(
-    option_first: Ints,
-    cell: Ints,
-    share: Floats,
-    values: Floats,
-    demand: Floats,
-    usage: Floats,
+    option_first: Ints, cell: Ints, share: Floats, values: Floats, demand: Floats, usage: Floats
 ) -> None:
     """Add option values `[S, O]` to `demand[S, R]`, and `share` times them to `usage[S, C]`."""
     for s in range(values.shape[0]):
@@ -51,13 +46,9 @@ def add_up(
 
 @compiled(writes="out")
 def price_options(
-    option_first: Ints,
-    cell: Ints,
-    share: Floats,
-    demand_price: Floats,
-    usage_price: Floats,
+    option_first: Ints, cell: Ints, share: Floats, demand_price: Floats, usage_price: Floats,
     out: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Price every option into `out[S, O]`: the transpose of `add_up`."""
     for s in range(out.shape[0]):
         for r in range(option_first.size - 1):
@@ -85,6 +76,7 @@ def fill_knapsacks(
     order: Ints, worth: Floats, size: Floats, copies: Floats, node: Ints, budget: Floats
 ) -> float:
     """Return the value of all nodes' fractional knapsacks, filled in the given order of cells."""
+    # Dantzig's bound (1957): items by worth per size, the last one in part.
     left = budget.copy()
     total = 0.0
     for c in order:
@@ -133,18 +125,10 @@ def fit(option_first: Ints, cell: Ints, requests: Floats, room: Floats, served: 
 
 @compiled(writes="total factor link")
 def eliminate(
-    options: Ints,
-    cell: Ints,
-    first_cell: int,
-    share: Floats,
-    requests: Floats,
-    option_weight: Floats,
-    demand_weight: Floats,
-    capacity_weight: Floats,
-    total: Floats,
-    factor: Floats,
-    link: Floats,
-) -> bool:
+    options: Ints, cell: Ints, first_cell: int, share: Floats, requests: Floats,
+    option_weight: Floats, demand_weight: Floats, capacity_weight: Floats, total: Floats,
+    factor: Floats, link: Floats,
+) -> bool:  # fmt: skip
     """Factorise all slots of one task."""
     slots, types, cells = link.shape
     excess, unit = np.empty(types, dtype=np.float64), np.empty(types, dtype=np.float64)
@@ -158,6 +142,7 @@ def eliminate(
                 weighted = share[s, o] * option_weight[s, o]
                 w[r, cell[o] - first_cell] = weighted
                 h[cell[o] - first_cell] += share[s, o] * weighted
+        # G times `unit`, a sum of positive terms.
         for r in range(types):
             unit[r] = requests[s, r] if requests[s, r] > 0.0 else 1.0
             loose = demand_weight[s, r]
@@ -175,7 +160,9 @@ def eliminate(
         for r in range(types):
             for c in range(cells):
                 w[r, c] /= h[c]
-        # Eliminate type by type. Off the diagonal all entries are kept with their sign turned.
+        # Cholesky factorisation of a diagonally dominant M-matrix without subtractions: a diagonal
+        # entry is formed from the excess and the entries beside it (Grassmann, Taha, Heyman 1985;
+        # Alfa, Xue, Ye 2002). Off the diagonal all entries are kept with their sign turned.
         for r in range(types):
             diagonal = excess[r]
             for other in range(r + 1, types):
@@ -201,16 +188,12 @@ def eliminate(
 
 @compiled(writes="reduced")
 def forward(
-    factor: Floats,
-    link: Floats,
-    demand: Floats,
-    capacity: Floats,
-    reduced: Floats,
+    factor: Floats, link: Floats, demand: Floats, capacity: Floats, reduced: Floats
 ) -> None:
     """Compute ``L^-1 demand - W capacity`` of every slot into `reduced[S, types]`."""
     slots, types, cells = link.shape
     for s in range(slots):
-        for r in range(types):
+        for r in range(types):  # forward substitution
             entry = demand[s, r]
             for other in range(r):
                 entry -= factor[s, r, other] * reduced[s, other]
@@ -224,14 +207,9 @@ def forward(
 
 @compiled(writes="demand_out capacity_out")
 def return_multipliers(
-    total: Floats,
-    factor: Floats,
-    link: Floats,
-    reduced: Floats,
-    capacity: Floats,
-    demand_out: Floats,
-    capacity_out: Floats,
-) -> None:
+    total: Floats, factor: Floats, link: Floats, reduced: Floats, capacity: Floats,
+    demand_out: Floats, capacity_out: Floats,
+) -> None:  # fmt: skip
     """Substitute back: multipliers of the demand and the capacity rows of every slot."""
     slots, types, cells = link.shape
     for s in range(slots):
@@ -240,7 +218,7 @@ def return_multipliers(
         for r in range(types):
             for c in range(cells):
                 capacity_out[s, c] -= link[s, r, c] * reduced[s, r]
-        for r in range(types - 1, -1, -1):
+        for r in range(types - 1, -1, -1):  # back substitution
             entry = reduced[s, r]
             for later in range(r + 1, types):
                 entry -= factor[s, later, r] * demand_out[s, later]

@@ -62,20 +62,10 @@ class CooperativeForm:
     def __init__(self, program: CooperativeProgram) -> None:
         self.program = program
         slots, options = program.slots, program.cell.size
-        self._column_shapes = (
-            (slots, options),
-            program.requests.shape,
-            program.capacity.shape,
-            program.copies.shape,
-            program.copies.shape,
-            program.knapsack_size.shape,
-        )
-        self._row_shapes = (
-            program.requests.shape,
-            program.capacity.shape,
-            program.copies.shape,
-            program.knapsack_size.shape,
-        )
+        demand, capacity = program.requests.shape, program.capacity.shape
+        copies, budget = program.copies.shape, program.knapsack_size.shape
+        self._column_shapes = ((slots, options), demand, capacity, copies, copies, budget)
+        self._row_shapes = (demand, capacity, copies, budget)
         kind = program.option_type
         most = program.capacity * program.copies
         self.share = program.requests[:, kind] / most[:, program.cell]
@@ -140,15 +130,12 @@ class CooperativeForm:
         row = self.by_row(out)
         row.demand[:] = v.demand
         np.subtract(v.capacity, v.hosting, out=row.capacity)
-        kernels.add_up(
-            program.option_first, program.cell, self.share, v.option, row.demand, row.capacity
-        )
+        options = (program.option_first, program.cell, self.share)
+        kernels.add_up(*options, v.option, row.demand, row.capacity)
         np.add(v.hosting, v.absent, out=row.copies)
         held = program.knapsack >= 0
-        row.budget[:] = v.room
-        row.budget[:] += np.bincount(
-            program.knapsack[held], (self.load * v.hosting)[held], minlength=v.room.size
-        )
+        used = (self.load * v.hosting)[held]
+        row.budget[:] = v.room + np.bincount(program.knapsack[held], used, minlength=v.room.size)
         return out
 
     def prices(self, multipliers: Floats) -> Floats:
@@ -156,9 +143,8 @@ class CooperativeForm:
         program, row = self.program, self.by_row(multipliers)
         out = np.empty(self.cost.size)
         v = self.columns(out)
-        kernels.price_options(
-            program.option_first, program.cell, self.share, row.demand, row.capacity, v.option
-        )
+        options = (program.option_first, program.cell, self.share)
+        kernels.price_options(*options, row.demand, row.capacity, v.option)
         v.demand[:] = row.demand
         v.capacity[:] = row.capacity
         v.hosting[:] = row.copies - row.capacity.sum(axis=0)
@@ -209,14 +195,9 @@ class _NormalEquations:
         self._knapsacks = program.knapsack_size.size
 
     def factorise(
-        self,
-        option: Floats,
-        demand: Floats,
-        capacity: Floats,
-        hosting: Floats,
-        absent: Floats,
+        self, option: Floats, demand: Floats, capacity: Floats, hosting: Floats, absent: Floats,
         room: Floats,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Assemble and factorise for column weights (primal over dual slack)."""
         self._absent, self._hosting = absent, hosting
         border = np.diag(room)

@@ -262,7 +262,7 @@ def serve(
     return Served(load, potential, _look_back(*system, potential))
 
 
-def _checked_requests(instance: IdnInstance, requests: NDArray[np.int64]) -> NDArray[np.int64]:
+def _checked_requests(instance: IdnInstance, requests: Ints) -> Ints:
     array = np.asarray(requests)
     if array.shape != (instance.types,) or array.dtype.kind not in "iu":
         raise InputError(
@@ -378,24 +378,13 @@ class IdnEpisode:
     """Slots of one scenario, one after the other."""
 
     def __init__(
-        self,
-        instance: IdnInstance,
-        order: Order,
-        scenario: NDArray[np.int64],
-        *,
-        record: bool = False,
+        self, instance: IdnInstance, order: Order, scenario: Ints, *, record: bool = False
     ) -> None:
-        self._instance = instance
-        self._order = order
-        self._scenario = scenario
-        self._slot = 0
-        self._pinned = np.flatnonzero(instance.pinned)
-        self._deployed: NDArray[np.bool_] = np.array(instance.empty)
-        self._base = instance.ranking.repository_cost
-        slots = instance.horizon
-        self.gain, self.cost = np.zeros(slots), np.zeros(slots)
-        self.latency, self.inaccuracy = np.full(slots, np.nan), np.full(slots, np.nan)
-        self.fetched, self.reward = np.zeros(slots), np.zeros(slots)
+        self._instance, self._order, self._scenario = instance, order, scenario
+        self._slot, slots = 0, instance.horizon
+        self._deployed: Bools = np.array(instance.empty)
+        self.gain, self.cost, self.fetched, self.reward = np.zeros((4, slots))
+        self.latency, self.inaccuracy = np.full((2, slots), np.nan)
         self.violations = np.zeros(slots, dtype=np.int64)
         self.hosted = np.zeros((slots, *instance.size.shape), dtype=np.bool_) if record else None
 
@@ -421,7 +410,7 @@ class IdnEpisode:
         self.fetched[slot] = fetched if slot else 0.0
         self.violations[slot] = over
         self.cost[slot] = served.cost
-        self.gain[slot] = _in_order(self._base, requests) - served.cost
+        self.gain[slot] = _in_order(ranking.repository_cost, requests) - served.cost
         total = int(requests.sum())
         if total:
             self.reward[slot] = self.gain[slot] / total
@@ -446,7 +435,7 @@ class IdnEpisode:
             raise OptionError(
                 f"a decision must have shape {instance.size.shape}, not {decision.shape}"
             )
-        for node in self._pinned:
+        for node in np.flatnonzero(instance.pinned):
             if (decision[node] != instance.repository[node]).any():
                 raise OptionError(f"node {node} is a repository: its models are fixed")
 
@@ -461,12 +450,7 @@ def _in_order(worth: NDArray[Any], amount: NDArray[Any]) -> float:
 
 
 @compiled
-def _log(
-    size: NDArray[np.float64],
-    budget: NDArray[np.float64],
-    before: NDArray[np.bool_],
-    after: NDArray[np.bool_],
-) -> tuple[float, int]:
+def _log(size: Floats, budget: Floats, before: Bools, after: Bools) -> tuple[float, int]:
     """Return the size of models that are new, and the number of nodes over their budget."""
     fetched, over = 0.0, 0
     for v in range(size.shape[0]):
@@ -481,9 +465,7 @@ def _log(
     return fetched, over
 
 
-_FIELDS = (
-    "reward", "violations", "gain", "cost", "latency", "inaccuracy", "fetched",
-)  # fmt: skip
+_FIELDS = ("reward", "violations", "gain", "cost", "latency", "inaccuracy", "fetched")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from edgeopt_papers.idn.claims.static import shared_potential
 from hypothesis import strategies as st
 
 from edgeopt.models.idn import Demand, marginal_gains
@@ -26,7 +27,8 @@ def demands(draw, instance):
     kind = draw(st.sampled_from(["own", "shared", "any"]))
     normalised = draw(st.booleans())
     if kind != "any":
-        return Demand.of(instance, credit=kind, normalised=normalised)
+        given = shared_potential(instance.ranking, instance.requests) if kind == "shared" else None
+        return Demand.of(instance, potential=given, normalised=normalised)
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return Demand.of(instance, potential=potentials(instance, rng), normalised=normalised)
 

@@ -32,10 +32,10 @@ def test_averages_are_sums_over_slots(instance, seed, normalised, given_weights)
     assert average_gain(instance, demand, y) == pytest.approx(value, rel=1e-12, abs=1e-12)
 
 
-@given(idn_instances(), st.sampled_from(["own", "shared"]))
-def test_equal_slots_are_merged(instance, credit):
+@given(idn_instances())
+def test_equal_slots_are_merged(instance):
     doubled = instance.replace(requests=np.vstack([instance.requests, instance.requests[::-1]]))
-    demand, once = (Demand.of(each, credit=credit) for each in (doubled, instance))
+    demand, once = (Demand.of(each) for each in (doubled, instance))
     assert len(demand) == len(once) == len(np.unique(instance.requests, axis=0))
     assert (demand.requests == once.requests).all()
     assert (demand.potential == once.potential).all()
@@ -43,7 +43,7 @@ def test_equal_slots_are_merged(instance, credit):
     assert demand.weight.sum() == pytest.approx(1.0)
     assert demand.requests[0].tolist() == instance.requests[0].tolist()
     for requests, potential in zip(demand.requests, demand.potential, strict=True):
-        expected = instance.ranking.potential(requests.astype(int), credit=credit)
+        expected = instance.ranking.potential(requests.astype(int))
         assert potential.tolist() == expected.tolist()
 
 

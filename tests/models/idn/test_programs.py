@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.static import shared_potential
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -149,7 +150,8 @@ def test_the_optimum_is_found_where_greed_misses_it(aggregate):
 
 def test_without_time_the_greedy_allocation_is_returned():
     instance = generate(horizon=20, arrivals="multinomial", alpha=3.0)
-    demand = Demand.of(instance, credit="shared", normalised=True)
+    shared = shared_potential(instance.ranking, instance.requests)
+    demand = Demand.of(instance, potential=shared, normalised=True)
     found = solve_placement(instance, demand, aggregate=False, time_limit=0.0)
     assert found.status is Status.MAX_TIME_LIMIT
     assert found.objective == average_gain(instance, demand, found.allocation) > 0

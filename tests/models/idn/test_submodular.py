@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from edgeopt_papers.idn.claims.static import shared_potential
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +58,9 @@ def test_marginal_gains_are_differences_and_shrink(instance, data, seed):
 )
 def test_lazy_and_plain_agree_at_full_size(settings, credit):
     instance = generate(horizon=12, **settings)
-    demand = Demand.of(instance, credit=credit, normalised=True)
+    shared = shared_potential(instance.ranking, instance.requests)
+    given = shared if credit == "shared" else None
+    demand = Demand.of(instance, potential=given, normalised=True)
     assert len(demand) > 1
     lazy = greedy(instance, demand)
     assert picks(instance, demand).tolist() == plain_picks(instance, demand)

@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.gain import Cells
+    from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
     from edgeopt.online.idn.learning_rates import NodeConstants
     from edgeopt.online.mirror_ascent import AscentState, MirrorMap
+    from edgeopt.online.protocols import Kernel
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
-    from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
-    from edgeopt.online.protocols import Kernel
-
     Ints = NDArray[np.int64]
 
 
@@ -170,10 +169,8 @@ class Residual(NamedTuple):
     """What becomes of the last fractional entry of a node."""
 
     rule: int
-    fitting: bool
-    """Whether models are left out that exceed a budget alone."""
-    refill: bool
-    """Whether the rest of the budget is filled."""
+    fitting: bool  # whether models are left out that exceed a budget alone
+    refill: bool  # whether the rest of the budget is filled
 
 
 RESIDUAL: Final = {

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.instances.idn import IdnInstance, Ranking
 
 ORDERS = ("sequential", "fluid")
 
@@ -199,12 +199,25 @@ def _gain_when_filled(view: Evaluation) -> Iterator[Measurement]:
         yield Measurement(more[n], less[n])
 
 
+def shared_potential(ranking: Ranking, requests: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Divide the capacity of models among the types that can use them by requests, [S, P]."""
+    wanted = requests[:, ranking.type].astype(np.float64)
+    served = wanted.copy()
+    for row, out in zip(wanted, served, strict=True):
+        total = np.bincount(ranking.cell, row)[ranking.cell]
+        full = (total > ranking.capacity) & ~ranking.permanent
+        # The order of the product and the quotient keeps whole shares whole.
+        out[full] = ranking.capacity[full] * row[full] / total[full]
+    return served
+
+
 def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
     """Find the shared model whose types are credited with most beyond its capacity."""
     instance, ranking, found = view.instance, view.instance.ranking, []
     sharing = np.flatnonzero(_sharing(instance))
     few = instance.replace(requests=instance.requests[: len(view.slots)])
-    for potential in Demand.of(few, credit=kind).potential:
+    given = shared_potential(ranking, few.requests) if kind == "shared" else None
+    for potential in Demand.of(few, potential=given).potential:
         total = np.bincount(ranking.cell, potential, instance.size.size)[sharing]
         limit = instance.capacity.ravel()[sharing]
         finite = np.isfinite(limit)

@@ -162,6 +162,7 @@ def _host(at: int, service: _Service) -> None:
     for index in range(service.cell_first[at], service.cell_first[at + 1]):
         option = service.cell_option[index]
         n = service.type[option]
+        # Insertion into the linked list of the type, which is ordered by cost.
         behind = -1
         k = tail[n]
         while k > option:
@@ -172,6 +173,7 @@ def _host(at: int, service: _Service) -> None:
         else:
             before[behind] = option
         for t in range(service.weight.size):
+            # The dearest requests move first: they gain most.
             left = service.potential[option, t]
             k = service.dearest[n, t]
             while k > option:
@@ -232,10 +234,12 @@ def grow(
         at = cells[top]
         fits = size[at] <= left[at // models] + slack[at // models]
         if not (fits and exact[top]):
+            # Lazy evaluation (Minoux 1978): only a bound that leads is worth a look.
             limit[top] = _worth(_saving(at, service), nothing) / size[at] if fits else 0.0
             exact[top] = True
             _find_leader(i, begin, limit, exact, leader, lead)
             continue
+        # An exact leader is the best; among all that tie with it, take the smallest cell.
         best, pick = limit[top] * (1.0 - TIE), at
         for i in range(tasks):
             if lead[i] < best:

@@ -14,6 +14,7 @@ from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.gain import checked_allocation
 from edgeopt.models.idn.greedy import (
     NOTHING,
+    ROUNDING,
     all_savings,
     grouped,
     grow,
@@ -222,10 +223,6 @@ class PlacementSolution:
             If there is none, as for whole placements; the text says why.
         """
         return self.solution.certificate(name=name, point=point, repair=repair)
-
-
-# Share of a budget by which rounded sums of sizes may exceed it.
-ROUNDING = 1e-12
 
 
 @checked()

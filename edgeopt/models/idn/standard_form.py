@@ -209,12 +209,14 @@ class _NormalEquations:
             )  # fmt: skip
             if not positive:
                 raise FloatingPointError("a demand row has lost its weight")
+            # Schur complement in the hosting columns: a symmetric rank-k update, then the diagonal.
             stacked = task.link.reshape(-1, task.total.shape[1])
             block = blas.dsyrk(1.0, stacked.T, lower=1)
             diagonal = np.einsum("ii->i", block)
             diagonal += (1.0 / task.total).sum(axis=0)
             diagonal += 1.0 / hosting[cells] + 1.0 / absent[cells]
             task.block = _cholesky(block)
+            # Bordering: the block of each task takes its part off the knapsack rows.
             if task.knapsacks.size:
                 task.swept, _ = lapack.dpotrs(task.block, task.outside, lower=1)
                 border[np.ix_(task.knapsacks, task.knapsacks)] += task.outside.T @ task.swept

@@ -84,6 +84,7 @@ def _serve_units(
 ) -> None:
     """Serve single requests; `units` holds the type of each, in order of arrival."""
     first, cell = options.first, options.cell
+    # A saturated option stays so: the search goes on where it ended for the last request.
     current = first[:-1].copy()
     for rho in units:
         o = _next_open(current[rho], first[rho + 1], cell, deployed, free)
@@ -122,6 +123,7 @@ def _serve_fluid(
                     if o < first[rho + 1]:
                         inflow[cell[o]] += requests[rho]
             step = 1.0 - clock
+            # The next event is the first cell to saturate, or the end of the slot.
             for rho in types:
                 if requests[rho] > 0 and current[rho] < first[rho + 1]:
                     c = cell[current[rho]]

@@ -53,6 +53,7 @@ def deploy(
             nodes[count], length[count] = v, end - begin
             at[0, count], at[1, count], at[2, count] = begin, begin, begin + v
             count += 1
+    # Dependent rounding of all nodes at once (Gandhi, Khuller, Parthasarathy, Srinivasan 2006).
     depround_ragged(point, cells.size, residual, coins, at, length[:count], deployed)
     if refill:
         for i in range(count):
@@ -73,13 +74,14 @@ def refill_row(
     room = budget
     for i in range(out.size):
         room -= size[i] if out[i] else 0.0
+    # What is there already costs no update.
     found = False
     for i in range(out.size):
         if before[i] and not out[i] and size[i] <= room:
             out[i] = True
             room -= size[i]
         found |= share[i] > SEEN and credit[i] > 0.0 and not out[i] and size[i] <= room
-    if found:
+    if found:  # the greedy heuristic of the knapsack problem, by credit per MB
         worth = np.empty(out.size, dtype=np.float64)
         for i in range(out.size):
             worth[i] = credit[i] if share[i] > SEEN else 0.0
@@ -309,16 +311,16 @@ def run(
         for v in range(nodes):
             squares[v] = rules.discount * rules.discount * squares[v] + norm[v] * norm[v]
             rate[v] = rules.rate[v]
-            if rules.adaptive:
+            if rules.adaptive:  # rates by the norms seen so far (McMahan and Streeter 2010)
                 # Without news a node rests: sum and rate are discounted by factors that cancel.
                 learns = norm[v] > 0.0 and squares[v] > 0.0
                 rate[v] = rules.rate[v] / np.sqrt(squares[v]) if learns else 0.0
-        if rules.leader:
+        if rules.leader:  # dual averaging (Nesterov 2009, Xiao 2010)
             for c in range(count):
                 total[c] = rules.discount * total[c] + gradient[c]
             _restart(cells, start, rate, point)
             ascend(cells, total, rate, rate, point)
-        else:
+        else:  # exponentiated gradient (Kivinen and Warmuth 1997)
             ascend(cells, gradient, norm, rate, point)
         slot += 1
     return slot, at

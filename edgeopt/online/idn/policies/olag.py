@@ -49,6 +49,7 @@ def _count(
     for rho in range(first.size - 1):
         for o in range(first[rho], first[rho + 1]):
             reached[rho, position[o]] += load[o]
+        # Sums from the far end of the path.
         for j in range(longest - 1, -1, -1):
             reached[rho, j] += reached[rho, j + 1]
     for u, o in enumerate(chances.option):
@@ -85,6 +86,7 @@ def _choose(
                 break
             allocation[v, best] = True
             room -= size[v, best]
+            # Only models of the same task have lost requests: form their worth anew.
             for m in range(task.size):
                 if task[m] == task[best]:
                     worth[m] = 0.0

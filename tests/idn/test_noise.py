@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 from edgeopt_papers.idn.claims.evaluation import Adversary, Evaluation
+from edgeopt_papers.idn.claims.instances import adversarial
 from edgeopt_papers.idn.claims.slot import regret_constant
 from edgeopt_papers.idn.claims.theorem import static_optimum
 
 from edgeopt.instances.idn import IdnInstance, generate
-from edgeopt.instances.idn.named import adversarial
 from edgeopt.online import simulate
 from edgeopt.online.idn import Gaussian, IdnEnvironment, Infida, MessageLoss, Outcome, Slot
 from tests.draws import LEAN

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.models.idn.gain import Cells
     from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
     from edgeopt.online.idn.learning_rates import NodeConstants
     from edgeopt.online.mirror_ascent import AscentState, MirrorMap

@@ -19,7 +19,7 @@ _FEW: Final = 4
 """Plain values that are listed rather than counted."""
 
 
-def brief(kind: ClassT) -> ClassT:
+def compact_repr(kind: ClassT) -> ClassT:
     """Decorate a dataclass or named tuple: its `repr` is short, whatever it holds.
 
     It shows the fields, or what a method ``_brief`` yields: one text for each part.

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import edgeopt
-from edgeopt.representation import brief, short_repr
+from edgeopt.representation import compact_repr, short_repr
 from edgeopt.studies import Study
 from tests.draws import some
 from tests.results import SYSTEMS, inside, results_of, study_of
@@ -93,7 +93,7 @@ def test_a_study_says_what_it_compares() -> None:
     assert repr(several) == "Study(rescue, 2 instances, 1 policy, 2 scenarios)"
 
 
-@brief
+@compact_repr
 @dataclasses.dataclass
 class Everything:
     """One field of each kind."""
@@ -120,7 +120,7 @@ def test_fields_are_shown_by_what_they_hold() -> None:
 
 def test_what_is_too_long_is_cut_between_fields() -> None:
     names = [(f"number_{place}_of_many", int, place) for place in range(90)]
-    said = repr(brief(dataclasses.make_dataclass("Long", names))())
+    said = repr(compact_repr(dataclasses.make_dataclass("Long", names))())
     assert said.startswith("Long(number_0_of_many=0, ")
     assert said.endswith(", ...)")
     assert MOST - 30 < len(said) <= MOST

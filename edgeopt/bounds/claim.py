@@ -16,7 +16,7 @@ import numpy as np
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_fields, check_kind, check_real, refused
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import rounding_floor
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class NotApplicableError(EdgeOptError):
     """
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Assumption:
     """A named predicate that an instance must satisfy for a claim to apply to it.
@@ -57,7 +57,7 @@ class Assumption:
         check_fields(self)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Measurement:
     """The two numbers that a claim compares, and what proves them.
@@ -118,7 +118,7 @@ Measured = Measurement | Iterable[Measurement]
 """What the measure of a claim returns."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     r"""A checkable statement of a paper, or its correction.

@@ -16,7 +16,7 @@ import numpy as np
 from edgeopt.bounds.intervals import finite_numbers, student, t_quantile
 from edgeopt.errors import OptionError
 from edgeopt.options import check_flag, check_real
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class Growth:
     """Fitted growth of a quantity with the horizon.

@@ -19,7 +19,7 @@ import numpy as np
 from edgeopt.bounds.intervals import finite_numbers, student
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ ROUNDING = 1e-9
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class Regret:
     """Regret of a policy over a horizon.
@@ -79,7 +79,7 @@ class Regret:
         return None if self.guarantee is None else self.high <= self.guarantee
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class PsiRegret(Regret):
     r"""Regret against a share of the best static decision.
@@ -237,7 +237,7 @@ def _by_slot(part: ArrayLike, slots: int) -> NDArray[np.float64]:
     return numbers
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class DynamicRegret(Regret):
     """Regret against the best decision of each slot.
@@ -253,7 +253,7 @@ class DynamicRegret(Regret):
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class DynamicFit:
     """By how much long-term constraints are missed in sum.

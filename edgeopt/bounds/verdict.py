@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,7 +69,7 @@ class Source:
         return f"{self.paper}, {self.number}"
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Verdict:
     """Outcome of one check.

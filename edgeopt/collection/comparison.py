@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeopt.collection import measures
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     import os
@@ -48,7 +48,7 @@ class Group(NamedTuple):
         return measures.weights(self.systems)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Bench:
     """Solvers and policies on named instances, with what is proven of each result.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from edgeopt import registry
 from edgeopt.errors import CollectionError, EdgeOptError, OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ PARTS: Final[Mapping[str, Callable[[Any], dict[str, int]]]] = {
 """Dimensions of an instance in its name, by system."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Offline:
     """The best value known of an offline problem, and a proven bound.
@@ -86,7 +86,7 @@ class Offline:
         return relative_gap(self.best, self.bound)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Online:
     """The best mean value that a published policy is known to reach.
@@ -115,7 +115,7 @@ class Online:
     date: str
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Entry:
     """A named instance: how it is made, and what is known of it.

@@ -15,9 +15,9 @@ from edgeopt.instances.labels import (
     Given,
     Labels,
     as_labels,
-    carried,
     counted,
     entry_of,
+    extract_labels,
     in_units,
     is_time,
     known,
@@ -26,8 +26,8 @@ from edgeopt.instances.labels import (
     listed,
     named,
     order_of,
-    straight,
     timed,
+    to_axis_order,
 )
 from edgeopt.instances.nesting import lengths_of, require_shallow
 from edgeopt.instances.numerals import is_hole, real_of, whole_of
@@ -117,10 +117,10 @@ class Alignment:
                     self.parts[one.name] = value
                 self.notes += [note for note in value._notes if note not in self.notes]
                 continue
-            given = carried(self._name(one), value)
+            given = extract_labels(self._name(one), value)
             if given is not None:
-                spare = one.spare
-                self.tables[one.name] = straight(self._name(one), given, one.axes, spare)
+                spare = one.broadcastable
+                self.tables[one.name] = to_axis_order(self._name(one), given, one.axes, spare)
 
     def _from_names(self) -> None:
         """Take texts that name the entries of an axis as its labels."""
@@ -250,7 +250,7 @@ class Alignment:
             ]
             if None in given.axes:
                 loose = list(zip(last(one.axes, len(given.shape)), given.shape, strict=False))
-        elif one.freeze is not None or one.spare:
+        elif one.freeze is not None or one.broadcastable:
             shape = lengths_of(value)
             loose = list(zip(last(one.axes, len(shape)), shape, strict=False))
         elif hasattr(value, "_along"):
@@ -274,7 +274,7 @@ class Alignment:
     def _numbers(self, one: Field, given: Given) -> Any:
         """Return the array of a table, once it has no hole, is in its unit, and holds numbers."""
         name = self._name(one)
-        if given.missing is not None and given.missing.any() and one.hole is None:
+        if given.missing is not None and given.missing.any() and one.missing is None:
             raise InstanceError(name, self._of_hole(given))
         if one.texts:
             return tuple(map(str, given.values.tolist()))
@@ -282,8 +282,8 @@ class Alignment:
             given = self._coded(one, given)
         values, note = in_units(name, self._real(one, given), one.unit)
         self.notes += [note] * bool(note)
-        if one.hole is not None and not np.isnan(one.hole) and values.dtype.kind == "f":
-            values = np.where(np.isnan(values), one.hole, values)
+        if one.missing is not None and not np.isnan(one.missing) and values.dtype.kind == "f":
+            values = np.where(np.isnan(values), one.missing, values)
         return values
 
     def _real(self, one: Field, given: Given) -> Given:
@@ -360,8 +360,8 @@ class Alignment:
         [label] = as_labels(self._name(one), one.of, [value])
         if label in labels:
             return labels.index(label)
-        if one.hole is not None and label == f"{one.hole:g}":
-            return float(one.hole)
+        if one.missing is not None and label == f"{one.missing:g}":
+            return float(one.missing)
         if not labels and (number := whole_of(label)) is not None:
             return number
         what = f"none of the {one.of}s ({listed(labels)})" if labels else "no number"

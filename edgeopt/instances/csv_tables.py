@@ -27,7 +27,7 @@ from edgeopt.instances.labels import (
     FROM_ORIGIN,
     KNOWN,
     Given,
-    carried,
+    extract_labels,
     listed,
     long_form,
     named,
@@ -78,7 +78,7 @@ def gathered(cls: Any, data: Any, origin: int) -> Labelled:
     for name, value in variables.items():
         if value is None:  # at its default
             continue
-        one, given = declared.get(str(name)), carried(str(name), value)
+        one, given = declared.get(str(name)), extract_labels(str(name), value)
         if given is not None:
             value = given.counted_from(origin, "" if one is None else one.of)
         elif origin and one is not None and one.of in FROM_ORIGIN:
@@ -294,7 +294,7 @@ def _table(where: str, name: str, rows: list[tuple[int, list[str]]], one: Field 
 def _values(where: str, lines: list[int], cells: list[str], one: Field | None) -> list[Any]:
     """Return the entries of a table: numbers, or texts where entries are texts or have names."""
     texts = [None if cell in _HOLES else cell for cell in cells]
-    if None in texts and one is not None and one.hole is None:
+    if None in texts and one is not None and one.missing is None:
         line = lines[texts.index(None)]
         raise InstanceError(where, f"line {line}: the entry is empty, and may not be left out")
     numbers = [None if text is None else _number(text, one) for text in texts]
@@ -398,7 +398,7 @@ def _sheets(instance: Any) -> dict[str, str]:
 def _sheet(instance: Any, axes: tuple[str, ...], values: Any, unit: str, one: Field | None) -> str:
     labels = [_called(instance, axis, n) for axis, n in zip(axes, values.shape, strict=True)]
     meant = _labels_of(instance, one.of) if one is not None and one.of else ()
-    hole = None if one is None else one.hole
+    hole = None if one is None else one.missing
     heading = "value" if unit == "1" else f"value [{unit}]"
     rows = [[*axes, heading]]
     flat = values.ravel()
@@ -463,8 +463,8 @@ def _rule(one: Field) -> str:
     if one.of:
         numbers = f"numbers of {one.of}s, from {COUNTED.get(one.of, 0)}"
         return f"Entries are {numbers if one.of in COUNTED else f'labels of {one.of}s'}."
-    if one.says:
-        return f"It {one.says}."
+    if one.message:
+        return f"It {one.message}."
     if one.texts or one.type is str:
         return "Any text of one line." if one.texts else "Any text."
     words = []

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ ROUNDING: Final = 16.0 * 2.0**-52
 """Share of an interval's capacity by which sums of work over it may be off."""
 
 
-@brief
+@compact_repr
 class IntervalLoad(NamedTuple):
     """An interval of slots, the tasks that must be served within it, and what it offers.
 

@@ -60,7 +60,7 @@ class Field:
     above: float | None
     least: float | None
     most: float | None
-    says: str
+    message: str
     infinite: bool
     of: str
     default: Any
@@ -69,9 +69,9 @@ class Field:
     check: Callable[[str, NDArray[Any]], None] | None
     always: bool
     first: bool
-    once: bool
-    spare: tuple[str, ...]
-    hole: float | None
+    singleton: bool
+    broadcastable: tuple[str, ...]
+    missing: float | None
     ascending: bool
     rounds: Rounds
     name: str = ""
@@ -128,7 +128,7 @@ class Field:
         """Return a read-only array, and note the lengths of axes that it is the first to have."""
         sizes, options = record._sizes, {"infinite": True} if self.infinite else {}
         axes = self.axes
-        if self.once:
+        if self.singleton:
             value = real_numbers(name, value)
             if value.ndim == len(axes) and len(value) == 1:
                 value = value[0]
@@ -143,19 +143,19 @@ class Field:
         """Return the array, or its only number, once it obeys what is declared."""
         if self.above is not None:
             if self.above == 0:
-                require_positive(name, array, self.says or "must be positive")
+                require_positive(name, array, self.message or "must be positive")
             else:
-                rule = self.says or f"must be above {self.above:g}"
+                rule = self.message or f"must be above {self.above:g}"
                 require(name, array > self.above, array, rule)
         if self.least is not None:
             rule = "must not be negative" if self.least == 0 else f"must be at least {self.least:g}"
-            require(name, array >= self.least, array, self.says or rule)
+            require(name, array >= self.least, array, self.message or rule)
         if self.most is not None:
-            rule = self.says or f"must be at most {self.most:g}"
+            rule = self.message or f"must be at most {self.most:g}"
             require(name, array <= self.most, array, rule)
         if self.of in record._sizes:
             count = record._sizes[self.of]
-            known = (array >= (0 if self.hole is None else self.hole)) & (array < count)
+            known = (array >= (0 if self.missing is None else self.missing)) & (array < count)
             rule = f"must be one of the {count} {self.of}s, counted from 0"
             require(name, known, array, rule)
         if self.ascending:
@@ -163,7 +163,7 @@ class Field:
             require(name, np.diff(array, prepend=array[:1]) >= 0, array, rule)
         if self.check is not None:
             self.check(name, array)
-        if self.once:
+        if self.singleton:
             return self._single(array)
         return array if self.axes else self.type(array)
 
@@ -175,7 +175,9 @@ class Field:
 
     def as_written(self, array: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
         """Return the axes and the array as a file has them."""
-        return (self.axes[1:], array[0]) if self.once and len(array) == 1 else (self.axes, array)
+        return (
+            (self.axes[1:], array[0]) if self.singleton and len(array) == 1 else (self.axes, array)
+        )
 
     def _filled(self, record: Any) -> Any:
         """Return what stands for None: a value of the record, or a number in all entries."""
@@ -199,7 +201,7 @@ class Field:
         said = [f":math:`{self.symbol}{self._range()}`" if self.symbol else self._bounds()]
         said += [self.unit if self.unit != "1" else ""]
         said += ["infinity allowed" if self.infinite else ""]
-        said += [f"shape [{'1 or ' * self.once}{', '.join(self.shape)}]" if self.axes else ""]
+        said += [f"shape [{'1 or ' * self.singleton}{', '.join(self.shape)}]" if self.axes else ""]
         if self.optional and self.default is None:
             said += [
                 ""
@@ -241,7 +243,7 @@ def field(
     above: float | None = None,
     least: float | None = None,
     most: float | None = None,
-    says: str = "",
+    message: str = "",
     infinite: bool = False,
     of: str = "",
     default: Any = dataclasses.MISSING,
@@ -250,9 +252,9 @@ def field(
     check: Callable[[str, NDArray[Any]], None] | None = None,
     always: bool = False,
     first: bool = False,
-    once: bool = False,
-    spare: tuple[str, ...] = (),
-    hole: float | None = None,
+    singleton: bool = False,
+    broadcastable: tuple[str, ...] = (),
+    missing: float | None = None,
     ascending: bool = False,
     rounds: Rounds = "nearest",
 ) -> Any:
@@ -274,7 +276,7 @@ def field(
         Symbol of the paper, in LaTeX.
     above, least, most
         Bounds: larger than, at least, at most.
-    says
+    message
         Rule that an error states instead of the bound.
     infinite
         Whether entries may be plus infinity.
@@ -294,12 +296,12 @@ def field(
         Whether files hold the field at its default too, as they did before defaults were left out.
     first
         Whether the field is checked before the others, because it sets the lengths of axes.
-    once
+    singleton
         Whether entries that are the same all along the first axis are kept, and written to files,
         once. They may be given without this axis.
-    spare
+    broadcastable
         Axes that a labelled table may leave out, because entries are the same along them.
-    hole
+    missing
         What stands for an entry that a labelled table leaves out; None refuses it.
     ascending
         Whether entries along the only axis ascend. What has labels along it is put in that order.
@@ -309,7 +311,8 @@ def field(
         the last axis at 1.
     """
     declared = Field(
-        axes, doc, unit, symbol, above, least, most, says, infinite, of, default, fill, prepare,
-        check, always, first, once, spare or axes[: int(once)], hole, ascending, rounds,
+        axes, doc, unit, symbol, above, least, most, message, infinite, of, default, fill, prepare,
+        check, always, first, singleton, broadcastable or axes[: int(singleton)], missing,
+        ascending, rounds,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={Field: declared})

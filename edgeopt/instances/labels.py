@@ -106,7 +106,7 @@ def _less(label: Any, origin: int) -> Any:
 # --- what comes with labels ----------------------------------------------------------------
 
 
-def carried(field: str, value: Any) -> Given | None:
+def extract_labels(field: str, value: Any) -> Given | None:
     """Return what a table of pandas or xarray carries, or None if it is neither."""
     if isinstance(value, Given):
         return value
@@ -210,7 +210,7 @@ def as_labels(field: str, axis: str, labels: Sequence[Any]) -> Labels:
     return tuple(texts)
 
 
-def straight(field: str, given: Given, axes: Sequence[str], spare: Sequence[str]) -> Given:
+def to_axis_order(field: str, given: Given, axes: Sequence[str], spare: Sequence[str]) -> Given:
     """Return an array with its axes in the declared order; those in `spare` may be left out."""
     if all(axis is None for axis in given.axes) and not any(given.labels):
         return given
@@ -375,7 +375,7 @@ def is_time(labels: tuple[Any, ...] | None) -> bool:
 def without_labels(field: str, value: Any) -> Any:
     """Return the numbers of a table that has no labels; refuse one that has."""
     require_shallow(field, value)
-    given = carried(field, value)
+    given = extract_labels(field, value)
     if given is None:
         if isinstance(value, list | tuple):
             for entry in value:

@@ -19,7 +19,7 @@ from edgeopt.learning.checkpoint import (
     write_arrays,
 )
 from edgeopt.options import check_real, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     import os
@@ -74,7 +74,7 @@ class Learner(Protocol):
         """Take up such a state."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Training:
     """What came out of a training.

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from edgeopt.representation import brief, counted
+from edgeopt.representation import compact_repr, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ StateT = TypeVar("StateT")
 TrajectoryT_co = TypeVar("TrajectoryT_co", covariant=True, bound="Trajectory")
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """What happened to one policy in a number of scenarios, slot by slot.

@@ -22,7 +22,7 @@ import numpy as np
 
 from edgeopt import checker
 from edgeopt.errors import CertificateError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing import write_file
 from edgeopt.writing.results import in_html
 
@@ -45,7 +45,7 @@ SHRUNK: Final = 1.0 - 2.0**-40
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """A proven bound with its program and proof, which `edgeopt.checker` checks by itself.

@@ -22,7 +22,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.rays import elastic, solved_by_highs
@@ -67,7 +67,7 @@ class Side:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Explanation:
     """Why a problem is infeasible.

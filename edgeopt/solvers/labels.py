@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InputError, InstanceError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _PAIR: Final = re.compile(r"([^=,\[\]]+)=(0|-?[1-9][0-9]{0,17})")
 _SEARCHED: Final = 10_000  # names that an error looks through for similar ones
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class LabelBlock:
     """Consecutive rows or columns that share a name and differ in their indices.

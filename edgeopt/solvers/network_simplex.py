@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.errors import InputError, SolverError
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.spanning_tree import NOBODY, Network, Tree, attach, detach, new_tree, optimise
 from edgeopt.solvers.tolerance import relative_gap
@@ -172,7 +172,7 @@ PIVOTS_PER_ARC = 50  # pivots are given up after this many times the number of a
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class TransportFlow:
     """A basic solution.
@@ -347,7 +347,7 @@ def _largest(values: NDArray[Any]) -> float:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class TransportPlan:
     """What is sent from each source to each sink, with the prices that prove it optimal.

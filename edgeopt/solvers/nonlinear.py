@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.labels import Labels
 from edgeopt.solvers.program import require
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from edgeopt.solvers.program import Sense
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class CasadiNlp:
     r"""A smooth nonlinear program.

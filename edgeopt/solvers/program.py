@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.labels import LabelBlock, Labels
 from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix
 from edgeopt.solvers.scaling import Units, units_of
@@ -100,7 +100,7 @@ def require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[Any
         raise InstanceError(field, rule, index=(first,), value=values[first])
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
     r"""A linear program, some columns of which may have to be whole numbers.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from edgeopt import plugins
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
 from edgeopt.options import check_flag, check_text, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.tolerance import DEFAULT
@@ -243,7 +243,7 @@ BackendSolve = Callable[[Any, Request], "Solution"]
 """Solves one problem as requested; never raises because of how the solve ended."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Backend:
     """A solver that `solve` can reach.

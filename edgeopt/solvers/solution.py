@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from edgeopt.errors import InputError, ProblemTypeError, SolverError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Kind, LeftBehind, kind_of, portable
 from edgeopt.solvers.residuals.linear import few_factorisations
@@ -89,7 +89,7 @@ class Seconds(NamedTuple):
         return self.build + self.solve
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found, with everything needed to check it.

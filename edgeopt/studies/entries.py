@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from edgeopt import registry
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Named(Sequence[ItemT]):
         return len(self._loaded)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Source(Part):
     """A named origin of instances.
@@ -93,7 +93,7 @@ def origin(instance: Any) -> str:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Benchmark:
     """An offline optimum with its certificate.
@@ -169,7 +169,7 @@ class Benchmark:
         }
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class BenchmarkEntry(Part):
     """How to compute one benchmark of a system, and for whom it is a bound.
@@ -198,7 +198,7 @@ class BenchmarkEntry(Part):
     holds: Callable[[Any], bool] | None = None
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class PolicyEntry(Part):
     """A policy under the name that tables and ``--policies`` use.
@@ -288,7 +288,7 @@ def _on(module: str, name: str, instance: Any) -> Any:
     return getattr(import_module(module), name)(instance)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Metric(Part):
     """A further quantity of a run, one number per run.
@@ -311,7 +311,7 @@ class Metric(Part):
     percent: bool = False
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Picture(Part):
     """A drawing of one case of a study.
@@ -335,7 +335,7 @@ class Picture(Part):
     caption: str
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Log(Part):
     """A complete table of a run: one row per slot, task or whatever a policy decides about.
@@ -361,7 +361,7 @@ class Log(Part):
     caption: str = ""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Comparison(Part):
     """A table of all policies over all instances of a study, such as one that a paper prints.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_kind, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.entries import Part, PolicyEntry
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class LearnerEntry(Part):
     """A learner of a system, and how it is trained by default.
@@ -72,7 +72,7 @@ LEARNED: Final = "learned"
 """Name of the learned policy that a record recommends, and of others after a colon."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Learned(Part):
     """The learned policies of a system: ``learned``, ``learned:NAME`` and ``learned:PATH``.

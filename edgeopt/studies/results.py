@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief, counted
+from edgeopt.representation import compact_repr, counted
 from edgeopt.studies.comparison import Pairs, general, place_of, tidy, with_exact
 from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import of_case, of_study
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import Constraint, Objective, System
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Settings:
     """Settings from which a study can be repeated, with its instances.
@@ -71,7 +71,7 @@ class Settings:
     detailed: int | None = None
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Case:
     """One instance of a study.
@@ -298,7 +298,7 @@ def _sizes(cases: Sequence[Case]) -> Iterator[str]:
             yield f"gap {first.benchmark.gap:.2g}"
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Study:
     """Policies compared on instances.

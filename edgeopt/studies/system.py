@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_kind, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.entries import BenchmarkEntry, Named, Part, PolicyEntry
 from edgeopt.studies.wording import number, percent
 from edgeopt.writing import checked_name
@@ -35,7 +35,7 @@ DIMENSIONLESS = "dimensionless"
 """The unit that is not written after a number."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Objective(Part):
     """The value that policies maximise or minimise.
@@ -119,7 +119,7 @@ def _none(_instance: Any) -> int:
     return 0
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Constraint(Part):
     """The service constraint, which a run can violate; ``Trajectory.violations`` counts how often.
@@ -170,7 +170,7 @@ class Paper(Part):
         return f"{self.authors}: {self.title}."
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Instances(Part):
     """Where instances come from.
@@ -218,7 +218,7 @@ class Instances(Part):
             raise OptionError("Instances.sources: must not be empty")
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Offline(Part):
     """Bounds on the best value that any policy can have.
@@ -266,7 +266,7 @@ class Offline(Part):
         ]
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Policies(Part):
     """The policies to compare, and how they are simulated.
@@ -310,7 +310,7 @@ class Policies(Part):
             raise OptionError(f"Policies.entries: policy names {twice} occur twice")
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Claims(Part):
     """The claims to check on an instance.
@@ -328,7 +328,7 @@ class Claims(Part):
     given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = _no_entries
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Reporting(Part):
     """What a page shows in addition to the values of the policies.
@@ -368,7 +368,7 @@ class Reporting(Part):
             checked_name(one.name)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class System(Part):
     """A system.

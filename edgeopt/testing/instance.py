@@ -111,7 +111,7 @@ def _table(
         spreads = one.name == "profit" and array.shape[place] < getattr(
             instance, _WHOLE[axes[place]]
         )
-        if spreads or (one.once and place == 0 and array.shape[0] == 1):
+        if spreads or (one.singleton and place == 0 and array.shape[0] == 1):
             array, axes = array[(slice(None),) * place + (0,)], axes[:place] + axes[place + 1 :]
     if one.of and one.of not in COUNTED:
         size = {"server": "servers", "site": "sites", "node": "nodes"}.get(one.of)

@@ -20,7 +20,7 @@ from scipy.io import loadmat
 import edgeopt
 from edgeopt.errors import CertificateError, EdgeOptError, InputError, OptionError
 from edgeopt.options import listed
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.exact_proofs import infeasibility_certificate
 from edgeopt.solvers.program import LinearProgram
@@ -229,7 +229,7 @@ class Judged:
         return written
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class ProgramReport:
     """What solvers made of a folder of programs whose optima are known.

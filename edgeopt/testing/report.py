@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Ty
 
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_flag, check_whole, listed
-from edgeopt.representation import brief, counted
+from edgeopt.representation import compact_repr, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -233,7 +233,7 @@ class Result:
         return "\n".join(lines)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Report:
     """What all checks of a part found.

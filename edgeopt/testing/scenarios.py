@@ -225,7 +225,7 @@ def fields_by_axis(instance: Any, axis: str) -> dict[str, Any]:
         value = getattr(instance, one.name)
         along = one.axes[:1] == (axis,) and isinstance(value, np.ndarray)
         # An entry that stands for all slots is no row of one.
-        if along and value.ndim == len(one.axes) and not (one.once and len(value) == 1):
+        if along and value.ndim == len(one.axes) and not (one.singleton and len(value) == 1):
             found[one.name] = value
     return found
 

@@ -112,7 +112,7 @@ def test_defaults_of_every_kind_are_left_out(tmp_path):
 
 class Tariff(Instance, kind="tariff", axes={"slot": "T", "row": "J"}):
     price: Floats = field("slot", doc="Price.")
-    fee: Floats = field("slot", "row", unit="$", least=0, once=True, doc="Fee.")
+    fee: Floats = field("slot", "row", unit="$", least=0, singleton=True, doc="Fee.")
 
 
 def test_what_is_the_same_all_along_an_axis_is_kept_and_written_once(tmp_path):

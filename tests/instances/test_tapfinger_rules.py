@@ -148,9 +148,9 @@ def test_tables_of_durations_by_hand():
     assert instance.duration[1].tolist() == [[[0, 0], [0, 8]], [[0, 0], [5, 2]]]
     assert instance.weight.tolist() == [1, 2]
     assert instance.eligible.tolist() == [[True, False]] * 2
-    brief = from_durations(**timed(), seconds=True, slot_seconds=2.0)
-    assert brief.duration[0].tolist() == [[[0, 0], [0, 2]], [[0, 0], [2, 1]]]
-    assert brief.slot_seconds == 2.0
+    compact_repr = from_durations(**timed(), seconds=True, slot_seconds=2.0)
+    assert compact_repr.duration[0].tolist() == [[[0, 0], [0, 2]], [[0, 0], [2, 1]]]
+    assert compact_repr.slot_seconds == 2.0
 
 
 def test_whole_durations_are_kept():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.search.space import spaces
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing import write_file
 from edgeopt.writing.results import in_html
 
@@ -28,7 +28,7 @@ _KIND = "edgeopt.found"
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Found:
     """The instance that leaves a claim the least slack, of those checked.

@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
 from edgeopt.options import check_kind
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -129,7 +129,7 @@ class Parameter:
         return (value - self.low) / (self.high - self.low)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class ParameterSpace:
     """Instances that depend on a few numbers.

@@ -67,7 +67,7 @@ class EdrHistory(Record, prefix="history.", axes=_AXES):
     )  # fmt: skip
     rate: Floats | None = field(
         "hour", "origin", "target", unit="bit/s", above=0, infinite=True, default=None,
-        prepare=infinite_within_sites, hole=np.nan, rounds="up",
+        prepare=infinite_within_sites, missing=np.nan, rounds="up",
         doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
     )  # fmt: skip
 

@@ -50,7 +50,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
 
     cap: Floats = field(
         "frame", unit="Wh", symbol="R^t", least=0, infinite=True,
-        says="must not be negative (0: no energy, infinity: no cap)",
+        message="must not be negative (0: no energy, infinity: no cap)",
         doc="Energy that all sites may use in a frame. Known when the frame begins.",
     )  # fmt: skip
     price: Floats = field(
@@ -60,7 +60,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     arrival: Integers = field(
         "task",
         least=0,
-        says="must be a frame, counted from 0",
+        message="must be a frame, counted from 0",
         of="frame",
         doc="First frame of a task.",
     )
@@ -116,11 +116,11 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     )  # fmt: skip
     rate: Floats = field(
         "frame", *_LINK, unit="bit/s", symbol="R_{jk}", above=0, infinite=True,
-        prepare=infinite_within_sites, hole=np.nan, rounds="up",
+        prepare=infinite_within_sites, missing=np.nan, rounds="up",
         doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
     )  # fmt: skip
     power: Floats = field(
-        "frame", "site", unit="W", symbol="p_j", least=0, once=True,
+        "frame", "site", unit="W", symbol="p_j", least=0, singleton=True,
         doc="Transmission power. An array of shape [J] holds in all frames.",
     )  # fmt: skip
     energy_weight: float = field(
@@ -143,7 +143,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         "their ``'max'``, which is when a synchronous round ends.",
     )  # fmt: skip
     task_kind: Integers | None = field(
-        "task", least=0, says="must be a kind, counted from 0", default=None,
+        "task", least=0, message="must be a kind, counted from 0", default=None,
         doc="Kind of a task. Counted from 0, for tables.",
     )  # fmt: skip
     law: EdrLaw | None = field(

@@ -21,12 +21,12 @@ from edgeopt.instances.idn.topology import (
 from edgeopt.instances.labels import (
     Given,
     as_labels,
-    carried,
+    extract_labels,
     in_units,
     listed,
     long_form,
     order_of,
-    straight,
+    to_axis_order,
 )
 from edgeopt.instances.numerals import real_of, whole_of
 from edgeopt.instances.units import factor
@@ -250,7 +250,7 @@ def _column(name: str, column: Any, notes: list[str]) -> Any:
     field = f"models.{name}"
     if isinstance(column, Mapping):
         return tuple(column), list(column.values())
-    given = carried(field, column)
+    given = extract_labels(field, column)
     if given is None:
         rule = "must be a table by label: a Series, a mapping, or a frame by node and model"
         raise InstanceError(field, rule, value=described(column))
@@ -296,7 +296,7 @@ def _per_pair(
     if isinstance(given, tuple):
         return np.tile(_per_model(name, table, names), (len(graph.labels), 1))
     field = f"models.{name}"
-    given = straight(field, given, ("node", "model"), ())
+    given = to_axis_order(field, given, ("node", "model"), ())
     values = _converted(field, given, _PER_PAIR[name], notes)
     for place, (axis, wanted, whose) in enumerate(
         (("node", graph.labels, "the graph"), ("model", names, "task"))
@@ -340,7 +340,7 @@ def _budget(
         found[np.isnan(found)] = float(budget)
         return found
     else:
-        table = carried("budget", budget)
+        table = extract_labels("budget", budget)
         if table is not None:
             labels = table.labels[0] if len(table.shape) == 1 else None
             if labels is None:

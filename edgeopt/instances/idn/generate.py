@@ -12,7 +12,7 @@ from edgeopt.instances.idn.topology import Network, paths_to_root, topology_1, t
 from edgeopt.instances.validate import check_sizes, frozen_array
 from edgeopt.options import check_choice, check_real, check_room, check_whole, refused
 from edgeopt.options import generator as source
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ _TABLE: Final = (
 )
 
 
-@brief
+@compact_repr
 class Catalogue(NamedTuple):
     """The models that serve one task.
 

@@ -13,7 +13,7 @@ from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, frozen_integers, real_numbers, require
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,7 +98,7 @@ class Columns(NamedTuple):
     permanent: NDArray[np.bool_]
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Ranking:
     r"""All options of all request types, one type after another, cheapest first.
@@ -239,10 +239,10 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     )  # fmt: skip
     accuracy: Floats = field(
         "model", unit="percent", symbol="a_m", least=0, most=100,
-        says="must be a percentage in 0..100", doc="Accuracy.",
+        message="must be a percentage in 0..100", doc="Accuracy.",
     )  # fmt: skip
     task: Integers = field(
-        "model", least=0, says="must be a task, counted from 0",
+        "model", least=0, message="must be a task, counted from 0",
         doc="Task of a model. Every task has one.",
     )  # fmt: skip
     budget: Floats = field(
@@ -253,11 +253,11 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         *_PAIR, symbol=r"\omega_m^v", doc="Whether a model is permanent at a node."
     )
     request_task: Integers = field(
-        "type", least=0, says="must be a task, counted from 0",
+        "type", least=0, message="must be a task, counted from 0",
         doc=r"Task of a request type. A type is a pair :math:`\rho = (i, p)` of task and path.",
     )  # fmt: skip
     path: Integers = field(
-        "type", "position", of="node", prepare=_padded, hole=PADDING,
+        "type", "position", of="node", prepare=_padded, missing=PADDING,
         doc="Nodes from entry to repository, then -1. Lists of different lengths are accepted.",
     )  # fmt: skip
     requests: Integers = field(
@@ -268,14 +268,14 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         doc="Cost of inaccuracy. Serving costs latency, delay and ``alpha * (100 - accuracy)``.",
     )  # fmt: skip
     tier: Integers | None = field(
-        "node", least=0, says="must be a tier, counted from 0", default=None,
+        "node", least=0, message="must be a tier, counted from 0", default=None,
         doc="Tier of a node, 0: cloud. For pictures and tables only.",
     )  # fmt: skip
     names: Names | None = field(
         "node", default=None, doc="Name of a node. For pictures and tables only."
     )
     cost: Floats | None = field(
-        "type", "position", "model", unit="ms", least=0, default=None, hole=np.nan,
+        "type", "position", "model", unit="ms", least=0, default=None, missing=np.nan,
         prepare=_zero_where_no_option,
         doc="Cost of serving a request. It stands instead of the sum above; entries that stand for "
         "no option become 0.",

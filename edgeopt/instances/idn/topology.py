@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
 from edgeopt.instances.validate import path_of
 from edgeopt.options import check_kind, check_real, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +40,7 @@ ROUND_TRIP_MS: Final = {1: 40.0, 2: 15.0, 3: 6.0, 4: 6.0}
 """Round-trip latency between a tier and the one above it, ms."""
 
 
-@brief
+@compact_repr
 class Network(NamedTuple):
     """A network, before any model or request.
 

@@ -60,7 +60,7 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")
     rate: Floats = field(
         *_REQUEST, "site", unit="Mbit/s", symbol="R_{ij}^t", above=0, prepare=_in_all_slots,
-        spare=("slot",),
+        broadcastable=("slot",),
         doc="Rate with the whole band. Shape [I, J] if it never changes.",
     )  # fmt: skip
     active: Flags = field(*_REQUEST, first=True, doc="Whether a device has a request.")
@@ -81,7 +81,7 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     )  # fmt: skip
     work: Floats = field(
         "job", unit="Gcycle", symbol="w_k", above=0, rounds="down",
-        says="must be positive: there is nothing to do", doc="Computation of a job.",
+        message="must be positive: there is nothing to do", doc="Computation of a job.",
     )  # fmt: skip
     deadline: Floats = field(
         "job", unit="s", symbol="D_k", rounds="up",
@@ -104,7 +104,7 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
         doc="Completion time that counts as 1.",
     )  # fmt: skip
     refusal_latency: float = field(
-        unit="s", least=SLOT_SECONDS, says=f"must be at least a slot, {SLOT_SECONDS:g} s",
+        unit="s", least=SLOT_SECONDS, message=f"must be at least a slot, {SLOT_SECONDS:g} s",
         default=3.0, always=True, doc="Latency that a refused request counts with.",
     )  # fmt: skip
     job_kind: Integers | None = field(

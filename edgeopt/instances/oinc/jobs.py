@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import check_sizes, check_span, real_numbers
 from edgeopt.options import check_choice, check_real, check_room, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class PageHinkley:
         return alarm, Evidence(*kept)
 
 
-@brief
+@compact_repr
 class Drift(NamedTuple):
     """Accuracy of the models of devices, and when its fall is detected.
 

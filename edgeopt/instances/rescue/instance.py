@@ -40,11 +40,11 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     """Reserved tasks of all servers, one entry per task; windows include both of their slots."""
 
     server: Integers = field(
-        "task", symbol="k_i", least=0, says="must be a server, counted from 0", of="server",
+        "task", symbol="k_i", least=0, message="must be a server, counted from 0", of="server",
         doc="Server of a reserved task.",
     )  # fmt: skip
     start: Integers = field(
-        "task", unit="slot", symbol="s_i", least=0, says="must be a slot, counted from 0",
+        "task", unit="slot", symbol="s_i", least=0, message="must be a slot, counted from 0",
         of="slot", doc="First slot of its window.",
     )  # fmt: skip
     end: Integers = field(
@@ -52,7 +52,7 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     )
     demand: Floats = field(
         "task", unit="TMAC", symbol=r"\phi_i", above=0, rounds="less",
-        says="must be positive (leave empty tasks out)", doc="Work it needs.",
+        message="must be positive (leave empty tasks out)", doc="Work it needs.",
     )  # fmt: skip
 
     tasks = Size("task", "Number of tasks H.")
@@ -187,7 +187,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         doc="Tasks promised in advance. Jointly feasible on servers that do nothing else."
     )
     profit: Floats | ProfitModel = field(
-        *_PROFIT, unit="profit", prepare=_array_or_model, spare=_PROFIT,
+        *_PROFIT, unit="profit", prepare=_array_or_model, broadcastable=_PROFIT,
         doc="Profit of a run of that duration. What a run of a profile for a device on a server "
         "accepted in a slot earns if it lasts so long: an array whose axes may have size 1 (they "
         "stay unexpanded, in memory and in files) or a `ProfitModel`.",

@@ -161,7 +161,7 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
         doc="Accuracy right after the last retraining. A fraction.",
     )  # fmt: skip
     best_accuracy: float = field(
-        symbol=r"\alpha_{\max}", above=0, most=1, says="must lie in (0, 1]",
+        symbol=r"\alpha_{\max}", above=0, most=1, message="must lie in (0, 1]",
         doc="Highest accuracy that can be reached. A fraction.",
     )  # fmt: skip
     decay: Floats = field(
@@ -188,7 +188,7 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
     )  # fmt: skip
     max_duration: int = field(
         unit="slot", symbol="D", least=1, most=ENTRIES,
-        says=f"must be at least 1 and at most {ENTRIES}", doc="Longest duration.",
+        message=f"must be at least 1 and at most {ENTRIES}", doc="Longest duration.",
     )  # fmt: skip
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeopt.instances.fields import Flags, Integers, field
-from edgeopt.instances.labels import carried
+from edgeopt.instances.labels import extract_labels
 from edgeopt.instances.nesting import require_shallow
 from edgeopt.instances.numerals import is_hole
 from edgeopt.instances.records import Record, rule
@@ -143,8 +143,8 @@ class _Durations(Record, axes=AXES, empty=("task",)):
 
     minimum: Integers = field("kind", "resource", doc="Smallest bundle.")
     duration: NDArray[np.float64] | object = field(
-        "cluster", "kind", "cpu", "gpu", spare=("cluster",), hole=np.nan, prepare=_as_table,
-        doc="Slots or seconds.",
+        "cluster", "kind", "cpu", "gpu", broadcastable=("cluster",), missing=np.nan,
+        prepare=_as_table, doc="Slots or seconds.",
     )  # fmt: skip
     filled: bool = field(doc="Whether holes are filled from smaller bundles.")
     capacity: Integers = field("cluster", "resource", doc="CPU cores and GPUs.")
@@ -191,7 +191,7 @@ class _Durations(Record, axes=AXES, empty=("task",)):
 
 def _in_unit(duration: Any, seconds: bool) -> tuple[bool, Any]:
     """Return whether durations are in seconds, not in slots, and the table in that unit."""
-    given = carried("duration", duration)
+    given = extract_labels("duration", duration)
     if given is None or given.unit is None:
         return seconds, duration
     seconds = seconds or measures_time(given.unit)

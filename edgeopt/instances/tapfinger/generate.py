@@ -18,7 +18,7 @@ from edgeopt.options import (
     generator,
 )
 from edgeopt.options import generator as source
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ _POINTER: Final = (3, 3)
 _POINTER_SLOTS: Final = (1, 10)
 
 
-@brief
+@compact_repr
 class Workload(NamedTuple):
     """Kinds of tasks.
 

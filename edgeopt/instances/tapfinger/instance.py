@@ -105,8 +105,8 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
             raise InstanceError("minimum", says, index=(k,), value=tuple(minimum[k].tolist()))
 
     speed: Floats = field(
-        "cluster", "kind", "cpu", "gpu", prepare=_on_all_clusters, spare=("cluster",), hole=np.nan,
-        rounds="up",
+        "cluster", "kind", "cpu", "gpu", prepare=_on_all_clusters, broadcastable=("cluster",),
+        missing=np.nan, rounds="up",
         doc="Progress per slot at the start. Shape [K, A, B] if all clusters are alike. Entry "
         "(cpu, gpu) is that of cpu cores and gpu GPUs; no task is given more than (A - 1, B - 1). "
         "Positive from the smallest bundle on; entries below it mean nothing and become 0.",
@@ -137,12 +137,12 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
         doc="Weight of a flow time.",
     )  # fmt: skip
     noise: float = field(
-        least=0, most=1, says="must lie in [0, 1]", default=0.0, always=True,
+        least=0, most=1, message="must lie in [0, 1]", default=0.0, always=True,
         doc="Most by which the progress of a slot differs from the law. Uniformly; progress is "
         "never negative.",
     )  # fmt: skip
     switching: float = field(
-        least=0, most=1, says="must lie in [0, 1]", default=0.5, always=True,
+        least=0, most=1, message="must lie in [0, 1]", default=0.5, always=True,
         doc="Part of a slot's progress when the bundle has changed.",
     )  # fmt: skip
     pending: int = field(

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.validate import path_of
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Rule: TypeAlias = "tuple[Callable[[float], bool], str]"
 """A test that a number must pass, and the rule in words."""
 
 
-@brief
+@compact_repr
 class Fields(NamedTuple):
     """Some columns of a file, as texts.
 
@@ -243,7 +243,7 @@ def read_points(
     return np.column_stack((columns[latitude], columns[longitude]))
 
 
-@brief
+@compact_repr
 class IterationTimes(NamedTuple):
     """Measured iterations of one data-parallel training job.
 
@@ -302,7 +302,7 @@ def elapsed_times(job: IterationTimes) -> Iterator[NDArray[np.float64]]:
         yield np.concatenate(([0.0], np.cumsum(steps)))
 
 
-@brief
+@compact_repr
 class Accuracy(NamedTuple):
     """Accuracy of classifiers under drift.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.traces.columns import LOAD, PASSENGERS, read_fields
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ KILO: Final = 1e3  # Wh in a kWh
 _HOUR: Final = timedelta(hours=1)
 
 
-@brief
+@compact_repr
 class HourlySeries(NamedTuple):
     """One number per hour, without gaps.
 
@@ -194,7 +194,7 @@ FIRST_QUARTER: Final = 20
 _CODE: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be the number of a station")
 
 
-@brief
+@compact_repr
 class Passengers(NamedTuple):
     """Passengers who enter each station on a weekday.
 

@@ -17,7 +17,7 @@ from edgeopt.models.edr.penalties import check_cap, late_price
 from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.models.edr.training import Coming, Stopping, informed_value, room_prices, stopping
 from edgeopt.options import check_whole, generator
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.solvers.tolerance import gap_closed
 from edgeopt.writing.results import in_html
@@ -39,7 +39,7 @@ MOST = 500  # cuts of one frame; a handful is usual
 
 
 @in_html
-@brief
+@compact_repr
 class FrameComparator(NamedTuple):
     """The cheapest training and routing of one frame by itself.
 

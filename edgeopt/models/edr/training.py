@@ -11,7 +11,7 @@ from edgeopt.errors import InputError, SolverError
 from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.network_simplex import TransportSimplex
 from edgeopt.writing.results import in_html
 
@@ -137,7 +137,7 @@ def _outside(target: Floats, need: Floats, limit: Floats, pull: float) -> tuple[
 
 
 @in_html
-@brief
+@compact_repr
 class Step(NamedTuple):
     """A step of the training rounds.
 

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.kernels import compiled
 from edgeopt.models.idn.gain import checked_allocation, checked_amounts, gain_kernel
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Demand:
     """Distinct slots with weights.

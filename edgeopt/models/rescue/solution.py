@@ -13,7 +13,7 @@ from scipy import sparse
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_cells
 from edgeopt.options import check_fields
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import Sum
 from edgeopt.writing.results import in_html
 
@@ -33,7 +33,7 @@ Allocation: TypeAlias = Any
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class P1Duals:
     r"""Derivatives of OPT(LP) by the right-hand sides.
@@ -54,7 +54,7 @@ class P1Duals:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class P1Solution:
     r"""A feasible point of P1-LP with a proven upper bound on OPT(LP).
@@ -106,7 +106,7 @@ class P1Solution:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class PricedBound:
     """A proven upper bound on OPT(LP) and the dual feasible point behind it.

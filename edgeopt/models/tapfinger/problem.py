@@ -14,7 +14,7 @@ from edgeopt.instances.fields import Flags, Floats, Integers, field
 from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.tapfinger.instance import MANY
 from edgeopt.instances.validate import frozen, require
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -52,16 +52,16 @@ class SchedulingProblem(Record, axes=_AXES, empty=("task", "slot")):
         "resource",
         least=0,
         most=MANY,
-        says=_COUNT,
+        message=_COUNT,
         doc="CPU cores and GPUs of each cluster.",
     )
     duration: Integers = field(
-        "cluster", "kind", "cpu", "gpu", least=0, most=MANY, says=_COUNT,
+        "cluster", "kind", "cpu", "gpu", least=0, most=MANY, message=_COUNT,
         doc="Slots that a kind of task takes on a cluster with a bundle. 0 where the bundle is not "
         "allowed.",
     )  # fmt: skip
     arrival: Integers = field(
-        "task", least=0, most=MANY, says=_COUNT, check=_ascending,
+        "task", least=0, most=MANY, message=_COUNT, check=_ascending,
         doc="First slot in which each task may start. Ascending.",
     )  # fmt: skip
     kind: Integers = field("task", of="kind", doc="Kind of each task.")
@@ -144,7 +144,7 @@ def scheduling_problem(
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Where, when and with what every task runs.

@@ -30,7 +30,7 @@ from edgeopt.models.tapfinger.programs import (
     start_cost,
     starts,
 )
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from edgeopt.models.tapfinger.programs import Starts
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class SlotPrices:
     """Prices of what is scarce: any such prices, not negative, prove a bound.
@@ -60,7 +60,7 @@ class SlotPrices:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Relaxation:
     """A lower bound on the weighted sum of flow times of every plan, with its proof.

@@ -27,7 +27,7 @@ from edgeopt.models.tapfinger.column_generation import Menus
 from edgeopt.models.tapfinger.lagrangian import bound_of_menus, pools_of, shared_blocks
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
 from edgeopt.models.tapfinger.programs import counted
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def scenario_problem(
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class ScenarioBound:
     """What no policy that changes no bundle falls below in given scenarios of an instance.

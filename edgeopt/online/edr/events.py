@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 import numpy as np
 
 from edgeopt.online.protocols import Trajectory
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:
     """A frame begins, and asks how many rounds each task trains in it.
@@ -95,7 +95,7 @@ class Frame:
     power: Floats
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False, slots=True)
 class Slot:
     """A slot begins, its requests have arrived, and it asks which site serves which of them.
@@ -125,7 +125,7 @@ class Slot:
     spent: float
 
 
-@brief
+@compact_repr
 class Flows(NamedTuple):
     """Who serves how many requests of whom, as a list; what is not listed stays unserved.
 
@@ -143,7 +143,7 @@ class Flows(NamedTuple):
     amount: Floats
 
 
-@brief
+@compact_repr
 class Accepted(NamedTuple):
     """The rounds of a frame have been taken on.
 
@@ -162,7 +162,7 @@ class Accepted(NamedTuple):
     energy: float
 
 
-@brief
+@compact_repr
 class Served(NamedTuple):
     """What became of the requests of a slot.
 
@@ -184,7 +184,7 @@ class Served(NamedTuple):
     unserved: Floats
 
 
-@brief
+@compact_repr
 class ClosedFrame(NamedTuple):
     """The frame is over, and its price is known.
 
@@ -232,7 +232,7 @@ QUALITY_BINS = 20
 """Bins of the histogram of delays, evenly from 0 to the objective."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class EdrTrajectory(Trajectory):
     """A trajectory of EDR; its slots are frames, and less is better.

@@ -14,7 +14,7 @@ from edgeopt.kernels import compiled
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_choice, check_kind, check_room
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -171,7 +171,7 @@ Order: TypeAlias = Literal["sequential", "random", "fluid"]
 ORDERS: tuple[Order, ...] = ("sequential", "random", "fluid")
 
 
-@brief
+@compact_repr
 class Served(NamedTuple):
     """What became of the requests of a slot.
 
@@ -307,7 +307,7 @@ class Slot:
     index: int
 
 
-@brief
+@compact_repr
 class Outcome(NamedTuple):
     """What a slot revealed under the allocation that was deployed.
 
@@ -329,7 +329,7 @@ class Outcome(NamedTuple):
     cost: float
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class IdnTrajectory(Trajectory):
     """A trajectory of IDN.

@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.models.idn.gain import useful_models
 from edgeopt.options import check_choice
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
 
 
-@brief
+@compact_repr
 class NodeConstants(NamedTuple):
     r"""What the regret of a node depends on.
 

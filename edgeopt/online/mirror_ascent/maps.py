@@ -14,7 +14,7 @@ from edgeopt.online.entropic_projection import (
     project_knapsack_entropy,
 )
 from edgeopt.options import check_flag, finite_vector, real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +99,7 @@ class Knapsack:
         raise NotImplementedError
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class KnapsackEntropy(Knapsack):
     r"""The mirror map :math:`\sum_m s_m y_m \log y_m` on :math:`\{0 \le y \le 1, s \cdot y = b\}`.
@@ -197,7 +197,7 @@ class KnapsackEntropy(Knapsack):
         return self.earned(float(worth.max() - worth.min()) / 2.0, largest)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class KnapsackEuclidean(Knapsack):
     r"""The mirror map :math:`\frac12 \sum_m s_m y_m^2` on :math:`\{0 \le y \le 1, s \cdot y = b\}`.

@@ -20,7 +20,7 @@ import numpy as np
 from edgeopt.errors import InputError, OptionError
 from edgeopt.online.mirror_ascent.steps import AdaptiveStep, needed
 from edgeopt.options import check_able, check_choice, check_real, finite_vector
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,7 +71,7 @@ class StepRule(Protocol):
         ...
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class AscentState:
     """What mirror ascent remembers.
@@ -110,7 +110,7 @@ def check_discount(discount: float, ascent: str) -> None:
         raise OptionError("discount: only ascent='leader' sums gradients; leave it at 1")
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class MirrorAscent:
     """Mirror ascent with its map and its step rule.

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.errors import InputError, OptionError
 from edgeopt.online.mirror_ascent.steps import needed
 from edgeopt.options import check_able, finite_vector, listed
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class BoxEuclidean:
     r"""The mirror map :math:`\frac12 y_i^2` on every interval :math:`l_i \le y_i \le u_i`.
@@ -100,7 +100,7 @@ class BoxEuclidean:
         return np.abs(np.asarray(gradient, dtype=np.float64))
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Product:
     r"""Several sets side by side, each with its own mirror map, and points strung together.

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_real, check_whole, real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class FixedStep:
         return self.value
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class TheoryStep:
     r"""The fixed rate of least proven regret when gradients are bounded and the horizon is known.

@@ -22,7 +22,7 @@ from edgeopt.kernels import compiled
 from edgeopt.online.oinc.events import Runs
 from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@brief
+@compact_repr
 class Queues(NamedTuple):
     """Jobs and the sites that serve them, as a slot begins.
 

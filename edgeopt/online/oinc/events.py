@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.online.protocols import Trajectory
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 
-@brief
+@compact_repr
 class Jobs(NamedTuple):
     """Jobs that have arrived and are not complete, in the order of their arrival.
 
@@ -83,7 +83,7 @@ class Slot:
     jobs: Jobs
 
 
-@brief
+@compact_repr
 class Runs(NamedTuple):
     """What runs when within a slot; runs of different jobs may overlap.
 
@@ -109,7 +109,7 @@ class Runs(NamedTuple):
         return cls(np.zeros(0, dtype=np.int64), empty, empty, empty)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Decision:
     """What to do in a slot.
@@ -138,7 +138,7 @@ class Decision:
     standing: bool = False
 
 
-@brief
+@compact_repr
 class Outcome(NamedTuple):
     """What a slot came to.
 
@@ -157,7 +157,7 @@ class Outcome(NamedTuple):
     completion: Floats
 
 
-@brief
+@compact_repr
 class Served(NamedTuple):
     """What served which job when, for pictures; in the order of the slots.
 
@@ -178,7 +178,7 @@ class Served(NamedTuple):
     end: Floats
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class OincTrajectory(Trajectory):
     r"""A trajectory of OINC; less is better.

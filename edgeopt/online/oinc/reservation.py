@@ -11,7 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot.solve import assign, assignment_cost
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real, refused
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class ReservationMemory(NamedTuple):
     jobs: int = 0
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reservation(Part):
     r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.

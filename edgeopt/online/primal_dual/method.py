@@ -22,7 +22,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.options import check_able, finite_vector, real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -77,7 +77,7 @@ class LinearSlot:
         return np.asarray(multipliers @ self.matrix)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Box:
     """Points between a lower and an upper bound.
@@ -150,7 +150,7 @@ class StepRule(Protocol):
         ...
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class SaddleState:
     """What the method remembers.
@@ -170,7 +170,7 @@ class SaddleState:
     slot: int = 0
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class PrimalDual:
     """Dual ascent and proximal descent with their step sizes.

@@ -20,7 +20,7 @@ from edgeopt.online.protocols import Trajectory
 from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks, steps_per_slot
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_kind, check_room
-from edgeopt.representation import brief, counted, shown
+from edgeopt.representation import compact_repr, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Episode
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """A retraining task that has just arrived and wants a decision now.
@@ -83,7 +83,7 @@ class FinishedRun(NamedTuple):
     profit: float
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class RescueTrajectory(Trajectory):
     """Runs of one policy on one RESCUE instance.

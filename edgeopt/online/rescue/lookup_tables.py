@@ -29,7 +29,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_order, edf_serve
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.server_states import fixed
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _accumulate(
     return cumulative, excess
 
 
-@brief
+@compact_repr
 class Guard(NamedTuple):
     """Service of reserved work, and the test which runs are safe.
 
@@ -263,7 +263,7 @@ def safe_run(
     return edf_feasible(mine, guard.start, guard.end, guard.demand, remaining, room, slot, free)
 
 
-@brief
+@compact_repr
 class ValueFunctions(NamedTuple):
     """Activation and baseline values.
 

@@ -18,7 +18,7 @@ from edgeopt.online.tapfinger.conflicts import REFUSALS, act, written
 from edgeopt.online.tapfinger.events import Outcome, Round, Row, Running, Tasks, stretches
 from edgeopt.online.tapfinger.kernels import emptied, made, widened
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -346,7 +346,7 @@ class TapFingerBatch:
         scenario["blocks"] = block + 1
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class TapFingerTrajectory(Trajectory):
     """A trajectory of TapFinger; less is better.

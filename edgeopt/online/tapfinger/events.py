@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
 
 
-@brief
+@compact_repr
 class Tasks(NamedTuple):
     """All tasks that have arrived so far, those included that are complete; read-only.
 
@@ -51,7 +51,7 @@ class Tasks(NamedTuple):
         return cls(instance.arrival, instance.kind, instance.eligible, instance.weight, waits)
 
 
-@brief
+@compact_repr
 class Running(NamedTuple):
     """Tasks that have been placed and are not complete, in the order in which they were placed.
 
@@ -79,7 +79,7 @@ class Running(NamedTuple):
     attained: Ints
 
 
-@brief
+@compact_repr
 class Round(NamedTuple):
     """A decision round that begins.
 
@@ -118,7 +118,7 @@ class Round(NamedTuple):
     tasks: Tasks
 
 
-@brief
+@compact_repr
 class Decision(NamedTuple):
     """What every cluster does in a round.
 
@@ -157,7 +157,7 @@ class Decision(NamedTuple):
         return cls(np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64))
 
 
-@brief
+@compact_repr
 class Outcome(NamedTuple):
     """What a round came to.
 
@@ -176,7 +176,7 @@ class Outcome(NamedTuple):
     completed: Ints
 
 
-@brief
+@compact_repr
 class Held(NamedTuple):
     """Uninterrupted stretches of a task with one bundle, by task, then by time.
 

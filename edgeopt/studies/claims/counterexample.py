@@ -14,7 +14,7 @@ import numpy as np
 from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.live import live_of
 from edgeopt.studies.pages.rendering import in_text
 from edgeopt.studies.wording import duration, number, plural
@@ -167,7 +167,7 @@ def refutation(
     return Refutation(smallest, said, tuple(numbers(instance)), size(instance))
 
 
-@brief
+@compact_repr
 class Hunted(NamedTuple):
     """A counterexample to a published claim, and where it comes from."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import Finding, Relation, in_json, worst_verdict
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.claims.counterexample import refutation
 from edgeopt.studies.files import plain
 from edgeopt.studies.wording import plural
@@ -31,7 +31,7 @@ ROUNDING: Final = 1e-12
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class CheckedClaim:
     """A claim with its verdicts.
@@ -149,7 +149,7 @@ class CheckedClaim:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Checked:
     """Results of a check of claims.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies import sentences
 from edgeopt.studies.drawing import Bar, Bars, Line, Said
 from edgeopt.studies.pictures import vector
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.results import Case
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class View:
     """What a view shows; nothing in it depends on time or machine load.

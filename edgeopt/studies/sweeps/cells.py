@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import edgeopt
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ _OTHERS: Final = sys.stdlib_module_names | {
 """Libraries whose versions do not void a cell."""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Cell:
     """An independent piece of a sweep.

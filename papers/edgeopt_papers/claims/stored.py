@@ -17,7 +17,7 @@ from edgeopt import registry
 from edgeopt.bounds.claim import instance_label
 from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.verdict import Finding, Verdict, in_json
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 from edgeopt_papers.provenance import Stamp, stamp
 
@@ -42,7 +42,7 @@ _NUMBERS: Final = ("measured", "guaranteed", "slack")
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class StoredVerdicts:
     """What was found of the claims of a system, each on its own named instances.

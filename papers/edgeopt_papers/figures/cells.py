@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.entries import Benchmark
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.run import study
@@ -27,7 +27,7 @@ _LEFT_OUT = (
 )  # fmt: skip
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class InstanceSpec:
     """How to make an instance wherever a cell is computed.

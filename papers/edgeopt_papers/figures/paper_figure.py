@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.wording import percent
 from edgeopt.writing.results import in_html
@@ -50,7 +50,7 @@ class Estimate(NamedTuple):
     finding: str = ""
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Published:
     """A value or statement of the paper, and how its counterpart is computed.
@@ -126,7 +126,7 @@ class Published:
         return inside or abs(estimate.value - value) <= tolerance * abs(value)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, kw_only=True)
 class PaperFigure:
     """A figure or table of a paper's evaluation.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import edgeopt
 from edgeopt.errors import OptionError
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.sweeps import Store, compute_cells, tabulate
@@ -41,7 +41,7 @@ _LINE = (
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A figure with its results.
@@ -105,7 +105,7 @@ class Outcome:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """Figures of a system, reproduced.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_real, check_whole
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 from edgeopt_papers.tuning.search import STEP, best_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Tuning:
     """How the policies of a system are tuned: with the same budget, on instances of their own.
@@ -81,7 +81,7 @@ class Evaluation(NamedTuple):
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Tuned:
     """A policy that was tuned for a mode.

@@ -10,7 +10,7 @@ from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.environment import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from gymnasium import spaces
@@ -29,7 +29,7 @@ COUNTS: Final = 10.0
 """Numbers of tasks and of slots are divided by this."""
 
 
-@brief
+@compact_repr
 class Observation(NamedTuple):
     """What a learner sees of a round; a row per cluster, so that each can be handed its own.
 

@@ -23,7 +23,7 @@ from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.online.tapfinger.kernels import pass_slots
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _SAME = ("capacity", "minimum", "task_kinds", "largest", "pending")
 
 
-@brief
+@compact_repr
 class Step(NamedTuple):
     """What a round came to for a learner, in each of E scenarios.
 

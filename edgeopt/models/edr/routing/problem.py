@@ -22,7 +22,7 @@ import numpy as np
 
 from edgeopt.models.edr.routing.kernels import lower_to_cheapest
 from edgeopt.options import check_choice
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 
@@ -54,7 +54,7 @@ class Penalties(NamedTuple):
     excess: float
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class RoutingProblem:
     """Requests, routes, capacities and an energy budget; S slots together.
@@ -194,7 +194,7 @@ class RoutingProblem:
         return Penalties(unserved=unserved, excess=STEEPER * unserved / least)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Prices:
     """Prices of what is scarce: any such prices, not negative, prove a bound.
@@ -215,7 +215,7 @@ class Prices:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class RoutingPlan:
     """Where requests go.

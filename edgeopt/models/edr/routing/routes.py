@@ -14,7 +14,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.edr.routing.problem import RoutingProblem
 from edgeopt.options import check_whole, real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @in_html
-@brief
+@compact_repr
 class Conditions(NamedTuple):
     """What a slot shows.
 

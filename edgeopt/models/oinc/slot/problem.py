@@ -15,7 +15,7 @@ from edgeopt.instances.fields import Floats, Integers, field
 from edgeopt.instances.records import Record, Size
 from edgeopt.instances.validate import frozen, require
 from edgeopt.options import real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class SlotPlan:
     """Site, band share and CPU share of every request of a slot.

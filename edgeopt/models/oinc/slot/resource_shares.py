@@ -12,7 +12,7 @@ from edgeopt.errors import InputError
 from edgeopt.instances.validate import frozen, frozen_array, require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 
@@ -286,7 +286,7 @@ def _complain(A: Floats, E: Floats, S: Floats, w: Floats, room: float) -> None:
 
 
 @in_html
-@brief
+@compact_repr
 class Fit(NamedTuple):
     r"""Verdict on the objectives of one site.
 
@@ -396,7 +396,7 @@ def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
 
 
 @in_html
-@brief
+@compact_repr
 class Allocation(NamedTuple):
     r"""Shares of one site, and what proves them best.
 

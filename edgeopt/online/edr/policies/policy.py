@@ -15,7 +15,7 @@ from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Slot
 from edgeopt.online.edr.training import PriceForecast, check_forecast, expected_price
 from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_choice, check_real
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -213,7 +213,7 @@ def _drop_energy(rounds: Ints, weight: Floats, order: Ints, limit: float) -> Non
 MemoryT = TypeVar("MemoryT")
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class EdrState(Generic[MemoryT]):
     """What a policy remembers.

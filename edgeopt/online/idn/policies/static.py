@@ -12,7 +12,7 @@ from edgeopt.online.idn.environment import ORDERS, Order, Outcome, Slot, serve
 from edgeopt.online.idn.policies.infida import Infida
 from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_choice, check_text, check_whole, generator, plain_array
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.models.idn.demand import Demand
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class FixedPlacement(IgnoresFeedback):
     """Deploy the same models in every slot.
@@ -66,7 +66,7 @@ class FixedPlacement(IgnoresFeedback):
         return state, state
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class StaticGreedy(FixedPlacement):
     """Deploy what the greedy algorithm chose, in every slot.
@@ -172,7 +172,7 @@ def _until_served(
     return first(low)
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class OfflineInfida(FixedPlacement):
     """A placement that INFIDA has learnt in hindsight; deployed in every slot.

@@ -14,7 +14,7 @@ from edgeopt.online.oinc.reservation import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 from edgeopt.online.simulate import Deterministic
 from edgeopt.options import check_able, check_text
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.online.oinc.events import Outcome, Slot
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class OincState:
     """What the loop remembers.

@@ -14,7 +14,7 @@ from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.components import Part, Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import dispatch_new, new_state, simulate
 from edgeopt.options import check_choice
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@brief
+@compact_repr
 class JobRuns(NamedTuple):
     """What ran when, by site and then by time.
 

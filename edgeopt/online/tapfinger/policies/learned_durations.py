@@ -24,7 +24,7 @@ from edgeopt.online.tapfinger.policies.efficient_bundles import (
 )
 from edgeopt.online.tapfinger.policies.reservation import FARTHEST, reserved
 from edgeopt.options import check_choice, check_kind, check_real, check_whole, listed
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     import os
@@ -337,7 +337,7 @@ class LearntState(NamedTuple):
     expected: Estimates | None = None
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LearntReservation(Titled, Deterministic):
     r"""Reserve as `ReservationSpt` does, by durations estimated from completed services.

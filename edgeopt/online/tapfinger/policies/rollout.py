@@ -13,7 +13,7 @@ from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.efficient_bundles import estimates, free_ahead
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.options import check_real, check_whole, refused
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ class _Future(NamedTuple):
     weight: NDArray[np.float64]
 
 
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FutureRollout(Titled, Deterministic, IgnoresFeedback):
     r"""In every round, take the decision that does best over sampled futures.

@@ -17,7 +17,7 @@ from edgeopt.models.oinc.retraining import (
     certify,
     flow_bound,
 )
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def competitive_factor(epsilon: float) -> float:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
     r"""A point of the dual program, built from a run of Algorithm 4.

@@ -19,7 +19,7 @@ from edgeopt.models.tapfinger import (
     volume_bound,
 )
 from edgeopt.models.tapfinger.bounds import trivial_bound
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 from edgeopt_papers.tapfinger.claims.plan import Plan
 
@@ -41,7 +41,7 @@ NO_BOUND: Final = "no bound"
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True)
 class Gap:
     """A weighted sum of flow times, and a lower bound that is valid for it.

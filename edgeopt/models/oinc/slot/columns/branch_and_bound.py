@@ -16,7 +16,7 @@ from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot.columns.master import MANY, Pool, gap_of, gather
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.solve import evaluate
-from edgeopt.representation import brief
+from edgeopt.representation import compact_repr
 from edgeopt.solvers import LinearProgram, solve
 from edgeopt.writing.results import in_html
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @in_html
-@brief
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class SlotBound:
     r"""A proven lower bound on the weighted sum of latencies of a slot.

@@ -18,7 +18,7 @@ class Sliders(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        from edgeopt.explore.moved import sliders
+        from edgeopt.explore.controls import sliders
         from edgeopt.studies import find_system
         from edgeopt.studies.live import live_of
 

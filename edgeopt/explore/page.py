@@ -14,7 +14,7 @@ app = marimo.App(app_title="edgeopt")
 def imports():
     import marimo as mo
 
-    from edgeopt.explore import moved as page
+    from edgeopt.explore import controls as page
     from edgeopt.studies import live
     from edgeopt.studies.claims import counterexample as claim
 

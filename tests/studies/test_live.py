@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from edgeopt.cli.main import run
-from edgeopt.explore import moved as page
+from edgeopt.explore import controls as page
 from edgeopt.explore import server
 from edgeopt.studies import find_system
 from edgeopt.studies.live import live_of

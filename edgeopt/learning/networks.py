@@ -6,8 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import nn
 
 from edgeopt.errors import MissingDependencyError
 

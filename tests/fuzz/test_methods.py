@@ -57,7 +57,7 @@ def given(name: str) -> Any:
 
 
 METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] = (
-    (rescue_models.safe_bound, ("rescue",), {"pairs": False, "steps": 3, "grid": 0.5}),
+    (rescue_models.safe_bound, ("rescue",), {"steps": 3, "grid": 0.5}),
     (rescue_models.p1_lp_matrix, ("rescue",), {"aggregated": True, "forbid_unsafe": True}),
     (rescue_models.P1Relaxation, ("rescue",), {"forbid_unsafe": True}),
     (

@@ -39,7 +39,7 @@ def busy(rng: int = 1) -> OincInstance:
 
 @pytest.fixture(scope="module")
 def minute() -> Study:
-    return study({"minute": busy()}, system=NO_CLAIMS, runs=2)
+    return study({"minute": busy()}, "all", system=NO_CLAIMS, runs=2)
 
 
 @pytest.fixture(scope="module")

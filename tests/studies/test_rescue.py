@@ -38,7 +38,7 @@ def instance(servers: int = 2, **options: object) -> RescueInstance:
 
 @pytest.fixture(scope="module")
 def busy() -> Study:
-    return study({"busy": instance()}, runs=60, rng=5)
+    return study({"busy": instance()}, "all", runs=60, rng=5)
 
 
 @pytest.fixture(scope="module")

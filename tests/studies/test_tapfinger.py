@@ -170,7 +170,6 @@ def test_benchmark_plans_all_tasks_and_bounds_both_ways(both: Study) -> None:
     for one in both.cases:
         tight, loose = one.benchmarks[FIXED], one.benchmarks[CHANGING]
         assert 0 < loose.bound <= tight.bound * (1 + 1e-9)
-        assert loose.plan.bound.preemptive > tight.plan.bound.preemptive
         for found in (tight, loose):
             plan = found.plan
             verify(plan.problem, plan.schedule)

@@ -183,7 +183,9 @@ def optimus(instance: TapFingerInstance, view: Round, slots: Any) -> Plan:
     return _reassigned(instance, view, share)
 
 
-def tiresias(instance: TapFingerInstance, view: Round, *, elastic: bool) -> Plan:
+def tiresias(
+    instance: TapFingerInstance, view: Round, *, elastic: bool, saturated: str = "last"
+) -> Plan:
     """Share clusters by attained service."""
     running = view.running
     had = dict(zip(running.task.tolist(), running.attained[:, 1].tolist(), strict=True))
@@ -204,7 +206,9 @@ def tiresias(instance: TapFingerInstance, view: Round, *, elastic: bool) -> Plan
             return not full(j) and step(j) <= gpus
 
         while True:
-            service = {j: inf if full(j) else had.get(j, 0) + given[j] for j in tasks}
+            service: dict[int, float] = {j: had.get(j, 0) + given[j] for j in tasks}
+            if saturated == "last":
+                service |= {j: inf for j in tasks if full(j)}
             order = sorted(tasks, key=lambda j: service[j])
             half = len(tasks) // 2
             queues = [[j for j in queue if wants(j)] for queue in (order[:half], order[half:])]

@@ -22,8 +22,10 @@ from tests.tapfinger.plain_policies import Coins, seen, written
 from tests.tapfinger.scenarios import gpus
 
 
-def decided(instance: TapFingerInstance, view: Any, target: Any = "elastic") -> Any:
-    policy = Tiresias(target=target)
+def decided(
+    instance: TapFingerInstance, view: Any, target: Any = "elastic", saturated: Any = "last"
+) -> Any:
+    policy = Tiresias(target=target, saturated=saturated)
     state = policy.start(instance)
     return written(policy.decide(state, view, np.random.default_rng(0))[0])
 
@@ -46,9 +48,12 @@ def test_of_a_queue_the_one_that_was_placed_first_goes_first() -> None:
         1: {"bundle": (0, 1), "attained": 6, "start": 1},
         2: {"bundle": (0, 1), "attained": 2, "start": 2},
     }
-    # Tasks 2 and 3 have had the least, and task 2 was placed before 3. With three GPUs, the most
-    # that it can have, it makes room in the queue for task 1, which was placed before 3.
+    # Tasks 2 and 3 have had the least, and task 2 was placed before 3. It would leave the queue
+    # only if it had had as much as task 1, and can have no more than three GPUs.
     view = seen(instance, [[3]], rows, slot=3)
+    by_service = decided(instance, view, saturated="by_service")
+    assert by_service == ({0: (3, (0, 1))}, {0: (0, 0), 1: (0, 0), 2: (0, 3)})
+    # Behind all others, it makes room in the queue for task 1, which was placed before 3.
     assert decided(instance, view) == ({}, {0: (0, 0), 2: (0, 3)})
 
 
@@ -125,6 +130,8 @@ def test_options_and_names() -> None:
     assert Tiresias(target="elastic").name == "Tiresias, target=elastic"
     with pytest.raises(OptionError, match="target = 'most': must be one of 'minimum', 'elastic'"):
         Tiresias(target="most")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="saturated = 'first': must be one of 'last', 'by_serv"):
+        Tiresias(saturated="first")  # type: ignore[arg-type]
 
 
 def clusters(number: int, capacity: tuple[int, int] = (4, 3), **changes: Any) -> TapFingerInstance:

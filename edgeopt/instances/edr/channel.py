@@ -63,30 +63,6 @@ def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDAr
 
     A share of the sites, uniform in 10 to 20 %, rounded up, reuses a band; the others have one of
     their own. The paper leaves open whom a receiver hears.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    sites
-        Number of sites J.
-    reuse
-        ``"group"``: one random set of sites shares one band, and each of them hears the others.
-        ``"per_receiver"``: every receiver hears a random set of its own; the only reading in which
-        noise hardly matters, as in the paper's figure 6. ``"none"``: there is no interference.
-
-    Returns
-    -------
-    Whether the site of the row is heard by the site of the column, shape [J, J].
-
-    Raises
-    ------
-    OptionError
-        If the reading is unknown.
-
-    Notes
-    -----
-    Zhu et al., section II, the wireless channel model.
     """
     check_choice("reuse", reuse, get_args(Reuse))
     heard = np.zeros((sites, sites), dtype=np.bool_)

@@ -131,20 +131,7 @@ _MOVES = 10**7  # most moves of a popularity that are worked out one by one
 
 
 def zipf_shares(tasks: int, exponent: float = 1.2) -> NDArray[np.float64]:
-    r"""Return Zipf's law :math:`p_i \propto (i + 1)^{-s}` over tasks, shape [tasks].
-
-    Parameters
-    ----------
-    tasks
-        Number of tasks, at least 1.
-    exponent
-        The exponent s, at least 0 (all tasks alike).
-
-    Raises
-    ------
-    OptionError
-        If an argument is out of range.
-    """
+    r"""Return Zipf's law :math:`p_i \propto (i + 1)^{-s}` over tasks, shape [tasks]."""
     check_whole("tasks", tasks, 1)
     check_room("tasks", tasks)
     check_real("exponent", exponent, "[0, inf)")
@@ -161,26 +148,6 @@ def sliding_shares(
     Request number :math:`l` is for task i with the share that ``base`` gives to task :math:`(i +
     \mathrm{by} \lfloor l / \mathrm{every} \rfloor) \bmod N`; a slot in which popularity moves
     gets the mixture.
-
-    Parameters
-    ----------
-    base
-        Shares at the beginning, shape [N].
-    horizon, per_slot
-        Number of slots and of requests in each.
-    every
-        Requests between two moves.
-    by
-        Tasks that popularity moves on by.
-
-    Returns
-    -------
-    Shares of each slot, shape [horizon, N].
-
-    Raises
-    ------
-    OptionError
-        If ``every`` is below 1.
     """
     for name, value, least in (
         ("horizon", horizon, 1), ("per_slot", per_slot, 0), ("shift_every", every, 1),
@@ -213,24 +180,6 @@ def largest_remainder(shares: ArrayLike, total: int) -> NDArray[np.int64]:
 
     Each share gets its quota rounded down; what is left goes, one by one, to the largest
     remainders, among equals to the first.
-
-    Parameters
-    ----------
-    shares
-        Shares, not negative, not all zero, shape [n].
-    total
-        What to divide.
-
-    Returns
-    -------
-    Whole numbers that sum to ``total``, shape [n].
-
-    Raises
-    ------
-    OptionError
-        If the total is out of range, or no share is positive.
-    InstanceError
-        If a share is no number.
     """
     check_whole("total", total, 0, 2**53)
     share = frozen_array("shares", shares, ("share",))

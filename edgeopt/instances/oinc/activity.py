@@ -31,31 +31,6 @@ def draw_activity(
     becomes active with probability :math:`0.2\,d_t`, and in the first slot it is active with
     probability :math:`d_0`; so it is active with probability d whenever d does not change. A device
     draws one number per slot: more devices leave the others as they are.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    slots, devices
-        Numbers T and I.
-    duty
-        Share of the slots in which a device is active, in [0, 1].
-    stationary
-        Whether the share stays, or swings as in `duty_by_slot`.
-
-    Returns
-    -------
-    Whether a device has a request, shape [T, I].
-
-    Raises
-    ------
-    OptionError
-        If the share lies outside [0, 1].
-
-    Notes
-    -----
-    Zeng et al. stretch ten seconds of a production trace over the run, which they do not give; this
-    process stands in for it.
     """
     share = duty_by_slot(duty, slots, stationary=stationary)
     uniform = generator.random((devices, slots)).T
@@ -75,19 +50,6 @@ def replay_activity(
     Each device belongs to a service, for good; see `service_of`. In a slot as many devices of a
     service are active as it has requests on record, all of them in a burst that exceeds them: a
     device has one request per slot at most.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    counts
-        Requests of each service on record in a slot, shape [T, S].
-    devices
-        Number of devices I, at least one.
-
-    Returns
-    -------
-    Whether a device has a request, shape [T, I]; the devices of a service stand together.
     """
     owner = service_of(counts, devices)
     priority = generator.random((devices, counts.shape[0])).T

@@ -122,28 +122,6 @@ def draw_drift(
     then becomes one of the levels, each as likely. When the test raises the alarm, the model is
     fresh again from the next slot on, as if retraining took no time: so the jobs do not depend on
     who serves them. Devices do not depend on how many there are.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    slots, devices
-        Numbers T and I.
-    changes
-        Changes that are expected among all devices over all slots.
-    fresh
-        Accuracy of a fresh model, in [0, 1].
-    levels
-        Accuracies after a change, in [0, 1], shape [L]; made up by default.
-    pictures
-        Labelled pictures per device and slot.
-    test
-        The test, by default `PageHinkley` as it comes.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
     """
     check_sizes(slots=slots, devices=devices, pictures=pictures)
     check_room("devices * slots * pictures", devices, slots, 2 + pictures)

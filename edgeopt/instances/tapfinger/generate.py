@@ -63,24 +63,6 @@ def synthetic_workload(law: Law = "sqrt") -> Workload:
 
     The speed of the second kind with g GPUs is :math:`\tanh(g / 16)`. CPU cores beyond the smallest
     bundle help neither.
-
-    Parameters
-    ----------
-    law
-        ``"sqrt"``: the progress of the second kind slows down by
-        :math:`\sqrt{1.2 - \mathrm{progress}}`, so that it takes 21 slots with one GPU, 10, 7, 5, 4,
-        4, 3, 3, 3 with two to nine, and 2 with more. ``"constant"``: it does not, and takes 17, 9,
-        6, 5, 4, 3, 3, 3, and 2 from nine on: the 2 to 17 slots of the paper.
-
-    Raises
-    ------
-    OptionError
-        If there is no such law.
-
-    Notes
-    -----
-    Li et al., section V-A. The histograms of the authors' recorded runs show the durations of
-    ``"sqrt"``.
     """
     check_choice("law", law, ("sqrt", "constant"))
     speed = np.full((2, *_SHAPE), INSENSITIVE)

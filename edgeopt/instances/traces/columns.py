@@ -263,18 +263,7 @@ class IterationTimes(NamedTuple):
 
 
 def read_iteration_times(path: str | os.PathLike[str]) -> IterationTimes:
-    """Read the iteration times of one job of the Alibaba PAI trace of 2020.
-
-    Parameters
-    ----------
-    path
-        CSV with the columns worker, time (number of the iteration) and batch_time_norm.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read or an entry is not a positive number (a worker: not negative).
-    """
+    """Read the iteration times of one job of the Alibaba PAI trace of 2020."""
     rules: dict[str, Rule] = {
         "worker": (lambda x: x >= 0 and x == int(x), "must be the number of a worker"),
         "time": (lambda x: x >= 1 and x == int(x), "must be the number of an iteration, from 1"),

@@ -128,19 +128,7 @@ def _margin(instance: IdnInstance) -> NDArray[np.float64]:
 
 
 def published_constants(instance: IdnInstance, *, peak: ArrayLike = np.inf) -> PublishedConstants:
-    """Compute the constants of the paper.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    peak
-        Most requests in a slot where known, of any type or of each, shape [R].
-
-    Notes
-    -----
-    Si Salem et al., Toward inference delivery networks, Lemmas F.2 and F.3.
-    """
+    """Compute the constants of the paper."""
     hosts = instance.capacity[~instance.pinned]
     capacity = float(min(hosts.max(initial=0.0), np.max(peak, initial=0.0)))
     gap = float(_margin(instance).max(initial=0.0))
@@ -155,24 +143,6 @@ def theory_rates(
 
     :math:`\eta_v = \sqrt{8 D_v / (b_v T)} / \sigma_v`, and 0 where there is nothing to learn. It
     sharpens the single rate of Theorem V.1.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    constants
-        Of its nodes.
-    horizon
-        Number of slots T.
-
-    Returns
-    -------
-    Shape [V], MB/ms.
-
-    Raises
-    ------
-    OptionError
-        If a model of unlimited capacity makes the gradients unbounded.
     """
     free, reach = constants.free, constants.reach
     if not np.isfinite(reach[free]).all():
@@ -199,21 +169,6 @@ def published_rate(
 
     :math:`\eta = \sqrt{2 \theta D_{\max} / T} / \sigma`, and 0 where nothing can be gained or
     gradients are unbounded.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    constants
-        Of its nodes.
-    horizon
-        Number of slots T.
-    peak
-        Most requests in a slot where known, of any type or of each, shape [R].
-
-    Returns
-    -------
-    Shape [V], MB/ms.
     """
     published = published_constants(instance, peak=peak)
     if not 0.0 < published.gradient_bound < np.inf:

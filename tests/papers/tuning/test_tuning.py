@@ -112,7 +112,7 @@ def test_all_policies_have_the_same_settings(few, monkeypatch):
         raise RuntimeError
 
     record = replace(record, policies=replace(record.policies, environment=environment))
-    shared = {"guard": 9.0, "training_room": 0.3, "reserve": None, "price_forecast": "mean"}
+    shared = {"guard": 9.0, "training_room": 0.3, "reserve": None, "price_forecast": "last"}
     assert set(shared) == set(cases.tuning("edr").settings)
     tuning = replace(cases.tuning("edr"), settings=shared)
     monkeypatch.setattr(run.cases, "tuning", lambda name: tuning)

@@ -269,22 +269,6 @@ def largest_theta(
 
     With them any prices of slots that are not negative become a feasible dual point, and the best
     one: that is how the duals of a solver become a proof.
-
-    Parameters
-    ----------
-    problem, eta, zeta, midpoint, horizon
-        As for `certify`.
-    each
-        Whether to return a price for every site.
-
-    Returns
-    -------
-    theta, shape [K], or [K, J] with `each`, infinite where a site cannot serve a job.
-
-    Raises
-    ------
-    InputError, OptionError
-        As `certify`.
     """
     eta, zeta = _slot_prices(problem, eta, zeta)
     slots = eta.shape[1]

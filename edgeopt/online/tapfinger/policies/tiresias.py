@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Target = Literal["minimum", "elastic"]
 """How many GPUs a task is given at most: those of its smallest bundle, or as many as it can."""
 
+Saturated = Literal["last", "by_service"]
+"""Where tasks that have their target stand when the queues are cut."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tiresias(Reassigning):
@@ -43,11 +46,15 @@ class Tiresias(Reassigning):
     target
         GPUs that a task is given at most: ``"minimum"``, those of its smallest bundle, or
         ``"elastic"``, all that it can have.
+    saturated
+        Where tasks that have reached their target stand in the order: ``"last"``, as in the
+        authors' program, or ``"by_service"``, as others. In the former the tasks below the target
+        reach the queue of high priority sooner.
 
     Raises
     ------
     OptionError
-        If the target is unknown.
+        If the target is unknown, or where such tasks stand.
 
     Notes
     -----
@@ -61,9 +68,11 @@ class Tiresias(Reassigning):
     told: ClassVar[Told] = "nothing"
 
     target: Target = "minimum"
+    saturated: Saturated = "last"
 
     def __post_init__(self) -> None:
         check_choice("target", self.target, get_args(Target))
+        check_choice("saturated", self.saturated, get_args(Saturated))
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""
@@ -73,14 +82,14 @@ class Tiresias(Reassigning):
         running = observation.running
         return _share(
             state.capacity, state.minimum, state.largest, self.target == "elastic",
-            observation.pending, observation.tasks.kind, running.task,
+            self.saturated == "last", observation.pending, observation.tasks.kind, running.task,
             running.cluster, running.start, running.attained, observation.slot,
         )  # fmt: skip
 
 
 @compiled(writes="capacity")
 def _share(
-    capacity: Ints, minimum: Ints, largest: tuple[int, int], elastic: bool,
+    capacity: Ints, minimum: Ints, largest: tuple[int, int], elastic: bool, last: bool,
     pending: Ints, kind: Ints, task: Ints, cluster: Ints, start: Ints, attained: Ints, slot: int,
 ) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """Return the task that would join each cluster, its bundle, and those of running tasks."""
@@ -98,7 +107,7 @@ def _share(
             kinds[i] = kind[number[i]]
             if place[i] >= 0:
                 begun[i], service[i] = start[place[i]], attained[place[i], 1]
-        _gpus(bundle, minimum, kinds, begun, service, capacity[n, 1], largest[1], elastic)
+        _gpus(bundle, minimum, kinds, begun, service, capacity[n, 1], largest[1], elastic, last)
         _cpus(bundle, minimum, kinds, capacity[n, 0], largest[0])
         enter(n, number, place, bundle, new, new_bundle, other)
     return new, new_bundle, other
@@ -107,11 +116,11 @@ def _share(
 @compiled(writes="bundle service")
 def _gpus(
     bundle: Ints, minimum: Ints, kind: Ints, start: Ints, service: Ints, left: int, largest: int,
-    elastic: bool,
+    elastic: bool, last: bool,
 ) -> None:  # fmt: skip
     """Hand out GPUs to tasks in the order of their placement; `service` grows with them.
 
-    Tasks that have reached their target stand behind all others, as in the authors' program.
+    With `last`, tasks that have reached their target stand behind all others.
     """
     tasks = kind.size
     target = np.empty(tasks, dtype=np.int64)
@@ -129,7 +138,7 @@ def _gpus(
             # Tasks before this one in the order by service; of equals, the first placed.
             before = 0
             for other in range(tasks):
-                if bundle[other, 1] >= target[other]:
+                if last and bundle[other, 1] >= target[other]:
                     continue
                 ahead = service[other] - service[i]
                 before += ahead < 0 or (ahead == 0 and other < i)

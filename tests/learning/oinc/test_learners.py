@@ -10,10 +10,7 @@ import pytest
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
-from edgeopt.learning.oinc.insertion import InsertionActor, reward_of, shipped
-from edgeopt.learning.oinc.placing import FEATURES, places
-from edgeopt.learning.oinc.published import SoftActor
-from edgeopt.learning.oinc.sac import (
+from edgeopt.learning.oinc.credit import (
     closed_latencies,
     credits,
     earned,
@@ -21,6 +18,9 @@ from edgeopt.learning.oinc.sac import (
     level_latencies,
     roots_of,
 )
+from edgeopt.learning.oinc.insertion import InsertionActor, reward_of, shipped
+from edgeopt.learning.oinc.placing import FEATURES, places
+from edgeopt.learning.oinc.published import SoftActor
 from edgeopt.learning.oinc.slots import Rooms, later
 from edgeopt.learning.oinc.training import learner
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost, evaluate, slot_problem

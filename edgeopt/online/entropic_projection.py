@@ -176,6 +176,7 @@ def project_in_place(point: Floats, size: Floats, budget: float) -> float:
     if budget <= 0.0:
         point[:] = 0.0
         return 0.0
+    # Variable fixing (Bitran and Hax 1981): an entry that is full stays full.
     multiplier = 0.0
     while True:
         taken, rest = _fill(point, size, multiplier)
@@ -231,6 +232,7 @@ def ascend_in_place(
         for j in range(point.size):
             point[j] += rate * gradient[j] / size[j]
         return _project_logarithms(point, size, budget)
+    # Exponentiated gradient (Kivinen and Warmuth 1997), each entry by its size.
     for j in range(point.size):
         if gradient[j] != 0.0 and point[j] > 0.0:
             point[j] = max(point[j] * np.exp(rate * gradient[j] / size[j]), FLOOR)
@@ -263,6 +265,7 @@ def _project_logarithms(point: Floats, size: Floats, budget: float) -> float:
         if largest == -np.inf:
             multiplier = np.inf
             break
+        # The logarithm of a sum of exponentials, relative to the largest of them.
         rest = 0.0
         for j in range(point.size):
             if point[j] + multiplier < 0.0 and point[j] - largest > NEGLIGIBLE:

@@ -83,6 +83,7 @@ class Knapsack:
         size = self.size[order]
         part = np.ones(size.size)
         if self.budget < self.whole:
+            # Fractional knapsack (Dantzig 1957): full in this order, the last one in part.
             part = np.clip((self.budget - (np.cumsum(size) - size)) / size, 0.0, 1.0)
         point = np.empty(size.size)
         point[order] = part
@@ -262,7 +263,8 @@ class KnapsackEuclidean(Knapsack):
         # Only differences matter; near 0 they keep their digits.
         target -= target.max()
         breaks = np.unique(np.concatenate([target, target - 1.0]))
-        # What fits falls along the levels; find the piece on which it meets the budget.
+        # What fits falls along the levels; find the piece on which it meets the budget by bisection
+        # of the breakpoints (Held, Wolfe and Crowder 1974).
         low, high = 0, breaks.size - 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -273,6 +275,7 @@ class KnapsackEuclidean(Knapsack):
         within = (target > breaks[low]) & (target - 1.0 < breaks[high])
         level = breaks[low]
         if within.any():
+            # On one piece the equation is linear.
             excess = self.size @ np.clip(target - level, 0.0, 1.0) - self.budget
             level += excess / self.size[within].sum()
         return np.asarray(np.clip(target - level, 0.0, 1.0))

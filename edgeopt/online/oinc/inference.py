@@ -320,6 +320,7 @@ class Liu(Part):
         A, E, room = problem.transmission, problem.computation, problem.room
         site = _assign(A, E, room, weight, self.step)
         request = np.arange(problem.requests)
+        # Shares by square roots of weighted work: where Cauchy and Schwarz hold with equality.
         band = _proportional(np.sqrt(weight * A[request, site]), site, problem.sites)
         cpu = _proportional(np.sqrt(weight * E[request, site]), site, problem.sites)
         return SlotPlan(problem, site, band, room[site] * cpu), None

@@ -108,6 +108,7 @@ class Box:
 
     def step(self, point: Floats, direction: Floats, size: float) -> Floats:
         """Return the point moved against the direction and cut off at the bounds, shape [n]."""
+        # Projected gradient step: onto a box, entry by entry.
         return np.asarray(np.clip(point - size * direction, self.lower, self.upper))
 
 
@@ -237,6 +238,7 @@ class PrimalDual:
         missed = finite_vector(
             "constraints", slot.constraints(state.point), state.multipliers.shape
         )
+        # Dual ascent, projected onto the multipliers that are not negative (Arrow et al. 1958).
         raised = state.multipliers + self.rule.sizes(state.slot).dual * missed
         return replace(state, multipliers=np.maximum(raised, 0.0))
 

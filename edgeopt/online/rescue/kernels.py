@@ -113,6 +113,7 @@ def _choose(
     if table.first.size > 1:
         row = slot * system.arrival.shape[1] + device
         high = table.first[row + 1]
+        # Inverse transform sampling of a route.
         route = _first_above(table.cumulative, table.first[row], high, coin)
         if route == high:
             return NOWHERE
@@ -156,6 +157,7 @@ def _choose(
             if table.kind == SAFE:
                 state = place[server]
                 wait = table.waiting[state, device if table.waiting.shape[1] > 1 else 0]
+                # Bid-price control (Talluri and van Ryzin 1998): earn more than waiting is worth.
                 worth = score + table.future[state, profile]
                 score = worth - wait
                 least = max(best, table.threshold * max(worth, wait))
@@ -184,6 +186,7 @@ def _begin(
     """Start a run, book its profit, and note it if there is room for notes."""
     horizon = system.guard.capacity.shape[1]
     server, profile = divmod(cell, system.guard.longest.size)
+    # Inverse transform sampling of the duration.
     law = system.duration_cumulative[profile]
     duration = 1 + _first_above(law, 0, law.size, coin)
     stride = system.stride

@@ -111,6 +111,7 @@ class Routes:
             if y.shape != shape:
                 raise OptionError(f"y has shape {y.shape}; it must be [T, J, K, L] = {shape}")
             place = np.flatnonzero(y)  # in one dimension: several times faster than in two
+            # Compressed sparse rows: where each row begins among the entries.
             first = np.searchsorted(place, np.arange(rows + 1) * cells).astype(np.int64)
             cell = place - np.repeat(np.arange(rows) * cells, np.diff(first))
             mass = y.ravel()[place]

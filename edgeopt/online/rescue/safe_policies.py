@@ -329,6 +329,7 @@ def _sample(
     horizon, devices = chain.arrival.shape
     servers = first.size - 1
     place = np.empty(servers, dtype=np.int64)
+    # Sample average: the same paths for all servers (common random numbers).
     for path in range(coins.shape[0]):
         place[:] = first[:servers]
         for t in range(horizon):

@@ -199,6 +199,7 @@ def _steal(
         left = room[j] - jobs * of_job
         for i in here:
             share[i] = of_job if i >= requests else of_request
+        # The thief scheduler (Bhardwaj et al., Ekya, NSDI 2022): steal a step where that helps.
         stolen = True
         while stolen:
             stolen = False
@@ -316,6 +317,7 @@ def _queue(site: Ints, remaining: Floats, speed: Floats) -> Ints:
     sent, here = site.copy(), site >= 0
     work = np.zeros(speed.size)
     np.add.at(work, site[here], remaining[here])
+    # Shortest queue by time (least work left), of equal ones the fastest site.
     for k in np.flatnonzero(~here):
         sent[k] = np.lexsort((-speed, work / speed))[0]
         work[sent[k]] += remaining[k]

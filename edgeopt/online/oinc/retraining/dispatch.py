@@ -125,7 +125,7 @@ def remove(waiting: Waiting, site: int, job: int) -> None:
     elif waiting.child[job, 0] == NOBODY:
         _replace(waiting, site, depth, job, heir)
     else:
-        # The next job behind, at the end of a way to the right and then left, takes its place.
+        # Deletion by the successor in order (Hibbard 1962): it ends a way to the right, then left.
         place = depth
         waiting.path[place] = job
         depth += 1
@@ -204,6 +204,7 @@ def _height(waiting: Waiting, job: int) -> int:
 @compiled
 def _refresh(waiting: Waiting, job: int) -> None:
     """Take height and sums of a job's subtree anew from its children."""
+    # A search tree augmented by sums of subtrees (Cormen et al., Introduction to Algorithms, 17).
     ahead, behind = waiting.child[job, 0], waiting.child[job, 1]
     row = waiting.sums[job]
     row[WORK_AHEAD], row[DELAY_BEHIND] = row[WORK], row[DELAY]

@@ -244,12 +244,11 @@ def adversarial(
 
     One node with room for one of several models of unit size, one per task, 1 ms away from a
     repository of all. In every slot one task is requested, once; hosting its model gains 1 ms.
-    Without a seed tasks are requested in turn. Otherwise each period's task is drawn uniformly: no
-    policy gains more than one in ``tasks`` slots in expectation, while the best allocation in
-    hindsight gains more by an amount of the order of the square root of the horizon.
     """
     turn = np.arange(horizon) // period
     wanted = turn % tasks
+    # Drawn uniformly, no policy gains more than one in `tasks` slots in expectation, while the best
+    # allocation in hindsight gains more by the order of the square root of the horizon.
     if rng is not None:
         wanted = np.random.default_rng(rng).integers(0, tasks, turn[-1] + 1)[turn]
     return IdnInstance(
@@ -276,11 +275,9 @@ def shared_model() -> IdnInstance:
     request. The path of type 0 passes node 0, then node 1; that of type 1 begins at node 1. If
     requests are served type by type, hosting the model at node 1 alone gains 1 ms, as type 0 takes
     it; at node 0 alone, 9 ms; at both, 17 ms, more than the two together.
-
-    The gain is submodular for potential capacities that are given (Si Salem et al., Toward
-    inference delivery networks, Proposition A.1), but those of equation (7) depend on what is
-    hosted.
     """
+    # The gain is submodular for given potential capacities (Proposition A.1), but those of equation
+    # (7) depend on what is hosted.
     return IdnInstance(
         edges=np.array([[0, 1], [1, 2], [1, 3]]),
         latency=np.array([8.0, 1.0, 8.0]),

@@ -89,7 +89,8 @@ def study(system: str) -> Any:
     """Return what the default study prints, by policy."""
     with tempfile.TemporaryDirectory() as folder:
         table = _command("study", system, "--out", f"{folder}/study")
-    table["policies"] = {f"{row['instance']} {row['policy']}": row for row in table["policies"]}
+    for one in table if isinstance(table, list) else [table]:  # one for each drawn instance
+        one["policies"] = {f"{row['instance']} {row['policy']}": row for row in one["policies"]}
     return table
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -347,6 +348,16 @@ def told(error: BaseException) -> str:
     """Say what was raised, with the notes on where."""
     said = f"{type(error).__name__}: {error}"
     return "; ".join([said, *getattr(error, "__notes__", ())])
+
+
+@contextmanager
+def found_again(where: Mapping[str, Any]) -> Iterator[None]:
+    """Note with what breaks in the block the arguments that lead to it again."""
+    try:
+        yield
+    except BrokenError as broken:
+        broken.where = {**where, **broken.where}
+        raise
 
 
 def require(true: Any, message: str, **where: Any) -> None:

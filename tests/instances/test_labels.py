@@ -15,9 +15,9 @@ from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Record
 from edgeopt.testing import strategies
-from edgeopt.testing.instance import declared, labelled, labels_of, shuffled
 from tests.draws import draws as share
 from tests.draws import every, some
+from tests.instances.labelled import declared, labelled, labels_of, shuffled
 
 IN_ORDER = {"rescue": {"profile"}}
 """Axes whose entries a system wants in one order: another one may be refused."""

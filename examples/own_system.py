@@ -57,10 +57,10 @@ class Memory:  # the environment: draws scenarios and collects results
         lengths, chances = zip(*self.instance.chance, strict=True)
         return rng.choice(lengths, size=(runs, self.instance.count), p=chances)
 
-    def episode(self, scenario, *, record=False):
+    def episode(self, scenario, *, keep_trace=False):
         return Evening(self.instance.load, scenario)
 
-    def trajectory(self, name, episodes, *, seconds, record=False):
+    def trajectory(self, name, episodes, *, seconds, keep_trace=False):
         cost = np.array([evening.cost for evening in episodes], dtype=float)
         nothing = np.zeros(cost.shape, dtype=int)
         return Trajectory(name, cost, nothing, nothing + 1, seconds, False)

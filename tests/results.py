@@ -36,7 +36,7 @@ def steps(case: Case, name: str) -> list[Any]:
     environment, policy = case.system.policies.environment(case.instance), case.policies[name]
     rng = np.random.default_rng(0)
     state = policy.start(environment.instance)
-    episode = environment.episode(environment.scenarios(rng, 1)[0], record=True)
+    episode = environment.episode(environment.scenarios(rng, 1)[0], keep_trace=True)
     seen: list[Any] = [environment, episode, state]
     for _ in range(4):
         observation = episode.observe()

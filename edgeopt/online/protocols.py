@@ -144,9 +144,9 @@ class Environment(
         ...
 
     def episode(
-        self, scenario: ScenarioT, *, record: bool = False
+        self, scenario: ScenarioT, *, keep_trace: bool = False
     ) -> Episode[ObservationT, DecisionT, FeedbackT]:
-        """Open a scenario at its first step; with `record`, keep details that pictures need."""
+        """Open a scenario at its first step; with `keep_trace`, keep details that pictures need."""
         ...
 
     def trajectory(
@@ -155,7 +155,7 @@ class Environment(
         episodes: Sequence[Episode[ObservationT, DecisionT, FeedbackT]],
         *,
         seconds: float,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> TrajectoryT_co:
         """Gather finished episodes, all of which came from `episode`."""
         ...
@@ -201,7 +201,7 @@ class Kernel(Protocol):
     """A compiled form of the plain loop: all scenarios in one call, the same trajectory."""
 
     def __call__(
-        self, scenarios: Any, rng: np.random.Generator, *, record: bool = False
+        self, scenarios: Any, rng: np.random.Generator, *, keep_trace: bool = False
     ) -> Trajectory:
         """Simulate all scenarios.
 

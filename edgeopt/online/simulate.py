@@ -51,7 +51,7 @@ def simulate(
     *,
     rng: int | np.random.Generator = 0,
     runs: int = 200,
-    record: bool = False,
+    keep_trace: bool = False,
     compiled: bool = True,
 ) -> TrajectoryT_co:
     """Simulate a policy on random scenarios.
@@ -68,7 +68,7 @@ def simulate(
         is handed over twice gives new scenarios the second time.
     runs
         Number of scenarios.
-    record
+    keep_trace
         Whether the trajectory keeps what every resource did in every slot.
     compiled
         False forces the plain loop, for a test or to time decisions alone.
@@ -95,7 +95,7 @@ def simulate(
     (3, 20)
     """
     check_whole("runs", runs, 1, MOST_RUNS)
-    check_flag("record", record)
+    check_flag("keep_trace", keep_trace)
     check_flag("compiled", compiled)
     require_parts(policy)
     scenario_stream, policy_stream = generator(rng).spawn(2)
@@ -104,21 +104,21 @@ def simulate(
     if compiled and isinstance(policy, CompilablePolicy):
         kernel = ask(policy, "compiled", environment, start)
         if kernel is not None:
-            return kernel(scenarios, policy_stream, record=record)  # type: ignore[no-any-return]
+            return kernel(scenarios, policy_stream, keep_trace=keep_trace)  # type: ignore[no-any-return]
 
     episodes = []
     seconds = 0.0
     for run, (scenario, stream) in enumerate(
         zip(scenarios, policy_stream.spawn(runs), strict=True)
     ):
-        episode = environment.episode(scenario, record=record)
+        episode = environment.episode(scenario, keep_trace=keep_trace)
         try:
             seconds += run_policy(episode, policy, start, stream)
         except Exception as error:
             error.add_note(f"in run {run}, of the seed {rng}")
             raise
         episodes.append(episode)
-    return environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
+    return environment.trajectory(policy.name, episodes, seconds=seconds, keep_trace=keep_trace)
 
 
 class Titled:
@@ -317,12 +317,12 @@ def repeated(
 ) -> Kernel:
     """Return a kernel that simulates a policy without coins once and counts it as all runs."""
 
-    def once(scenarios: Any, rng: Any = None, *, record: bool = False) -> Any:
-        episode = environment.episode(scenarios[0], record=record)
+    def once(scenarios: Any, rng: Any = None, *, keep_trace: bool = False) -> Any:
+        episode = environment.episode(scenarios[0], keep_trace=keep_trace)
         seconds = run_policy(episode, policy, state, np.random.default_rng(0))
         runs = len(scenarios)
         return environment.trajectory(
-            policy.name, [episode] * runs, seconds=seconds * runs, record=record
+            policy.name, [episode] * runs, seconds=seconds * runs, keep_trace=keep_trace
         )
 
     return once

@@ -220,7 +220,7 @@ class Case:
         if key not in self._replays:
             environment, chosen = self.system.policies.environment(given), self.policies[policy]
             self._replays[key] = simulate(
-                environment, chosen, rng=self.settings.seed, runs=1, record=True
+                environment, chosen, rng=self.settings.seed, runs=1, keep_trace=True
             )
         return self._replays[key]
 

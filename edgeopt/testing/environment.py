@@ -231,9 +231,9 @@ def _require_refusal(setup: Setup, episode: Any, wrong: Any) -> None:
         raise BrokenError(f"{what} is taken as a decision", **setup.where)
 
 
-def _simulated(setup: Setup, policy: Any, *, runs: int = RUNS, record: bool = False) -> Any:
+def _simulated(setup: Setup, policy: Any, *, runs: int = RUNS, keep_trace: bool = False) -> Any:
     return simulate(
-        setup.environment, policy, rng=setup.seed, runs=runs, record=record, compiled=False
+        setup.environment, policy, rng=setup.seed, runs=runs, keep_trace=keep_trace, compiled=False
     )
 
 
@@ -291,9 +291,9 @@ def _accounts(checked: Checked) -> None:
 def _record(checked: Checked) -> None:
     for setup, policy in checked.made:
         plain = dict(_measured(_simulated(setup, policy)))
-        kept = dict(_measured(_simulated(setup, policy, record=True)))
+        kept = dict(_measured(_simulated(setup, policy, keep_trace=True)))
         for name, value in plain.items():
-            text = f"with record, {name} is another: {difference(value, kept.get(name))}"
+            text = f"with keep_trace, {name} is another: {difference(value, kept.get(name))}"
             require(alike(value, kept.get(name)), text, **setup.where)
 
 

@@ -41,7 +41,7 @@ SMALL = {"frames": 4, "slots": 2, "sites": 3, "tasks": 3, "types": 2}
 def test_every_frame_is_logged(case, policy):
     """Rounds and flows, charged from the data alone, are what the trajectory says."""
     environment = EdrEnvironment(case.instance)
-    run = simulate(environment, policy, rng=case.seed, runs=1, record=True)
+    run = simulate(environment, policy, rng=case.seed, runs=1, keep_trace=True)
     ran = step_through(case.instance, policy, seed=case.seed)
     check_log(case, run, ran.rounds, ran.flows)
 
@@ -51,7 +51,7 @@ def test_every_frame_is_logged(case, policy):
 def test_logs_of_any_feasible_decisions_equal_the_raw_data(case):
     instance, plain, rng = case.instance, case.plain, case.rng
     environment = EdrEnvironment(instance)
-    episode = environment.episode(0, record=True)
+    episode = environment.episode(0, keep_trace=True)
     _, D, J, N = instance.requests.shape
     rounds, flows = [], []
     while (seen := episode.observe()) is not None:
@@ -80,7 +80,7 @@ def test_logs_of_any_feasible_decisions_equal_the_raw_data(case):
         columns = np.array(list(chosen), dtype=np.int64).reshape(-1, 3).T
         feedback = episode.act(Flows(*columns, np.array(list(chosen.values()), dtype=np.float64)))
         flows[-1] |= {(d, *key, 0): amount for key, amount in chosen.items()}
-    run = environment.trajectory("mine", [episode], seconds=0.0, record=True)
+    run = environment.trajectory("mine", [episode], seconds=0.0, keep_trace=True)
     check_log(case, run, rounds, flows)
     assert feedback.energy == pytest.approx(run.energy[0, -1])
     assert feedback.training_energy == pytest.approx(run.training_energy[0, -1])

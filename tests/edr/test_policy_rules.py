@@ -99,7 +99,8 @@ def test_greedy_ignores_prices_and_delays() -> None:
     dear = two_sites(price=[9.0, -9.0, 9.0], price_prior=0.0)
     far = two_sites(propagation=np.broadcast_to([[0.0, 1.5], [1.5, 0.0]], (3, 2, 2, 2)))
     runs = [
-        simulate(EdrEnvironment(each), Greedy(), runs=1, record=True) for each in (one, dear, far)
+        simulate(EdrEnvironment(each), Greedy(), runs=1, keep_trace=True)
+        for each in (one, dear, far)
     ]
     assert (runs[0].flows == runs[1].flows).all()
     assert (runs[0].flows == runs[2].flows).all()

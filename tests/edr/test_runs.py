@@ -131,8 +131,8 @@ def test_policies_without_coins_are_run_once_for_all_scenarios(policy: EdrPolicy
     while (seen := episode.observe()) is not None:
         decision, state = policy.decide(state, seen, Locked())  # type: ignore[arg-type]
         state = policy.learn(state, seen, decision, episode.act(decision))
-    once = simulate(environment, policy, runs=3, record=True)
-    often = simulate(environment, policy, runs=3, record=True, compiled=False)
+    once = simulate(environment, policy, runs=3, keep_trace=True)
+    often = simulate(environment, policy, runs=3, keep_trace=True, compiled=False)
     assert once.runs == 3
     for name in ("reward", "violations", "decisions", "rounds", "missing", "quality", "flows"):
         assert (getattr(once, name) == getattr(often, name)).all()

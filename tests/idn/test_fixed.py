@@ -36,7 +36,7 @@ from tests.models.idn.cases import plain_picks
 def test_every_slot_is_served_by_the_placement(instance: IdnInstance) -> None:
     everything = np.where(instance.pinned[:, np.newaxis], instance.repository, True)
     environment = IdnEnvironment(instance, "fluid")
-    trajectory = simulate(environment, FixedPlacement(everything, "All"), runs=1, record=True)
+    trajectory = simulate(environment, FixedPlacement(everything, "All"), runs=1, keep_trace=True)
     assert trajectory.name == "All"
     expected = [serve(instance, r, everything, order="fluid").cost for r in instance.requests]
     np.testing.assert_array_equal(trajectory.cost[0], expected)

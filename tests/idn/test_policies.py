@@ -52,7 +52,7 @@ def over_budget(plain, x):
 def test_safe_roundings_never_exceed_a_budget(case, residual, coins, cells, order):
     environment = IdnEnvironment(case.instance, order=order)
     policy = Infida(step=1.0, residual=residual, coins=coins, cells=cells)
-    run = simulate(environment, policy, rng=case.seed, runs=3, record=True)
+    run = simulate(environment, policy, rng=case.seed, runs=3, keep_trace=True)
     assert (run.violations == 0).all()
     for x in run.hosted:
         assert over_budget(case.plain, x) == []
@@ -61,7 +61,7 @@ def test_safe_roundings_never_exceed_a_budget(case, residual, coins, cells, orde
 @given(cases(slots=3), ORDERS)
 def test_the_published_rounding_exceeds_a_budget_by_part_of_one_model(case, order):
     environment = IdnEnvironment(case.instance, order=order)
-    run = simulate(environment, Infida(step=1.0), rng=case.seed, runs=1, record=True)
+    run = simulate(environment, Infida(step=1.0), rng=case.seed, runs=1, keep_trace=True)
     for t, x in enumerate(run.hosted):
         over = over_budget(case.plain, x)
         assert run.violations[0, t] == len(over)
@@ -73,7 +73,7 @@ def test_the_published_rounding_exceeds_a_budget_by_part_of_one_model(case, orde
 @given(cases(slots=3), st.sampled_from([Olag(), Olag("forwarded"), Olag(ties="literal")]))
 def test_greedy_policies_never_exceed_a_budget(case, policy):
     for chosen in (policy, StaticGreedy.plan(case.instance)):
-        run = simulate(IdnEnvironment(case.instance), chosen, runs=2, record=True)
+        run = simulate(IdnEnvironment(case.instance), chosen, runs=2, keep_trace=True)
         assert (run.violations == 0).all()
         for x in run.hosted:
             assert over_budget(case.plain, x) == []
@@ -90,7 +90,7 @@ def test_changing_the_future_never_changes_a_past_decision(case, policy, order, 
     assert not first.instance.requests.any()
     assert first.instance.fingerprint() == second.instance.fingerprint()
     one, two = (
-        simulate(environment, policy, rng=case.seed, runs=1, record=True)
+        simulate(environment, policy, rng=case.seed, runs=1, keep_trace=True)
         for environment in (first, second)
     )
     assert np.array_equal(one.hosted[: now + 1], two.hosted[: now + 1])
@@ -348,7 +348,7 @@ ROUGHLY = {"rel": 1e-9, "abs": 1e-9}
 def test_metrics_are_sums_over_what_was_served(case, policy):
     plain = case.plain
     environment = IdnEnvironment(case.instance, order="fluid")
-    run = simulate(environment, policy, rng=case.seed, runs=1, record=True)
+    run = simulate(environment, policy, rng=case.seed, runs=1, keep_trace=True)
     hosted = run.hosted.tolist()
     rewards = []
     for t, requests in enumerate(plain.requests):

@@ -200,7 +200,7 @@ def step_through(instance: OincInstance, policy: Any, *, seed: int, drain: bool 
     environment = OincEnvironment(instance, drain=drain)
     scenarios, coins = np.random.default_rng(seed).spawn(2)
     (coins,) = coins.spawn(1)
-    episode = environment.episode(environment.scenarios(scenarios, 1)[0], record=True)
+    episode = environment.episode(environment.scenarios(scenarios, 1)[0], keep_trace=True)
     state = policy.start(environment.instance)
     slots, decisions, outcomes = [], [], []
     while (seen := episode.observe()) is not None:
@@ -210,5 +210,5 @@ def step_through(instance: OincInstance, policy: Any, *, seed: int, drain: bool 
         slots.append(seen)
         decisions.append(decision)
         outcomes.append(outcome)
-    run = environment.trajectory(policy.name, [episode], seconds=0.0, record=True)
+    run = environment.trajectory(policy.name, [episode], seconds=0.0, keep_trace=True)
     return Record(run, slots, decisions, outcomes)

@@ -160,7 +160,7 @@ def step_through(
 ) -> tuple[list[Step], OincEpisode]:
     """Run a policy through one scenario and keep everything."""
     rng = np.random.default_rng(seed)
-    episode = environment.episode(0, record=True)
+    episode = environment.episode(0, keep_trace=True)
     state = policy.start(environment.instance)
     steps = []
     while (seen := episode.observe()) is not None:

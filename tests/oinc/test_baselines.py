@@ -58,7 +58,7 @@ def test_nobody_has_a_kernel_for_another_environment() -> None:
 
 def test_a_run_by_hand() -> None:
     environment = OincEnvironment(two_sites())
-    episode = environment.episode(0, record=True)
+    episode = environment.episode(0, keep_trace=True)
     first = episode.observe()
     assert first is not None
     episode.act(decision(first, [1], band=[0.5], cpu=[0.5], jobs=[0], run=runs((0, 0.5, 0.0, 1.0))))
@@ -77,7 +77,7 @@ def test_a_run_by_hand() -> None:
     )
     while (slot := episode.observe()) is not None:
         episode.act(decision(slot))
-    trajectory = environment.trajectory("mine", [episode], seconds=4.0, record=True)
+    trajectory = environment.trajectory("mine", [episode], seconds=4.0, keep_trace=True)
     assert trajectory.slot.tolist() == [0, 1, 1]
     assert trajectory.device.tolist() == [0, 0, 1]
     assert trajectory.site.tolist() == [[1, -1, 0]]

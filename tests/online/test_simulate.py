@@ -50,11 +50,11 @@ class Markets:
     def scenarios(self, rng: np.random.Generator, runs: int) -> np.ndarray:
         return rng.random((runs, SLOTS, OFFERS, 2))
 
-    def episode(self, scenario: np.ndarray, *, record: bool = False) -> Market:
+    def episode(self, scenario: np.ndarray, *, keep_trace: bool = False) -> Market:
         return Market(scenario)
 
     def trajectory(
-        self, name: str, episodes: Sequence[Market], *, seconds: float, record: bool = False
+        self, name: str, episodes: Sequence[Market], *, seconds: float, keep_trace: bool = False
     ) -> Trajectory:
         reward = np.array([episode.reward for episode in episodes])
         offered = np.array([episode.offered for episode in episodes])
@@ -192,8 +192,8 @@ def test_a_kernel_runs_where_there_is_one(compiled: bool) -> None:
         fits = True
 
         def compiled(self, environment: Markets, state: None) -> Any:
-            def kernel(scenarios: np.ndarray, rng: Any, *, record: bool = False) -> Trajectory:
-                assert record
+            def kernel(scenarios: np.ndarray, rng: Any, *, keep_trace: bool = False) -> Trajectory:
+                assert keep_trace
                 reward = (scenarios[..., 1] - scenarios[..., 0]).sum(axis=2)
                 asked = np.full(reward.shape, OFFERS)
                 return Trajectory("kernel", reward, asked * 0, asked, 0.0, compiled=True)
@@ -203,11 +203,11 @@ def test_a_kernel_runs_where_there_is_one(compiled: bool) -> None:
     class Unfit(Kernelled):
         fits = False
 
-    plain = simulate(Markets(), Always(), rng=2, runs=3, record=True)
-    fast = simulate(Markets(), Kernelled(), rng=2, runs=3, record=True, compiled=compiled)
+    plain = simulate(Markets(), Always(), rng=2, runs=3, keep_trace=True)
+    fast = simulate(Markets(), Kernelled(), rng=2, runs=3, keep_trace=True, compiled=compiled)
     assert fast.compiled == compiled
     assert fast.reward == pytest.approx(plain.reward)
-    assert not simulate(Markets(), Unfit(), rng=2, runs=3, record=True).compiled
+    assert not simulate(Markets(), Unfit(), rng=2, runs=3, keep_trace=True).compiled
 
 
 def test_no_run_is_no_simulation() -> None:

@@ -104,7 +104,7 @@ def run_policy(
 ) -> RescueTrajectory:
     """Simulate a policy on given scenarios."""
     return simulate(
-        Replay(instance, scenarios), policy, runs=len(scenarios), record=True, compiled=compiled
+        Replay(instance, scenarios), policy, runs=len(scenarios), keep_trace=True, compiled=compiled
     )
 
 

@@ -40,7 +40,7 @@ SCENARIO = np.full((4, 1, 3), 0.5)
 
 
 def test_a_slot_by_hand():
-    episode = RescueEnvironment(certain()).episode(SCENARIO, record=True)
+    episode = RescueEnvironment(certain()).episode(SCENARIO, keep_trace=True)
 
     arrival = episode.observe()
     assert (arrival.slot, arrival.device, arrival.coin) == (0, 0, 0.5)
@@ -175,7 +175,7 @@ def test_the_last_duration_absorbs_rounding():
     assert table[0, 3:].tolist() == [1.0, 1.0]
     scenario = np.full((4, 1, 3), np.nextafter(1.0, 0.0))
     scenario[..., 0] = 0.0
-    episode = RescueEnvironment(instance).episode(scenario, record=True)
+    episode = RescueEnvironment(instance).episode(scenario, keep_trace=True)
     episode.act(Placement(0, 0))
     assert (episode.log.device[0] == 0).all()
 

@@ -42,7 +42,7 @@ def assert_equal(one: RescueTrajectory, two: RescueTrajectory) -> None:
 
 def both(environment, policy, *, seed, runs=4):
     plain, compiled = (
-        simulate(environment, policy, rng=seed, runs=runs, record=True, compiled=compiled)
+        simulate(environment, policy, rng=seed, runs=runs, keep_trace=True, compiled=compiled)
         for compiled in (False, True)
     )
     assert compiled.compiled
@@ -80,7 +80,7 @@ def test_blocks_of_slots_change_nothing(monkeypatch, arrivals):
     plan = plan_of(instance)
     for guarded in (False, True):
         whole = [
-            simulate(RescueEnvironment(instance), policy, rng=4, runs=5, record=True)
+            simulate(RescueEnvironment(instance), policy, rng=4, runs=5, keep_trace=True)
             for policy in all_policies(plan, guarded=guarded)
         ]
         monkeypatch.setattr(
@@ -144,7 +144,7 @@ def scaled(instance, *, profit=1.0, work=1.0):
 
 
 def run_policy(instance, policy, seed):
-    return simulate(RescueEnvironment(instance), policy, rng=seed, runs=8, record=True)
+    return simulate(RescueEnvironment(instance), policy, rng=seed, runs=8, keep_trace=True)
 
 
 def in_other_units(plan, instance, *, profit=1.0, work=1.0):

@@ -216,7 +216,7 @@ def test_durations_show_only_when_runs_end(instance, seed):
     other[..., 2] = rng.random(other.shape[:2])
     for policy in all_policies(plan_of(instance), guarded=False):
         pair = Replay(instance, np.array([scenario, other]))
-        done = simulate(pair, policy, runs=2, record=True)
+        done = simulate(pair, policy, runs=2, keep_trace=True)
         differ = (done.device[0] != done.device[1]) | (done.profile[0] != done.profile[1])
         parted = np.flatnonzero(differ.any(axis=0) | (done.accepted[0] != done.accepted[1]))
         if parted.size:

@@ -207,7 +207,7 @@ def test_blocks_of_slots_change_nothing(monkeypatch):
     instance = generate(servers=2, devices=3, profiles=2, horizon=20, reserved=4, rng=1)
     plan, bound = lp_plan(instance), safe_bound(instance, steps=5)
     whole = [
-        simulate(RescueEnvironment(instance), policy, rng=4, runs=5, record=True)
+        simulate(RescueEnvironment(instance), policy, rng=4, runs=5, keep_trace=True)
         for policy in policies(instance, plan, bound)
     ]
     monkeypatch.setattr(tables, "ENTRIES", 3 * 3 * 2 * instance.max_duration)
@@ -228,7 +228,7 @@ def test_no_decision_depends_on_what_is_to_come(instance, seed, data):
     for policy in policies(instance, lp_plan(instance)):
         pair = Replay(instance, np.array([scenario, other]))
         for compiled in (True, False):
-            done = simulate(pair, policy, runs=2, record=True, compiled=compiled)
+            done = simulate(pair, policy, runs=2, keep_trace=True, compiled=compiled)
             for name in ("device", "profile", "served"):
                 one, two = getattr(done, name)[..., :cut]
                 np.testing.assert_array_equal(one, two)
@@ -242,7 +242,9 @@ def test_durations_show_only_when_runs_end(instance, seed):
     other = scenario.copy()
     other[..., 2] = rng.random(other.shape[:2])
     for policy in policies(instance, lp_plan(instance)):
-        done = simulate(Replay(instance, np.array([scenario, other])), policy, runs=2, record=True)
+        done = simulate(
+            Replay(instance, np.array([scenario, other])), policy, runs=2, keep_trace=True
+        )
         differ = (done.device[0] != done.device[1]) | (done.profile[0] != done.profile[1])
         parted = np.flatnonzero(differ.any(axis=0) | (done.accepted[0] != done.accepted[1]))
         if parted.size:
@@ -302,7 +304,7 @@ def test_powers_of_two_change_no_bit_of_a_decision(unit, arrivals):
     factor = unit.get("profit", 1.0)
     found = [
         [
-            simulate(RescueEnvironment(one), policy, rng=1, runs=30, record=True)
+            simulate(RescueEnvironment(one), policy, rng=1, runs=30, keep_trace=True)
             for policy in policies(one, lp_plan(one))
         ]
         for one in (scaled(instance), scaled(instance, **unit))

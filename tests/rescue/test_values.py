@@ -305,7 +305,7 @@ def test_books_add_up(instance):
             policy_of(kind, plan, guarded=False),
             rng=1,
             runs=3,
-            record=True,
+            keep_trace=True,
         )
         busy = run.device >= 0
         assert np.array_equal(busy, run.profile >= 0)

@@ -88,11 +88,11 @@ class Offering:
     def scenarios(self, rng: np.random.Generator, runs: int) -> np.ndarray:
         return rng.random((runs, self.instance.slots))
 
-    def episode(self, scenario: np.ndarray, *, record: bool = False) -> Stopping:
+    def episode(self, scenario: np.ndarray, *, keep_trace: bool = False) -> Stopping:
         return Stopping(self.instance, scenario)
 
     def trajectory(
-        self, name: str, episodes: Sequence[Stopping], *, seconds: float, record: bool = False
+        self, name: str, episodes: Sequence[Stopping], *, seconds: float, keep_trace: bool = False
     ) -> Trajectory:
         shape = len(episodes), self.instance.slots
         reward, broken, asked = np.zeros(shape), np.zeros(shape, int), np.zeros(shape, int)

@@ -116,7 +116,7 @@ def test_what_is_exact_is_shown_without_an_interval(
 def test_utilisation_is_retraining_over_what_reserved_work_leaves(case: Case) -> None:
     for name in ("rescueplus", "srs+guard"):
         environment = SYSTEM.policies.environment(case.instance)
-        trajectory = simulate(environment, case.policies[name], rng=5, runs=4, record=True)
+        trajectory = simulate(environment, case.policies[name], rng=5, runs=4, keep_trace=True)
         shares = utilisation(case.instance, trajectory)
         for run in range(4):
             used = left = 0.0
@@ -131,7 +131,7 @@ def test_utilisation_is_retraining_over_what_reserved_work_leaves(case: Case) ->
 @pytest.mark.parametrize("policy", ["rescueplus", "pickconfigs", "rescue+guard"])
 def test_gantt_shows_what_happened(case: Case, policy: str) -> None:
     environment = SYSTEM.policies.environment(case.instance)
-    trajectory = simulate(environment, case.policies[policy], rng=5, runs=20, record=True)
+    trajectory = simulate(environment, case.policies[policy], rng=5, runs=20, keep_trace=True)
     assert trajectory.accepted.sum() > 0
     for run in range(20):
         assert failed_tasks(case.instance, trajectory.device[run]).sum() == (

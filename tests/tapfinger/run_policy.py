@@ -76,8 +76,8 @@ def run_once(
     """Run one scenario; return the trajectory and all rounds."""
     environment = TapFingerEnvironment(instance, **options)
     scenario = environment.scenarios(np.random.default_rng(seed), 1)[0]
-    episode, watched = environment.episode(scenario, record=True), Watched(policy)
+    episode, watched = environment.episode(scenario, keep_trace=True), Watched(policy)
     state = watched.start(environment.instance)
     seconds = run_policy(episode, watched, state, np.random.default_rng(seed))
-    trajectory = environment.trajectory(policy.name, [episode], seconds=seconds, record=True)
+    trajectory = environment.trajectory(policy.name, [episode], seconds=seconds, keep_trace=True)
     return trajectory, watched.rounds

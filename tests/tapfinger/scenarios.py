@@ -184,7 +184,7 @@ def agree(plain: PlainEnvironment, seen: Round) -> None:
 def side_by_side(environment: TapFingerEnvironment, policy: Wild, seed: int) -> PlainEnvironment:
     """Simulate a policy on a scenario, hold every round to the reference, and then the logs."""
     scenario, coins = (np.random.default_rng([seed, i]) for i in (0, 1))
-    episode = environment.episode(int(environment.scenarios(scenario, 1)[0]), record=True)
+    episode = environment.episode(int(environment.scenarios(scenario, 1)[0]), keep_trace=True)
     truth = environment.truth
     plain = PlainEnvironment(
         truth,
@@ -207,7 +207,7 @@ def side_by_side(environment: TapFingerEnvironment, policy: Wild, seed: int) -> 
         assert outcome.elapsed == elapsed
         assert sorted(outcome.completed.tolist()) == sorted(done)
     assert plain.over
-    logs(plain, environment.trajectory("wild", [episode], seconds=0.0, record=True))
+    logs(plain, environment.trajectory("wild", [episode], seconds=0.0, keep_trace=True))
     return plain
 
 
@@ -247,7 +247,7 @@ def gpus(arrival: list[int], *, clusters: int = 1, **changes: Any) -> TapFingerI
 def ran(instance: TapFingerInstance, policy: Any) -> TapFingerTrajectory:
     """Simulate one scenario, in which nobody is interrupted."""
     environment = TapFingerEnvironment(instance, preemption=False)
-    return simulate(environment, policy, runs=1, record=True)
+    return simulate(environment, policy, runs=1, keep_trace=True)
 
 
 def held(trajectory: TapFingerTrajectory) -> dict[int, tuple[int, int, int, int]]:

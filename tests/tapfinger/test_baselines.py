@@ -123,7 +123,7 @@ def test_one_seed_one_trajectory_and_all_tasks_complete(
     if instance.switching == 0.0 or instance.noise == 1.0:
         instance = instance.replace(switching=0.5, noise=0.25)
     environment = TapFingerEnvironment(instance, preemption=policy.preemptive)
-    one, two = (simulate(environment, policy, rng=SEED, runs=2, record=True) for _ in range(2))
+    one, two = (simulate(environment, policy, rng=SEED, runs=2, keep_trace=True) for _ in range(2))
     assert one.complete.all()
     for name in ("cluster", "start", "completion", "preemptions", "used", "decisions"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name

@@ -401,6 +401,6 @@ def test_scenarios_differ_in_nothing_but_the_noise() -> None:
 def test_stretches_are_recorded_only_on_request() -> None:
     environment = TapFingerEnvironment(two_clusters())
     assert simulate(environment, Wild(), runs=1).held is None
-    kept = simulate(environment, Wild(), runs=2, record=True).held
+    kept = simulate(environment, Wild(), runs=2, keep_trace=True).held
     assert kept is not None
     assert np.unique(kept.task).tolist() == [0, 1, 2, 3]

@@ -187,7 +187,7 @@ def played(
     runs, coins, states = [], [], []
     for row, (truth, seed) in enumerate(zip(truths, seeds, strict=True)):
         batch.open(row, truth, seed)
-        runs.append(TapFingerEpisode(batch, row, Tasks.of(truth), record=True))
+        runs.append(TapFingerEpisode(batch, row, Tasks.of(truth), keep_trace=True))
         coins.append(np.random.default_rng(seed))
         states.append(policy.start(truth))
     while not batch.over.all():

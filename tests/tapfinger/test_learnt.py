@@ -340,7 +340,9 @@ def test_bad_options_are_named() -> None:
     run = simulate(TapFingerEnvironment(instance), LearntReservation(), runs=1)
     with pytest.raises(OptionError, match="trajectories: must be recorded"):
         LearntReservation().after(run)
-    preempted = simulate(TapFingerEnvironment(generate(tasks=30)), Tiresias(), runs=1, record=True)
+    preempted = simulate(
+        TapFingerEnvironment(generate(tasks=30)), Tiresias(), runs=1, keep_trace=True
+    )
     with pytest.raises(OptionError, match="without preemption"):
         LearntReservation().after(preempted)
 
@@ -428,8 +430,8 @@ def test_with_the_exact_table_in_the_book_it_decides_as_one_that_is_told(
         for (k, cpu, gpu), slots in np.ndenumerate(instance.duration[0])
         if slots
     ]
-    told = simulate(TapFingerEnvironment(instance), ReservationSpt(), runs=1, record=True)
-    learnt = simulate(TapFingerEnvironment(instance), with_book(exact), runs=1, record=True)
+    told = simulate(TapFingerEnvironment(instance), ReservationSpt(), runs=1, keep_trace=True)
+    learnt = simulate(TapFingerEnvironment(instance), with_book(exact), runs=1, keep_trace=True)
     assert_same(told, learnt)
 
 
@@ -444,8 +446,8 @@ def assert_same(one: TapFingerTrajectory, other: TapFingerTrajectory) -> None:
 def test_a_book_that_was_saved_and_read_gives_the_same_run(tmp_path: Path) -> None:
     first, then = (TapFingerEnvironment(generate(tasks=40, rng=seed)) for seed in (1, 2))
     kept = LearntReservation().after(
-        simulate(first, LearntReservation(), runs=1, record=True),
-        simulate(first, ReservationSpt(), runs=1, record=True),
+        simulate(first, LearntReservation(), runs=1, keep_trace=True),
+        simulate(first, ReservationSpt(), runs=1, keep_trace=True),
     )
     assert kept.book is not None
     assert (kept.memory, kept.book.count) == ("kept", 80)
@@ -453,7 +455,8 @@ def test_a_book_that_was_saved_and_read_gives_the_same_run(tmp_path: Path) -> No
     kept.book.save(tmp_path / "book.csv")
     again = LearntReservation(memory="kept", book=ServiceBook.load(tmp_path / "book.csv"))
     one, other, fresh = (
-        simulate(then, policy, runs=1, record=True) for policy in (kept, again, LearntReservation())
+        simulate(then, policy, runs=1, keep_trace=True)
+        for policy in (kept, again, LearntReservation())
     )
     assert_same(one, other)
     assert not np.array_equal(one.completion, fresh.completion)
@@ -467,12 +470,12 @@ def test_the_book_at_the_end_of_a_run_is_that_of_its_trajectory(
     policy = LearntReservation(classes=range(instance.clusters))
     state = ran(policy, instance)[2]
     environment = TapFingerEnvironment(instance, patience=200)
-    episode = environment.episode(0, record=True)
+    episode = environment.episode(0, keep_trace=True)
     states = policy.start(environment.instance)
     while (view := episode.observe()) is not None:
         decision, states = policy.decide(states, view, np.random.default_rng(0))
         states = policy.learn(states, view, decision, episode.act(decision))
-    trajectory = environment.trajectory("mine", [episode], seconds=0.0, record=True)
+    trajectory = environment.trajectory("mine", [episode], seconds=0.0, keep_trace=True)
     assert policy.after(trajectory).book == state.book
 
 
@@ -511,7 +514,7 @@ def test_clusters_of_other_classes_have_pages_of_their_own() -> None:
 def test_what_it_costs_not_to_be_told(single_start: bool, kept_at_most: float) -> None:
     fresh = LearntReservation()
     before = TapFingerEnvironment(generate(rng=299, single_start=single_start))
-    kept = fresh.after(simulate(before, fresh, runs=1, record=True))
+    kept = fresh.after(simulate(before, fresh, runs=1, keep_trace=True))
     told, *others = (
         [
             simulate(TapFingerEnvironment(instance), policy, runs=1).mean_flow_time()[0]

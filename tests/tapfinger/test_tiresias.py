@@ -113,7 +113,7 @@ def test_paused_tasks_come_back() -> None:
     """
     instance = gpus([0, 1], capacity=[[0, 3]])
     environment = TapFingerEnvironment(instance)
-    trajectory = simulate(environment, Tiresias(target="elastic"), runs=1, record=True)
+    trajectory = simulate(environment, Tiresias(target="elastic"), runs=1, keep_trace=True)
     held = trajectory.held
     assert held is not None
     rows = [
@@ -223,7 +223,7 @@ def test_compiled_runs_are_those_of_the_plain_loop(instance, policy, refill, see
     environment = TapFingerEnvironment(instance, refill=refill, patience=50)
     fast = simulate(environment, policy, rng=seed, runs=2)
     plain = simulate(environment, policy, rng=seed, runs=2, compiled=False)
-    recorded = simulate(environment, policy, rng=seed, runs=2, record=True)
+    recorded = simulate(environment, policy, rng=seed, runs=2, keep_trace=True)
     assert (fast.compiled, plain.compiled, recorded.compiled) == (True, False, False)
     for name in set(vars(plain)) - {"seconds", "compiled", "instance", "held", "name"}:
         assert np.array_equal(getattr(fast, name), getattr(plain, name)), name

@@ -22,8 +22,8 @@ class Other(IdnEnvironment):
 
     kind = Episode
 
-    def episode(self, scenario: Any, *, record: bool = False) -> Any:
-        return self.kind(self.truth, self.order, scenario, record=record)
+    def episode(self, scenario: Any, *, keep_trace: bool = False) -> Any:
+        return self.kind(self.truth, self.order, scenario, keep_trace=keep_trace)
 
 
 class GoesOn(IdnEpisode):
@@ -70,29 +70,29 @@ class NoName(Other):
 
 
 class CountsInFractions(Other):
-    def trajectory(self, name, episodes, *, seconds, record=False):
-        made = super().trajectory(name, episodes, seconds=seconds, record=record)
+    def trajectory(self, name, episodes, *, seconds, keep_trace=False):
+        made = super().trajectory(name, episodes, seconds=seconds, keep_trace=keep_trace)
         return replace(made, violations=made.violations.astype(float))
 
 
 class CountsTwice(Other):
-    def trajectory(self, name, episodes, *, seconds, record=False):
-        made = super().trajectory(name, episodes, seconds=seconds, record=record)
+    def trajectory(self, name, episodes, *, seconds, keep_trace=False):
+        made = super().trajectory(name, episodes, seconds=seconds, keep_trace=keep_trace)
         return replace(made, decisions=2 * made.decisions)
 
 
 class RecordCosts(Other):
-    def trajectory(self, name, episodes, *, seconds, record=False):
-        made = super().trajectory(name, episodes, seconds=seconds, record=record)
-        return replace(made, reward=made.reward - record)
+    def trajectory(self, name, episodes, *, seconds, keep_trace=False):
+        made = super().trajectory(name, episodes, seconds=seconds, keep_trace=keep_trace)
+        return replace(made, reward=made.reward - keep_trace)
 
 
 _RUNS = count()
 
 
 class NeverTheSame(Other):
-    def trajectory(self, name, episodes, *, seconds, record=False):
-        made = super().trajectory(name, episodes, seconds=seconds, record=record)
+    def trajectory(self, name, episodes, *, seconds, keep_trace=False):
+        made = super().trajectory(name, episodes, seconds=seconds, keep_trace=keep_trace)
         return replace(made, reward=made.reward + next(_RUNS))
 
 

@@ -52,11 +52,11 @@ class Sound:
         return state._replace(served=(*state.served, int(told.requests.sum())))
 
     def compiled(self, environment: Any, state: Any) -> Any:
-        def kernel(scenarios: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
-            episodes = [environment.episode(one, record=record) for one in scenarios]
+        def kernel(scenarios: Any, rng: np.random.Generator, *, keep_trace: bool = False) -> Any:
+            episodes = [environment.episode(one, keep_trace=keep_trace) for one in scenarios]
             for episode, stream in zip(episodes, self.streams(rng, len(scenarios)), strict=True):
                 run_policy(episode, self, state, stream)
-            return environment.trajectory(self.name, episodes, seconds=0.0, record=record)
+            return environment.trajectory(self.name, episodes, seconds=0.0, keep_trace=keep_trace)
 
         return kernel
 

@@ -68,7 +68,7 @@ def teacher_of(name: Told, setting: str) -> Any:
     policy = LearntReservation(memory="kept")
     for instance in instances(BOOK, setting):
         environment = TapFingerEnvironment(instance)
-        policy = policy.after(simulate(environment, policy, rng=0, runs=1, record=True))
+        policy = policy.after(simulate(environment, policy, rng=0, runs=1, keep_trace=True))
     return policy
 
 

@@ -374,7 +374,7 @@ class EdrEnvironment:
         """Return the numbers of the scenarios, shape [runs]; they differ in nothing else."""
         return np.arange(runs)
 
-    def episode(self, scenario: int, *, record: bool = False) -> EdrEpisode:
+    def episode(self, scenario: int, *, keep_trace: bool = False) -> EdrEpisode:
         """Open a scenario at its first frame."""
         return EdrEpisode(self.truth, self.late_price, self.unserved_price)
 
@@ -384,7 +384,7 @@ class EdrEnvironment:
         episodes: Sequence[Episode[Observation, Decision, Feedback]],
         *,
         seconds: float,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> EdrTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, EdrEpisode)]
@@ -394,6 +394,6 @@ class EdrEnvironment:
             compiled=False,
             cap=self.truth.cap,
             needed=self.truth.rounds,
-            flows=mine[0].flows if record else None,
+            flows=mine[0].flows if keep_trace else None,
             **stacked(mine, _FIELDS),
         )

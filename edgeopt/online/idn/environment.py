@@ -380,7 +380,7 @@ class IdnEpisode:
     """Slots of one scenario, one after the other."""
 
     def __init__(
-        self, instance: IdnInstance, order: Order, scenario: Ints, *, record: bool = False
+        self, instance: IdnInstance, order: Order, scenario: Ints, *, keep_trace: bool = False
     ) -> None:
         self._instance, self._order, self._scenario = instance, order, scenario
         self._slot, slots = 0, instance.horizon
@@ -388,7 +388,9 @@ class IdnEpisode:
         self.gain, self.cost, self.fetched, self.reward = np.zeros((4, slots))
         self.latency, self.inaccuracy = np.full((2, slots), np.nan)
         self.violations = np.zeros(slots, dtype=np.int64)
-        self.hosted = np.zeros((slots, *instance.size.shape), dtype=np.bool_) if record else None
+        self.hosted = (
+            np.zeros((slots, *instance.size.shape), dtype=np.bool_) if keep_trace else None
+        )
 
     @property
     def finished(self) -> bool:
@@ -514,9 +516,9 @@ class IdnEnvironment:
             return rng.integers(2**63 - 1, size=(runs, slots))
         return np.zeros((runs, slots), dtype=np.int64)
 
-    def episode(self, scenario: NDArray[np.int64], *, record: bool = False) -> IdnEpisode:
+    def episode(self, scenario: NDArray[np.int64], *, keep_trace: bool = False) -> IdnEpisode:
         """Open a scenario at its first slot."""
-        return IdnEpisode(self.truth, self.order, scenario, record=record)
+        return IdnEpisode(self.truth, self.order, scenario, keep_trace=keep_trace)
 
     def trajectory(
         self,
@@ -524,7 +526,7 @@ class IdnEnvironment:
         episodes: Sequence[Episode[Slot, NDArray[np.bool_], Outcome]],
         *,
         seconds: float,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> IdnTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, IdnEpisode)]
@@ -533,6 +535,6 @@ class IdnEnvironment:
             seconds=seconds,
             compiled=False,
             decisions=np.ones((len(mine), self.truth.horizon), dtype=np.int64),
-            hosted=mine[0].hosted if record else None,
+            hosted=mine[0].hosted if keep_trace else None,
             **stacked(mine, _FIELDS),
         )

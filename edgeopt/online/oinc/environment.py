@@ -50,7 +50,9 @@ class OincEpisode:
     when all work left after the last slot could have been done on a hundredth of the slowest CPU.
     """
 
-    def __init__(self, instance: OincInstance, *, drain: bool = True, record: bool = False) -> None:
+    def __init__(
+        self, instance: OincInstance, *, drain: bool = True, keep_trace: bool = False
+    ) -> None:
         self._instance, self._drain = instance, drain
         self._slot, self._idle, self._request = 0, 0, 0
         self._limit = math.inf
@@ -58,7 +60,7 @@ class OincEpisode:
         self._started = np.zeros(instance.jobs, dtype=np.bool_)
         self._seen: Slot | None = None
         self._log: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats, Floats]] = []
-        self._record = record
+        self._record = keep_trace
         requests, slots = int(instance.active.sum()), instance.slots
         self.latency, self.site = np.full(requests, np.nan), np.full(requests, -1)
         self.completion = np.full(instance.jobs, np.inf)
@@ -273,9 +275,9 @@ class OincEnvironment:
         """Return the numbers of the scenarios, shape [runs]; they differ in nothing else."""
         return np.arange(runs)
 
-    def episode(self, scenario: int, *, record: bool = False) -> OincEpisode:
+    def episode(self, scenario: int, *, keep_trace: bool = False) -> OincEpisode:
         """Open a scenario at its first slot."""
-        return OincEpisode(self.truth, drain=self.drain, record=record)
+        return OincEpisode(self.truth, drain=self.drain, keep_trace=keep_trace)
 
     def trajectory(
         self,
@@ -283,7 +285,7 @@ class OincEnvironment:
         episodes: Sequence[Episode[Slot, Decision, Outcome]],
         *,
         seconds: float,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> OincTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, OincEpisode)]
@@ -300,6 +302,6 @@ class OincEnvironment:
             end=np.array([float(one.end) for one in mine]),
             reserved=padded([one.reserved for one in mine]),
             job_load=padded([one.job_load for one in mine]),
-            served=mine[0].served if record else None,
+            served=mine[0].served if keep_trace else None,
             **stacked(mine, _FIELDS),
         )

@@ -128,10 +128,12 @@ class Book(NamedTuple):
     served: NDArray[np.float64]
 
     @classmethod
-    def of(cls, instance: RescueInstance, runs: tuple[int, ...], *, record: bool) -> Book:
+    def of(cls, instance: RescueInstance, runs: tuple[int, ...], *, keep_trace: bool) -> Book:
         """Open the book of some runs, or of one; the last three are empty if not recorded."""
         slots = (*runs, instance.horizon)
-        notes = (*runs, instance.servers, instance.horizon) if record else (0,) * (len(runs) + 2)
+        notes = (
+            (*runs, instance.servers, instance.horizon) if keep_trace else (0,) * (len(runs) + 2)
+        )
         reward, retraining, reserved = np.zeros((3, *slots))
         violations, decisions, accepted = np.zeros((3, *slots), dtype=np.int64)
         device, profile = np.full((2, *notes), -1, dtype=np.int64)
@@ -148,13 +150,13 @@ class RescueEpisode:
     """A decision may be None."""
 
     def __init__(
-        self, environment: RescueEnvironment, scenario: NDArray[np.float64], *, record: bool
+        self, environment: RescueEnvironment, scenario: NDArray[np.float64], *, keep_trace: bool
     ) -> None:
         instance = environment.instance
-        self.log = Book.of(instance, (), record=record)
+        self.log = Book.of(instance, (), keep_trace=keep_trace)
         self._environment = environment
         self._instance = instance
-        self._record = record
+        self._record = keep_trace
         self._free_at = np.zeros(instance.servers, dtype=np.int64)
         self._remaining = instance.reserved.demand.copy()
         self._running: dict[int, FinishedRun] = {}
@@ -312,9 +314,9 @@ class RescueEnvironment:
         check_room("runs * slots", runs, 3 * self.instance.horizon * self.steps)
         return rng.random((runs, self.instance.horizon, self.steps, 3))
 
-    def episode(self, scenario: NDArray[np.float64], *, record: bool = False) -> RescueEpisode:
+    def episode(self, scenario: NDArray[np.float64], *, keep_trace: bool = False) -> RescueEpisode:
         """Open a scenario at its first arrival."""
-        return RescueEpisode(self, scenario, record=record)
+        return RescueEpisode(self, scenario, keep_trace=keep_trace)
 
     def trajectory(
         self,
@@ -322,11 +324,11 @@ class RescueEnvironment:
         episodes: Sequence[Episode[Arrival, Placement | None, tuple[FinishedRun, ...]]],
         *,
         seconds: float,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> RescueTrajectory:
         """Gather finished episodes."""
         logs = [episode.log for episode in episodes if isinstance(episode, RescueEpisode)]
-        booked = Book._fields if record else Book._fields[:-3]
+        booked = Book._fields if keep_trace else Book._fields[:-3]
         return RescueTrajectory(name=name, seconds=seconds, compiled=False, **stacked(logs, booked))
 
 

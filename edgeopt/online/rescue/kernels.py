@@ -311,7 +311,7 @@ class RescueKernel:
         scenarios: NDArray[np.float64],
         rng: np.random.Generator | None = None,
         *,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> RescueTrajectory:
         """Simulate all scenarios, shape [runs, T, S, 3].
 
@@ -320,7 +320,7 @@ class RescueKernel:
         scenarios = fixed(scenarios)
         runs = scenarios.shape[0]
         state = self._state(runs)
-        book = Book.of(self._environment.instance, (runs,), record=record)
+        book = Book.of(self._environment.instance, (runs,), keep_trace=keep_trace)
         seconds = 0.0
         for slots in self._environment.profit.blocks if runs else [slice(0, 0)]:
             system, table = self._system(slots), self._table(slots)
@@ -328,7 +328,7 @@ class RescueKernel:
             run_policy(system, table, state, book, scenarios, slots.start, slots.stop)
             seconds += time.perf_counter() - began
         booked: dict[str, Any] = book._asdict()
-        if not record:
+        if not keep_trace:
             booked |= dict.fromkeys(("device", "profile", "served"))
         return RescueTrajectory(name=self._name, seconds=seconds, compiled=True, **booked)
 

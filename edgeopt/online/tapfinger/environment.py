@@ -48,17 +48,17 @@ class TapFingerEpisode:
         Where the run is kept, opened before, and as which of the scenarios there.
     tasks
         The tasks, past and future.
-    record
+    keep_trace
         Whether to keep what every task held when.
     """
 
     def __init__(
-        self, batch: TapFingerBatch, row: int, tasks: Tasks, *, record: bool = False
+        self, batch: TapFingerBatch, row: int, tasks: Tasks, *, keep_trace: bool = False
     ) -> None:
         self.batch, self.row = batch, row
         self._tasks = tasks
         self._round: Round | None = None
-        self._recorded: list[Row] | None = [] if record else None
+        self._recorded: list[Row] | None = [] if keep_trace else None
         self._now: Any = batch.state.scenario[row]
         self._placed = batch.state.order["placed"][row]
         self._look()
@@ -509,11 +509,11 @@ class TapFingerEnvironment:
         """Draw the seeds of the noise, shape [runs]."""
         return rng.integers(2**63, size=runs)
 
-    def episode(self, scenario: int, *, record: bool = False) -> TapFingerEpisode:
+    def episode(self, scenario: int, *, keep_trace: bool = False) -> TapFingerEpisode:
         """Open a scenario at its first slot."""
         batch = self.batch(1)
         batch.open(0, self.truth, int(scenario))
-        return TapFingerEpisode(batch, 0, Tasks.of(self.truth), record=record)
+        return TapFingerEpisode(batch, 0, Tasks.of(self.truth), keep_trace=keep_trace)
 
     def batch(self, count: int) -> TapFingerBatch:
         """Return room for scenarios side by side, none of which is open yet."""
@@ -525,7 +525,7 @@ class TapFingerEnvironment:
         episodes: Sequence[Episode[Round, Decision, Outcome]],
         *,
         seconds: float,
-        record: bool = False,
+        keep_trace: bool = False,
     ) -> TapFingerTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, TapFingerEpisode)]
@@ -547,6 +547,6 @@ class TapFingerEnvironment:
             used=padded([one.used for one in mine]),
             end=end,
             lost=np.array([one.lost for one in mine]),
-            held=mine[0].held if record else None,
+            held=mine[0].held if keep_trace else None,
             scenarios=np.array([one.scenario for one in mine], dtype=np.int64),
         )

@@ -124,7 +124,7 @@ def _ran(instance: TapFingerInstance) -> Schedule:
     from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 
     environment = TapFingerEnvironment(instance.replace(noise=0.0))
-    run = simulate(environment, ReservationSpt(), runs=1, record=True)
+    run = simulate(environment, ReservationSpt(), runs=1, keep_trace=True)
     assert run.held is not None  # one stretch for each task, since no bundle changes
     return Schedule(run.cluster[0], run.held.bundle, run.start[0])
 
@@ -229,7 +229,7 @@ def _kept(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
     if not instance.tasks:
         return policy
     environment = TapFingerEnvironment(earlier(instance))
-    return policy.after(simulate(environment, policy, rng=0, runs=1, record=True))
+    return policy.after(simulate(environment, policy, rng=0, runs=1, keep_trace=True))
 
 
 def setting_of(instance: TapFingerInstance) -> str:

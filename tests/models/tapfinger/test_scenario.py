@@ -56,7 +56,7 @@ SCENARIOS = st.integers(0, 2**63 - 1)
 @settings(max_examples=draws(15))
 def test_runs_take_the_durations_of_their_scenario(refill, policy, instance, seed):
     environment = TapFingerEnvironment(instance, refill=refill)
-    run = simulate(environment, policy, rng=seed, runs=1, record=True)
+    run = simulate(environment, policy, rng=seed, runs=1, keep_trace=True)
     [scenario] = run.scenarios.tolist()
     duration = scenario_durations(instance, scenario)
     assert not run.preemptions.any()

@@ -590,19 +590,21 @@ class Infida:
         return None
 
     def _kernel(self, environment: IdnEnvironment, state: InfidaState) -> Kernel:
-        def run(scenarios: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
+        def run(scenarios: Any, rng: np.random.Generator, *, keep_trace: bool = False) -> Any:
             seconds, episodes = 0.0, []
             for scenario, stream in zip(scenarios, rng.spawn(len(scenarios)), strict=True):
-                episode = environment.episode(scenario, record=record)
-                if record:  # what is hosted is kept by the plain loop alone
+                episode = environment.episode(scenario, keep_trace=keep_trace)
+                if keep_trace:  # what is hosted is kept by the plain loop alone
                     seconds += run_policy(episode, self, state, stream)
                 else:
                     began = time.perf_counter()
                     self._run(environment.truth, episode, scenario, state, stream)
                     seconds += time.perf_counter() - began
                 episodes.append(episode)
-            found = environment.trajectory(self.name, episodes, seconds=seconds, record=record)
-            return replace(found, compiled=not record)
+            found = environment.trajectory(
+                self.name, episodes, seconds=seconds, keep_trace=keep_trace
+            )
+            return replace(found, compiled=not keep_trace)
 
         return run
 

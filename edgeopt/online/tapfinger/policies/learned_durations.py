@@ -420,7 +420,8 @@ class LearntReservation(Titled, Deterministic):
         held = trajectory.held
         if held is None or trajectory.preemptions[0].any():
             raise OptionError(
-                "trajectories: must be recorded (simulate(..., record=True)), without preemption"
+                "trajectories: must be recorded (simulate(..., keep_trace=True)), and without "
+                "preemption"
             )
         alike = self._alike(trajectory.instance)
         done = trajectory.complete[0, held.task]

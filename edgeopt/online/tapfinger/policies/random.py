@@ -70,19 +70,21 @@ _ROUNDS: Final = 1024
 def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
     """Return a compiled form of the plain loop, with the same trajectories."""
 
-    def run(scenarios: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
+    def run(scenarios: Any, rng: np.random.Generator, *, keep_trace: bool = False) -> Any:
         seconds, episodes = 0.0, []
         for scenario, stream in zip(scenarios, rng.spawn(len(scenarios)), strict=True):
-            episode = environment.episode(scenario, record=record)
-            if record:  # what is held is kept by the plain loop alone
+            episode = environment.episode(scenario, keep_trace=keep_trace)
+            if keep_trace:  # what is held is kept by the plain loop alone
                 seconds += run_policy(episode, policy, policy.start(environment.instance), stream)
             else:
                 began = time.perf_counter()
                 _simulate(episode, policy, environment.truth.largest, stream)
                 seconds += time.perf_counter() - began
             episodes.append(episode)
-        found = environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
-        return replace(found, compiled=not record)
+        found = environment.trajectory(
+            policy.name, episodes, seconds=seconds, keep_trace=keep_trace
+        )
+        return replace(found, compiled=not keep_trace)
 
     return run
 

@@ -73,11 +73,11 @@ class Waking:
     def scenarios(self, rng: np.random.Generator, runs: int) -> Sequence[None]:
         return [None] * runs
 
-    def episode(self, scenario: None, *, record: bool = False) -> Day:
+    def episode(self, scenario: None, *, keep_trace: bool = False) -> Day:
         return Day(self.given)
 
     def trajectory(
-        self, name: str, episodes: Sequence[Day], *, seconds: float, record: bool = False
+        self, name: str, episodes: Sequence[Day], *, seconds: float, keep_trace: bool = False
     ) -> Trajectory:
         cost = np.array([day.cost for day in episodes])
         decisions = np.array([day.decisions for day in episodes], dtype=np.int64)

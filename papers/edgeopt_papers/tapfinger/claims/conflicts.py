@@ -85,7 +85,7 @@ def _volumes(
     environment = TapFingerEnvironment(given)
     found = []
     for change in (0.0, 0.3, 1.0):
-        run = simulate(environment, Restless(change), runs=1, record=True)
+        run = simulate(environment, Restless(change), runs=1, keep_trace=True)
         assert run.held is not None
         length = (run.held.end - run.held.begin)[:, None]
         volume = np.zeros((given.tasks, 2), dtype=np.int64)

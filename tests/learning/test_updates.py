@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgeopt.learning import arrays as advantages
-from edgeopt.learning import layer_norm, masked_softmax, perceptron
+from edgeopt.learning import advantages, layer_norm, masked_softmax, perceptron
 
 torch = pytest.importorskip("torch", reason="the updates need PyTorch")
 pytestmark = pytest.mark.trains
 
-from edgeopt.learning import networks, updates  # noqa: E402
+from edgeopt.learning import networks  # noqa: E402
 
 
 def _differences(function, at, step=1e-6):
@@ -65,7 +64,7 @@ def test_ppo_is_the_definition_and_its_gradient_the_difference():
         held = [torch.tensor(part) for part in (old, gain, mask)]
 
         def loss(at, held=held):
-            return updates.ppo_loss(torch.as_tensor(at), *held)
+            return networks.ppo_loss(torch.as_tensor(at), *held)
 
         plain = [
             min(np.exp(n - o) * g, np.clip(np.exp(n - o), 0.8, 1.2) * g)
@@ -80,7 +79,7 @@ def test_ppo_is_the_definition_and_its_gradient_the_difference():
 
 def test_entries_that_do_not_count_may_be_infinite():
     new = torch.tensor([0.0, -torch.inf], requires_grad=True)
-    loss = updates.ppo_loss(
+    loss = networks.ppo_loss(
         new, torch.tensor([0.0, -torch.inf]), torch.tensor([1.0, torch.inf]),
         torch.tensor([True, False]),
     )  # fmt: skip
@@ -93,7 +92,7 @@ def test_soft_values_are_sums_over_actions():
     draw = np.random.default_rng(3)
     logits, first, second = draw.normal(size=(3, 5, 4))
     p = masked_softmax(logits, np.ones_like(logits, dtype=bool))
-    found = updates.soft_value(torch.tensor(np.log(p)), *map(torch.tensor, (first, second)), 0.3)
+    found = networks.soft_value(torch.tensor(np.log(p)), *map(torch.tensor, (first, second)), 0.3)
     plain = [
         sum(p[b, a] * (min(first[b, a], second[b, a]) - 0.3 * np.log(p[b, a])) for a in range(4))
         for b in range(5)
@@ -108,7 +107,7 @@ def test_the_soft_actor_rests_at_the_softmax_of_its_values():
     best = (torch.minimum(first, second) / 0.4).numpy()
 
     def loss(at):
-        return updates.soft_actor_loss(torch.log_softmax(at, -1), first, second, 0.4, mask)
+        return networks.soft_actor_loss(torch.log_softmax(at, -1), first, second, 0.4, mask)
 
     assert np.abs(_gradient(loss, best)).max() < 1e-12
     other = best + draw.normal(size=best.shape)
@@ -123,17 +122,17 @@ def test_targets_of_double_q_learning():
     online = torch.tensor([[1.0, 3.0], [2.0, 0.0]])
     judge = torch.tensor([[5.0, 7.0], [9.0, 11.0]])
     reward, discount = torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.0])
-    assert updates.double_dqn_target(reward, discount, online, judge).tolist() == [4.5, 2.0]
+    assert networks.double_dqn_target(reward, discount, online, judge).tolist() == [4.5, 2.0]
     mask = torch.tensor([[True, False], [True, True]])
-    assert updates.double_dqn_target(reward, discount, online, judge, mask).tolist() == [3.5, 2.0]
-    loss = updates.dqn_loss(online, torch.tensor([1, 0]), torch.tensor([3.5, 5.0]))
+    assert networks.double_dqn_target(reward, discount, online, judge, mask).tolist() == [3.5, 2.0]
+    loss = networks.dqn_loss(online, torch.tensor([1, 0]), torch.tensor([3.5, 5.0]))
     assert float(loss) == pytest.approx((0.5 * 0.5**2 + (3.0 - 0.5)) / 2)
 
 
 def test_a_critic_does_not_chase_its_own_target():
     value = torch.tensor([1.0], requires_grad=True)
     later = torch.tensor([3.0], requires_grad=True)
-    loss = updates.critic_loss(value, torch.tensor([1.0]), torch.tensor([0.5]), later)
+    loss = networks.critic_loss(value, torch.tensor([1.0]), torch.tensor([0.5]), later)
     loss.backward()
     assert loss.item() == pytest.approx(1.5**2)
     assert later.grad is None
@@ -143,7 +142,7 @@ def test_target_networks_follow_by_the_share_of_the_way():
     networks.seeded(0)
     source, target = (networks.Perceptron((3, 4, 2)) for _ in range(2))
     before = networks.to_arrays(target)
-    updates.soft_update(target, source, 0.25)
+    networks.soft_update(target, source, 0.25)
     goal, after = networks.to_arrays(source), networks.to_arrays(target)
     for name, array in after.items():
         np.testing.assert_allclose(array, 0.75 * before[name] + 0.25 * goal[name], atol=1e-6)
@@ -177,7 +176,7 @@ def test_masked_choices_have_no_chance_and_no_gradient():
     assert (p[~mask] == 0.0).all()
     assert (p[0] == 0.0).all()
     np.testing.assert_allclose(p[1:].sum(-1), mask[1:].any(-1))
-    updates.mean_over(log_p, torch.tensor(mask)).backward()
+    networks.mean_over(log_p, torch.tensor(mask)).backward()
     assert torch.isfinite(tensor.grad).all()
     assert (tensor.grad.numpy()[~mask] == 0.0).all()
 
@@ -185,7 +184,7 @@ def test_masked_choices_have_no_chance_and_no_gradient():
 def test_a_step_cuts_the_gradient_and_sets_its_rate():
     weight = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
     optimiser = torch.optim.SGD([weight], 1.0)
-    updates.set_rate(optimiser, 0.5)
-    loss = updates.step(optimiser, 0.5 * weight.square().sum(), [weight], clip=1.0)
+    networks.set_rate(optimiser, 0.5)
+    loss = networks.step(optimiser, 0.5 * weight.square().sum(), [weight], clip=1.0)
     assert loss == pytest.approx(12.5)
     np.testing.assert_allclose(weight.detach().numpy(), [2.7, 3.6], atol=1e-5)

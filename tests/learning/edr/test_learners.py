@@ -17,12 +17,13 @@ pytestmark = pytest.mark.trains
 
 
 from edgeopt.learning import train  # noqa: E402
+from edgeopt.learning.edr import RlTraining  # noqa: E402
 from edgeopt.learning.edr.macro import RoundsLearner, played  # noqa: E402
 from edgeopt.learning.edr.micro import RoutingLearner, _padded, _value  # noqa: E402
 from edgeopt.learning.edr.rounds import LEVELS, TaskEpisode, features_of  # noqa: E402
 from edgeopt.learning.training import POLICY, RESUME  # noqa: E402
 from edgeopt.online import simulate  # noqa: E402
-from edgeopt.online.edr import EdrEnvironment, RlTraining, Scenario  # noqa: E402
+from edgeopt.online.edr import EdrEnvironment, Scenario  # noqa: E402
 from edgeopt.studies.edr.learners import LEARNERS  # noqa: E402
 from tests.edr import killed  # noqa: E402
 from tests.edr.killed import lottery  # noqa: E402

@@ -4,7 +4,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from edgeopt.cli.choose import (
 )
 from edgeopt.writing import placed, target_of
 
+if TYPE_CHECKING:
+    from edgeopt.explore.server import Served
+
 
 def explore(
     system: SystemArgument,
@@ -30,7 +33,7 @@ def explore(
 
     The page is reachable from this machine alone, with the token in its address. Ctrl-C ends it.
     """
-    from edgeopt.explore.server import end, require_marimo, serve
+    from edgeopt.explore.server import require_marimo, serve
     from edgeopt.studies.live import instance_of
 
     record = chosen_system(system)
@@ -39,8 +42,15 @@ def explore(
     if source and source not in record.instances.sources:
         source = str(Path(source).resolve())
     instance_of(record, source)
-    served = serve(record.name, source, port, browser=not no_browser)
-    show.note(served.address)
+    return _ended(serve(record.name, source, port, browser=not no_browser))
+
+
+def _ended(served: "Served", *notes: str) -> int:
+    """Say where a page is served, and wait until its server ends, or end it."""
+    from edgeopt.explore.server import end
+
+    for note in (served.address, *notes):
+        show.note(note)
     sys.stdout.flush()
     try:
         return served.process.wait()
@@ -87,16 +97,10 @@ def tutorial(
             show.note(f"{one.number}  {one.title}: {one.text}")
         show.note("edgeopt tutorial NUMBER opens one, --copy DIR copies it")
         return 0
-    from edgeopt.explore.server import end, require_marimo, serve_notebook
+    from edgeopt.explore.server import require_marimo, serve_notebook
 
     require_marimo("edgeopt tutorial")
     with tempfile.TemporaryDirectory(prefix="edgeopt-tutorial-") as folder:
         notebook = Path(shutil.copy(chosen[0].path, folder))
         served = serve_notebook(notebook, port, browser=not no_browser)
-        show.note(served.address)
-        show.note("The button at the bottom right runs all cells; Ctrl-C here ends it.")
-        sys.stdout.flush()
-        try:
-            return served.process.wait()
-        finally:
-            end(served.process)
+        return _ended(served, "The button at the bottom right runs all cells; Ctrl-C here ends it.")

@@ -20,7 +20,6 @@ from edgeopt.errors import OptionError
 from edgeopt.writing import placed, target_of
 
 if TYPE_CHECKING:
-    from edgeopt.solvers import Backend
     from edgeopt.studies import System
 
 
@@ -133,42 +132,28 @@ def solvers(as_json: JsonOption = False) -> None:
     """List the solvers, whether they are installed, and the problems that they take."""
     from edgeopt.solvers.registry import backends
 
-    found = backends()
-    faults = {backend.name: backend.fault for backend in found}
+    found: list[dict[str, Any]] = [
+        {
+            "name": backend.name,
+            "installed": backend.installed,
+            "version": backend.version if backend.installed else None,
+            "fault": backend.fault,
+            "problems": list(backend.problems),
+        }
+        for backend in backends()
+    ]
     if as_json:
-        show.document(
-            [
-                {
-                    "name": backend.name,
-                    "installed": backend.installed,
-                    "version": backend.version if backend.installed else None,
-                    "fault": faults[backend.name],
-                    "problems": list(backend.problems),
-                }
-                for backend in found
-            ]
-        )
+        show.document(found)
         return
-    show.table(
-        "Solvers",
-        ["solver", "version", "problems"],
-        (
-            [
-                backend.name,
-                _state(backend, faults[backend.name]),
-                ", ".join(backend.problems),
-            ]
-            for backend in found
-        ),
-        left=3,
-    )
-    for name, fault in faults.items():
-        if fault is not None:
-            show.note(f"{name}: {fault}")
+    rows = [[one["name"], _state(one), ", ".join(one["problems"])] for one in found]
+    show.table("Solvers", ["solver", "version", "problems"], rows, left=3)
+    for one in found:
+        if one["fault"] is not None:
+            show.note(f"{one['name']}: {one['fault']}")
 
 
-def _state(backend: "Backend", fault: str | None) -> str:
+def _state(solver: dict[str, Any]) -> str:
     """Return the version of a solver, or why there is none."""
-    if not backend.installed:
+    if not solver["installed"]:
         return "not installed"
-    return "cannot be loaded" if fault else backend.version or ""
+    return "cannot be loaded" if solver["fault"] else solver["version"] or ""

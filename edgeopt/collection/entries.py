@@ -300,11 +300,7 @@ def table() -> pd.DataFrame:
 
     Columns are those of `Entry`, with ``offline_`` and ``online_`` before the names of their parts.
     """
-    from typing import TypeVar
-
     import pandas as pd
-
-    _Item = TypeVar("_Item")
 
     lines = []
     for one in _entries().values():

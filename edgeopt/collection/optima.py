@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -142,22 +144,11 @@ def solved(system: str, instance: Any, competitor: str, gap: float, time_limit: 
     return problem.by(instance, competitor, gap, time_limit)
 
 
-def _rescue(instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
-    from edgeopt.studies.rescue.policies import solve
-
-    return solve(instance, gap=gap, time_limit=limit, threads=1, **options)
-
-
-def _idn(instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
-    from edgeopt.studies.idn.policies import solve
-
-    return solve(instance, gap=gap, time_limit=limit, **options)
-
-
-def _edr(instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
-    from edgeopt.studies.edr.policies import solve
-
-    return solve(instance, gap=gap, time_limit=limit, **options)
+def _own(system: str, instance: Any, gap: float, limit: float, **options: Any) -> Benchmark:
+    """Solve as the record of a system does."""
+    solve = import_module(f"edgeopt.studies.{system}.policies").solve
+    found: Benchmark = solve(instance, gap=gap, time_limit=limit, **options)
+    return found
 
 
 def _other(found: Benchmark) -> str:
@@ -217,27 +208,33 @@ def _tapfinger(instance: Any, gap: float, limit: float, backend: str = "highs") 
     )
 
 
+def _structured(label: str, system: str, **options: Any) -> Problem:
+    """Return a linear program that is solved by its structure, or directly by any solver."""
+
+    def own(instance: Any, gap: float, limit: float, **more: Any) -> Benchmark:
+        return _own(system, instance, gap, limit, **options, **more)
+
+    return Problem(
+        label,
+        own,
+        lambda one, name, gap, limit: own(one, gap, limit, method="direct", solver=name),
+        lambda one, found, gap, limit: own(one, gap, limit, method=_other(found)),
+    )
+
+
+def _edr(instance: Any, gap: float, limit: float, solver: str) -> Benchmark:
+    return _own("edr", instance, gap, limit, method="highs", solver=solver)
+
+
 PROBLEMS: Final[Mapping[str, Problem]] = {
-    "rescue": Problem(
-        "OPT(LP)",
-        _rescue,
-        lambda one, name, gap, limit: _rescue(one, gap, limit, method="direct", solver=name),
-        lambda one, found, gap, limit: _rescue(one, gap, limit, method=_other(found)),
-    ),
-    "idn": Problem(
-        "OPT(static)",
-        _idn,
-        lambda one, name, gap, limit: _idn(one, gap, limit, method="direct", solver=name),
-        lambda one, found, gap, limit: _idn(one, gap, limit, method=_other(found)),
-    ),
+    "rescue": _structured("OPT(LP)", "rescue", threads=1),
+    "idn": _structured("OPT(static)", "idn"),
     "oinc": Problem("BOUND(apart)", _oinc),
     "edr": Problem(
         "OPT(LP)",
-        _edr,
-        lambda one, name, gap, limit: _edr(one, gap, limit, method="highs", solver=name),
-        lambda one, _, gap, limit: replace(
-            _edr(one, gap, limit, method="highs", solver="clarabel"), solver="clarabel"
-        ),
+        partial(_own, "edr"),
+        lambda one, name, gap, limit: _edr(one, gap, limit, name),
+        lambda one, _, gap, limit: replace(_edr(one, gap, limit, "clarabel"), solver="clarabel"),
     ),
     "tapfinger": Problem(
         "OPT(plan)",

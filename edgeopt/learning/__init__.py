@@ -5,8 +5,8 @@ and an evaluation is; :func:`train` repeats updates, evaluates on seeds kept apa
 is needed to go on after a stop. What is learnt is a :class:`Checkpoint`, arrays and a record, with
 which a policy runs in NumPy alone.
 
-The modules :mod:`edgeopt.learning.networks` and :mod:`edgeopt.learning.networks` need PyTorch, the
-extra ``rl``, as do those that train in the folders of systems; nothing else here does.
+The module :mod:`edgeopt.learning.networks` needs PyTorch, the extra ``rl``, as do those that train
+in the folders of systems; nothing else here does.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -125,7 +126,9 @@ def _page(found: Bench) -> str:
     parts = []
     for name in found.groups:
         parts.append(f"<h2>{html.escape(_title(found, name))}</h2>")
-        parts += [_ranking(found, name), _wins(found, name), _gaps(found, name)]
+        said = "Share of instances on which a row beats a column"
+        parts += [_ranking(found, name), _framed(said, found.wins(name), ".0%")]
+        parts.append(_framed("Gaps", found.gaps(name), ".4g"))
     failed = found.results[found.results["failed"] != ""]
     if len(failed):
         rows = failed[["instance", "competitor", "failed"]].astype(str).to_numpy().tolist()
@@ -169,14 +172,8 @@ def _ranking(found: Bench, name: str) -> str:
     return html_table(said, _HEADINGS, rows)
 
 
-def _wins(found: Bench, name: str) -> str:
-    table = found.wins(name)
-    rows = [[str(a), *(f"{value:.0%}" for value in row)] for a, *row in table.itertuples()]
-    said = "Share of instances on which a row beats a column"
+def _framed(said: str, table: pd.DataFrame, form: str) -> str:
+    rows = [
+        [str(name), *(format(value, form) for value in row)] for name, *row in table.itertuples()
+    ]
     return html_table(said, ["", *table.columns], rows)
-
-
-def _gaps(found: Bench, name: str) -> str:
-    table = found.gaps(name)
-    rows = [[str(a), *(f"{value:.4g}" for value in row)] for a, *row in table.itertuples()]
-    return html_table("Gaps", ["", *table.columns], rows)

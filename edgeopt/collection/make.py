@@ -94,17 +94,12 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
     }
     best, bound, method = found["value"], found["bound"], found["solver"]
     size = max(abs(best), abs(bound))
-    gap = relative_gap(best, bound)
-    status = "open" if gap > CLOSED else "closed"
-    if gap <= OPTIMAL:
+    status = _status(best, bound, certificate)
+    if relative_gap(best, bound) <= OPTIMAL:
         second = found.get("second")
         agreed = second is not None and abs(second - best) <= OPTIMAL * size
-        if "sha256" in certificate:
-            status = "optimal"
-        elif agreed or ENUMERATED in method:
+        if status != "optimal" and (agreed or ENUMERATED in method):
             status = "optimal-solver"
-        else:
-            status = "closed"
         if agreed:
             method += f"; {found['second_solver']}"
     made = {
@@ -124,6 +119,14 @@ def offline_of(row: Row, found: Row, today: str) -> Row:
     return made | ({"date": old["date"]} if same and old["status"] == status else {})
 
 
+def _status(best: float, bound: float, certificate: Mapping[str, str]) -> str:
+    """Return how well a value is proven, short of a second solver."""
+    gap = relative_gap(best, bound)
+    if gap <= OPTIMAL and "sha256" in certificate:
+        return "optimal"
+    return "open" if gap > CLOSED else "closed"
+
+
 def _with_tighter_bound(old: Row, made: Row, sign: float) -> Row:
     """Keep a better value, with the bound that proves more."""
     size = max(abs(old["best"]), abs(made["bound"]))
@@ -131,10 +134,7 @@ def _with_tighter_bound(old: Row, made: Row, sign: float) -> Row:
         return dict(old)
     if sign * (old["best"] - made["bound"]) > OPTIMAL * size:
         raise CollectionError(f"bound {made['bound']:.9g} excludes the value {old['best']:.9g}")
-    gap = relative_gap(old["best"], made["bound"])
-    status = "open" if gap > CLOSED else "closed"
-    if gap <= OPTIMAL and "sha256" in made["certificate"]:
-        status = "optimal"
+    status = _status(old["best"], made["bound"], made["certificate"])
     return old | {"bound": made["bound"], "certificate": made["certificate"], "status": status}
 
 

@@ -154,20 +154,17 @@ def _knowing(content: Row) -> Iterator[str]:
     """Say where the competitor is a policy that knows the future, which is listed apart."""
     from edgeopt.studies import find_system
 
-    for name in {rows()[one["instance"]]["system"] for one in _of_policies(content)}:
+    systems = {
+        rows()[one["instance"]]["system"]
+        for one in content["results"]
+        if isinstance(one, dict)
+        and one.get("part") == ONLINE
+        and str(one.get("instance")) in rows()
+    }
+    for name in systems:
         for entry in find_system(name).policies.entries:
             if entry.name == content["competitor"] and not entry.causal:
                 yield f"competitor: {entry.name} knows the future; such policies are listed apart"
-
-
-def _of_policies(content: Row) -> Iterator[Row]:
-    for one in content["results"]:
-        if (
-            isinstance(one, dict)
-            and one.get("part") == ONLINE
-            and str(one.get("instance")) in rows()
-        ):
-            yield one
 
 
 def _misshapen(row: Any, wanted: Mapping[str, str], where: str) -> Iterator[str]:

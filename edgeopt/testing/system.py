@@ -233,8 +233,7 @@ def _value(
     record: System, instance: Any, entry: Any, found: Offered, seed: int
 ) -> tuple[float | None, float, float]:
     """Return the value of a policy, its standard error, and the bound that is valid for it."""
-    policy, benchmark = entry.make(instance, found), found[entry.bound]
-    bound = benchmark.bound
+    policy, bound = entry.make(instance, found), found[entry.bound].bound
     environment = record.policies.environment(instance)
     run = simulate(environment, policy, rng=seed, runs=RUNS)
     declared = record.offline.bounds[entry.bound]

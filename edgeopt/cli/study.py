@@ -1,6 +1,8 @@
 """``edgeopt study``: compare the policies of a system, and write a page."""
 
 import math
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,9 +25,12 @@ from edgeopt.cli.choose import (
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from edgeopt.studies import Case, Comparison, Study
+    from edgeopt.studies import Case, Comparison, Metric, Study
+
+    Row = Mapping[Any, Any]
+    Column = tuple[str, Callable[[Row], str]]
 
 
 def study(
@@ -105,50 +110,53 @@ def _print(case: "Case") -> None:
     from edgeopt.studies.sentences import ends_heading, sentences
     from edgeopt.studies.wording import beside, gap_said, number, percent, uncapitalised
 
-    record = case.system
-    constrained = record.constraint.count(case.instance) > 0
-    told = any(case.told.values())
-    show.table(
-        f"{record.title}; instance {case.name}, {case.settings.runs} runs",
-        [
-            "policy",
-            *(["told"] if told else []),
-            uncapitalised(GAP),
-            uncapitalised(record.objective.heading),
-            record.objective.over(case.label),
-            f"{ends_heading(case)}, over {case.settings.runs} runs on this instance",
-            *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if constrained else []),
-            *(uncapitalised(metric.title) for metric in record.reporting.metrics),
-            "µs per decision",
-        ],
+    record, runs = case.system, case.settings.runs
+    objective, constraint = record.objective, record.constraint
+
+    def violated(row: "Row") -> str:
+        return f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"
+
+    def measured(metric: "Metric") -> "Callable[[Row], str]":
+        said = percent if metric.percent else partial(number, digits=3)
+        return lambda row: said(row[metric.name])
+
+    columns: list[Column] = [
+        (uncapitalised(GAP), partial(gap_said, ends=True)),
+        (uncapitalised(objective.heading), lambda row: number(row["value"], 5)),
+        (objective.over(case.label), lambda row: objective.ratio(row["ratio"])),
         (
-            [
-                case.title(row),
-                *([row["told"]] if told else []),
-                gap_said(row, ends=True),
-                number(row["value"], 5),
-                record.objective.ratio(row["ratio"]),
-                beside(row, "ratio", share=record.objective.sense == "max", digits=4),
-                *(
-                    [f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"]
-                    if constrained
-                    else []
-                ),
-                *(
-                    percent(row[metric.name]) if metric.percent else number(row[metric.name], 3)
-                    for metric in record.reporting.metrics
-                ),
-                number(row["decision_us"], 2),
-            ]
-            for row in case.rows.values()
+            f"{ends_heading(case)}, over {runs} runs on this instance",
+            partial(beside, name="ratio", share=objective.sense == "max", digits=4),
         ),
-        left=1 + told,
-        apart=len(case.entries) - len(case.causal),
-    )
+    ]
+    if constraint.count(case.instance) > 0:
+        columns.append((f"{constraint.verb[1]} {constraint.name}s", violated))
+    columns += [(uncapitalised(one.title), measured(one)) for one in record.reporting.metrics]
+    columns.append(("µs per decision", lambda row: number(row["decision_us"], 2)))
+    rows = [{**row, "title": case.title(row)} for row in case.rows.values()]
+    title = f"{record.title}; instance {case.name}, {runs} runs"
+    _table(title, columns, rows, apart=len(case.entries) - len(case.causal))
     for sentence in sentences(case):
         show.note(sentence)
     for policy, origins in case.trained.items():
         show.note(f"{case.entries[policy].title} was trained: {'; '.join(origins)}.")
+
+
+def _table(
+    title: str, columns: "Sequence[Column]", rows: "Sequence[Row]", *, apart: int = 0
+) -> None:
+    """Print a row for each policy, with what it is told if that differs."""
+    leading: list[Column] = [("policy", itemgetter("title"))]
+    if any(row.get("told") for row in rows):
+        leading.append(("told", itemgetter("told")))
+    every = [*leading, *columns]
+    show.table(
+        title,
+        [heading for heading, _ in every],
+        ([cell(row) for _, cell in every] for row in rows),
+        left=len(leading),
+        apart=apart,
+    )
 
 
 def _print_comparisons(result: "Study") -> None:
@@ -159,7 +167,7 @@ def _print_comparisons(result: "Study") -> None:
 def _print_comparison(result: "Study", comparison: "Comparison") -> None:
     from edgeopt.studies.wording import beside, number, percent, plural, spreads_said, uncapitalised
 
-    def cell(row: "Mapping[Any, Any]", name: str) -> str:
+    def cell(name: str, row: "Row") -> str:
         share = name in comparison.percent
         if name in comparison.absent and math.isnan(row[name]):
             return comparison.absent[name]
@@ -167,23 +175,8 @@ def _print_comparison(result: "Study", comparison: "Comparison") -> None:
         more = beside(row, name, share=share)
         return f"{text} ({more})" if more else text
 
-    rows = result.comparison(comparison.name)
-    told = "told" in rows and any(rows["told"])
-    show.table(
-        f"{comparison.title}; {plural(len(result.cases), 'instance')}",
-        [
-            "policy",
-            *(["told"] if told else []),
-            *(uncapitalised(heading) for heading in comparison.columns.values()),
-        ],
-        (
-            [
-                row["title"],
-                *([row["told"]] if told else []),
-                *(cell(row, name) for name in comparison.columns),
-            ]
-            for row in rows.to_dict("records")
-        ),
-        left=1 + told,
-    )
-    show.note(spreads_said(rows.to_dict("records"), result.settings.confidence))
+    rows = result.comparison(comparison.name).to_dict("records")
+    title = f"{comparison.title}; {plural(len(result.cases), 'instance')}"
+    headings = comparison.columns.items()
+    _table(title, [(uncapitalised(said), partial(cell, name)) for name, said in headings], rows)
+    show.note(spreads_said(rows, result.settings.confidence))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,19 @@ class CannotBePickled(Bakery):
 class NeverReorders(Bakery):
     def reordered(self, orders):
         return self
+
+
+class ReadsLinesInOrder(Bakery):
+    """Takes the entries of a table as they stand in its file, whatever their labels."""
+
+    @classmethod
+    def from_folder(cls, path, *, origin=0):
+        made = super().from_folder(path, origin=origin)
+        if not Path(path).is_dir():
+            return made
+        lines = Path(path, "heat.csv").read_text(encoding="utf-8").splitlines()[1:]
+        heat = [float(line.rpartition(",")[2]) for line in lines]
+        return made.replace(heat=np.reshape(heat, made.heat.shape))
 
 
 class ShowsItsArrays(Bakery):

@@ -11,7 +11,7 @@ from edgeopt.studies import find_system, systems
 from edgeopt.testing import check_instance
 from edgeopt.testing.instance import CHECKS
 from tests.draws import draws, some
-from tests.testing.instances import MUTANTS, bakery
+from tests.testing.instances import MUTANTS, ReadsLinesInOrder, bakery
 from tests.testing.mutants import assert_fails
 
 
@@ -28,6 +28,11 @@ def test_a_right_type_passes() -> None:
 def test_a_type_that_breaks_one_rule_fails_its_check(check: str) -> None:
     kind, implied = MUTANTS[check]
     assert_fails(check_instance, partial(draw, kind), own=check, implied=implied, seeds=1)
+
+
+def test_the_order_of_lines_in_a_table_must_not_matter() -> None:
+    wrong = partial(draw, ReadsLinesInOrder)
+    assert_fails(check_instance, wrong, own="labels", seeds=1)
 
 
 def draw(kind: type, seed: int) -> object:

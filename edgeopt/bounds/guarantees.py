@@ -17,7 +17,6 @@ from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
 from edgeopt.bounds.intervals import student
 from edgeopt.bounds.verdict import Relation, Source
 from edgeopt.online.simulate import simulate
-from edgeopt.options import generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -123,12 +122,7 @@ class Runs:
         entry = self.record.offline.bounds[name]
         if entry.offered is not None and not entry.offered(self.instance):
             raise NotApplicableError(f"{entry.label} is not computed for this instance")
-        found = entry.compute(self.instance)
-        if entry.of_scenarios is None:
-            return found
-        # As `simulate` draws them from the same seed.
-        scenarios = self.environment.scenarios(generator(0).spawn(2)[0], self.runs)
-        return entry.of_scenarios(self.instance, found, scenarios)
+        return entry.solve(self.instance, lambda _: self.environment, 0, self.runs)
 
     @property
     def runs(self) -> int:

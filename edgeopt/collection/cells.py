@@ -212,11 +212,10 @@ def class_of(policy: str) -> Any:
 
 def _bound(system: str, name: str, bound: str, runs: int, seed: int) -> dict[str, Any]:
     from edgeopt.studies import find_system
-    from edgeopt.studies.run import solve_benchmark
 
     record, instance = find_system(system), load(name)
     entry = record.offline.bounds[bound]
-    found = solve_benchmark(entry, record.policies.environment, instance, seed, runs)
+    found = entry.solve(instance, record.policies.environment, seed, runs)
     return {
         **_values(found), "label": entry.label, "seconds": float(found.seconds),
         "solver": found.solver,

@@ -18,7 +18,6 @@ from edgeopt.collection.measures import timed
 from edgeopt.errors import EdgeOptError
 from edgeopt.online import simulate
 from edgeopt.studies import find_system
-from edgeopt.studies.run import solve_benchmark
 from edgeopt.studies.sweeps import Cell, compute_cells
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _measured(system: str, setting: str, seed: int) -> Row:
     environment = record.policies.environment(instance)
     wanted = {record.offline.reference} | {one.follows for one in record.policies.entries} - {""}
     found = {
-        name: solve_benchmark(record.offline.bounds[name], lambda _: environment, instance, 0, runs)
+        name: record.offline.bounds[name].solve(instance, lambda _: environment, 0, runs)
         for name in wanted
     }
     bound = found[record.offline.reference].bound

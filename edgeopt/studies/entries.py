@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt import registry
 from edgeopt.instances.tables import FOLDER
-from edgeopt.options import check_choice, check_fields
+from edgeopt.options import check_choice, check_fields, generator
 from edgeopt.representation import compact_repr
 from edgeopt.writing.results import in_html
 
@@ -196,6 +196,17 @@ class BenchmarkEntry(Part):
     offered: Callable[[Any], bool] | None = None
     of_scenarios: Callable[[Any, Benchmark, Any], Benchmark] | None = None
     holds: Callable[[Any], bool] | None = None
+
+    def solve(
+        self, instance: Any, environment: Callable[[Any], Any], seed: int, runs: int
+    ) -> Benchmark:
+        """Compute the bound, for the scenarios that are simulated where it has one for each."""
+        found = self.compute(instance)
+        if self.of_scenarios is None:
+            return found
+        # As `simulate` draws them from the same seed.
+        stream = generator(seed).spawn(2)[0]
+        return self.of_scenarios(instance, found, environment(instance).scenarios(stream, runs))
 
 
 @compact_repr

@@ -20,6 +20,7 @@ from edgeopt.options import (
     generator,
 )
 from edgeopt.studies import registry
+from edgeopt.studies.entries import BenchmarkEntry
 from edgeopt.studies.progress import Step, progress_bar
 from edgeopt.studies.results import Case, Settings, Study
 from edgeopt.studies.system import System
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from edgeopt.online.protocols import Policy, Trajectory
-    from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
 
 
 def study(
@@ -244,8 +245,8 @@ def _compute(
                 found[cell] = result
             return found
 
-        solved = stage("solving benchmarks", solve_benchmark, {
-            (name, key): (record.offline.bounds[key], environment, instance, seed, runs)
+        solved = stage("solving benchmarks", BenchmarkEntry.solve, {
+            (name, key): (record.offline.bounds[key], instance, environment, seed, runs)
             for name, instance in named.items()
             for key in record.offline.offered(instance)
         })  # fmt: skip
@@ -282,22 +283,6 @@ def _compute(
         }
         for name in named
     }
-
-
-def solve_benchmark(
-    entry: BenchmarkEntry,
-    environment: Callable[[Any], Any],
-    instance: Any,
-    seed: int,
-    runs: int,
-) -> Benchmark:
-    """Compute a bound, for the scenarios that are simulated where it has one for each."""
-    found = entry.compute(instance)
-    if entry.of_scenarios is None:
-        return found
-    # As `simulate` draws them from the same seed.
-    stream = generator(seed).spawn(2)[0]
-    return entry.of_scenarios(instance, found, environment(instance).scenarios(stream, runs))
 
 
 def _simulate(

@@ -12,7 +12,6 @@ from edgeopt.options import check_whole
 from edgeopt.studies import registry
 from edgeopt.studies.pages.instance import View, view_of
 from edgeopt.studies.results import Case, Settings
-from edgeopt.studies.run import solve_benchmark
 from edgeopt.studies.system import Reporting
 
 if TYPE_CHECKING:
@@ -62,8 +61,10 @@ class _Bounds(Mapping[str, "Benchmark"]):
 
     def __getitem__(self, name: str) -> Benchmark:
         if name not in self._solved:
-            entry, environment = self._record.offline.bounds[name], self._record.policies
-            self._solved[name] = solve_benchmark(entry, environment.environment, *self._given)
+            instance, *drawn = self._given
+            self._solved[name] = self._record.offline.bounds[name].solve(
+                instance, self._record.policies.environment, *drawn
+            )
         return self._solved[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from edgeopt_papers.edr.claims.counterexamples import never_trained
 
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Served
-from tests.edr.tiny import never_trained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from edgeopt_papers.edr.claims.counterexamples import never_trained
 from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
@@ -16,7 +17,7 @@ from edgeopt.online.edr.policies.virtual_queues import Lyapunov, Oasdr
 from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.edr.scenarios import drive, two_sites
-from tests.edr.tiny import falling_cap, never_trained
+from tests.edr.tiny import falling_cap
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from edgeopt_papers.edr.claims.counterexamples import never_trained
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ from edgeopt.online.primal_dual import FixedStep
 from edgeopt.testing.strategies import edr_instances
 from tests.certified import linprog
 from tests.edr.scenarios import drive, show, tell, wide
-from tests.edr.tiny import falling_cap, half_a_round, never_trained
+from tests.edr.tiny import falling_cap, half_a_round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,13 +22,13 @@ def jensen() -> EdrInstance:
     The cost of serving is convex in the rounds, so rounding that keeps the mean raises it (Jensen's
     inequality), where Zhu et al., theorem 1, has the opposite.
     """
-    return _tiny(
+    return tiny(
         sites=2,
         delay_weight=0.0,
         energy_per_work=np.array([0.0, 10.0]),
         capacity=np.array([1.5, 10.0]),
         requests=np.array([1.0, 0.0]).reshape(1, 1, 2, 1),
-        **_task(rounds=1, sites=2),
+        **one_task(rounds=1, sites=2),
     )
 
 
@@ -76,7 +76,7 @@ def never_trained(frames: int) -> EdrInstance:
     """
     check_whole("frames", frames, 2)
     check_room("frames", frames)
-    return _tiny(frames=frames, **_task(rounds=frames - 1, deadline=frames - 1))
+    return tiny(frames=frames, **one_task(rounds=frames - 1, deadline=frames - 1))
 
 
 def uneven_demand() -> EdrInstance:
@@ -89,11 +89,11 @@ def uneven_demand() -> EdrInstance:
     -----
     Zhu et al., equation (10), spreads it evenly.
     """
-    return _tiny(
+    return tiny(
         slots=2,
         capacity=np.array([1.0]),
         requests=np.array([1.0, 0.0]).reshape(1, 2, 1, 1),
-        **_task(rounds=1),
+        **one_task(rounds=1),
     )
 
 
@@ -105,7 +105,7 @@ def mixed_price() -> EdrInstance:
     leaves at a cost of 10. The best plan, of cost 5, mixes the two in halves.
     """
     far = np.array([[0.0, 5.0], [5.0, 0.0]])
-    return _tiny(
+    return tiny(
         sites=2,
         cap=np.array([1.5]),
         energy_weight=0.0,
@@ -116,17 +116,17 @@ def mixed_price() -> EdrInstance:
 
 
 def _steady(capacity: float) -> EdrInstance:
-    return _tiny(
+    return tiny(
         frames=10,
         cap=np.full(10, 2.0),
         capacity=np.array([capacity]),
         requests=np.full((10, 1, 1, 1), 0.1),
         speed=np.array([1000.0]),
-        **_task(rounds=10, deadline=9),
+        **one_task(rounds=10, deadline=9),
     )
 
 
-def _task(*, rounds: int, deadline: int = 0, sites: int = 1) -> dict[str, Any]:
+def one_task(*, rounds: int, deadline: int = 0, sites: int = 1) -> dict[str, Any]:
     """Return one task of site 0, a round of which is 1 GFLOP there."""
     return {
         "arrival": np.array([0]),
@@ -141,7 +141,7 @@ def _task(*, rounds: int, deadline: int = 0, sites: int = 1) -> dict[str, Any]:
     }
 
 
-def _tiny(*, frames: int = 1, slots: int = 1, sites: int = 1, **changes: Any) -> EdrInstance:
+def tiny(*, frames: int = 1, slots: int = 1, sites: int = 1, **changes: Any) -> EdrInstance:
     """Return an instance of one type and of unit numbers but for the changes."""
     fields: dict[str, Any] = {
         "cap": np.full(frames, np.inf),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.collection import entries as loading
+from edgeopt.collection import entries
 from edgeopt.collection.entries import OPTIMAL, row_of
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.certificates import (
@@ -80,14 +80,14 @@ def certificate(name: str) -> Certificate:
     'tapfinger.pooled'
     """
     row = row_of(name)
-    file = loading.certificate_of(row)
+    file = entries.certificate_of(row)
     if not file.exists():
         why = row["offline"]["certificate"].get("none", "it is too large to be kept")
         raise CertificateError(f"{name}: the package has no certificate: {why}")
     content = json.loads(gzip.decompress(file.read_bytes()))
     if "data" in content:
         return read_certificate(file)
-    for program in programs_of(content["kind"], row["system"], loading.load(name)):
+    for program in programs_of(content["kind"], row["system"], entries.load(name)):
         try:
             return completed(content, program)
         except CertificateError:

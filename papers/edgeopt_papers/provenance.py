@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import edgeopt
-from edgeopt.collection import measures as timing
+from edgeopt.collection import measures
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Stamp(NamedTuple):
 @cache
 def stamp() -> Stamp:
     """Return the stamp of this code, as it was before this process wrote anything."""
-    commit = timing.commit()
+    commit = measures.commit()
     return Stamp(edgeopt.__version__, "" if commit == "unknown" else commit)
 
 

@@ -262,7 +262,10 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "idn", "--out", "x.nc", "--set", "topology=3"], "topology = 3: must be 1, 2"),
         (["generate", "idn", "--out", "x.nc", "--set", "alpha=-1"], "alpha"),
         (["generate", "edr", "--out", "x.nc", "--set", "history=day"], "True, False or channel"),
-        (["generate", "edr", "--out", "x.nc", "--set", "law=channel"], "must be True or False"),
+        (
+            ["generate", "edr", "--out", "x.nc", "--set", "distribution=channel"],
+            "must be True or False",
+        ),
         (["generate", "idn", "--out", "x.nc", "--set", "horizon=0"], "horizon"),
         (
             ["generate", "idn", "--out", "x.nc", "--set", "horizon=2.5"],
@@ -348,7 +351,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "tapfinger", "--out", "x.nc", "--set", "clusters=0"], "clusters"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "tasks=-1"], "tasks"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "rate=0"], "rate"),
-        (["generate", "tapfinger", "--out", "x.nc", "--set", "law=cubic"], "law"),
+        (["generate", "tapfinger", "--out", "x.nc", "--set", "distribution=cubic"], "distribution"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "noise=2"], "noise"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "single_start=no"], "True or False"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "capacity=big"], "capacity"),

@@ -165,8 +165,8 @@ def test_rounding_keeps_means_and_the_safe_modes_their_budget(printed: Callable[
     assert found["bernoulli"][1] > 5
     for mode in ("half", "drop"):
         assert found[mode][1] <= 5
-    law = re.findall(r"^\((.*)\) (\d+)/(\d+)$", text, re.M)
-    assert sum(int(n) / int(d) for _, n, d in law) == pytest.approx(1)
+    distribution = re.findall(r"^\((.*)\) (\d+)/(\d+)$", text, re.M)
+    assert sum(int(n) / int(d) for _, n, d in distribution) == pytest.approx(1)
     assert "(0, 0, 1) 1/6" in text
 
 

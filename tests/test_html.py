@@ -169,7 +169,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "OfflinePlan": (lambda: edr_models.solve_offline(small("edr")), "bound"),
     "InformedBound": (
         lambda: edr_models.informed_bound(
-            edr.generate(rng=1, sites=2, frames=3, law=True), draws=4, steps=4
+            edr.generate(rng=1, sites=2, frames=3, distribution=True), draws=4, steps=4
         ),
         "value",
     ),

@@ -53,14 +53,14 @@ class Command(SphinxDirective):
         rows = [
             [
                 paragraph(nodes.literal("", shown(one))),
-                paragraph(told(getattr(one, "help", "") or "")),
+                paragraph(inline(getattr(one, "help", "") or "")),
                 paragraph(nodes.literal("", default(one))) if default(one) else "",
             ]
             for one in command.params
             if "--help" not in one.opts
         ]
         text = [
-            paragraph(told(" ".join(part.split())))
+            paragraph(inline(" ".join(part.split())))
             for part in inspect.cleandoc(command.help).split("\n\n")
         ]
         return [
@@ -70,7 +70,7 @@ class Command(SphinxDirective):
         ]
 
 
-def told(text: str) -> list[nodes.Node]:
+def inline(text: str) -> list[nodes.Node]:
     """A help text, with options as code."""
     return sentence(re.sub(r"(?<!\S)(--[a-z]+)", r"`\1`", text))
 

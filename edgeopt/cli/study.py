@@ -145,10 +145,10 @@ def _print(case: "Case") -> None:
 def _table(
     title: str, columns: "Sequence[Column]", rows: "Sequence[Row]", *, apart: int = 0
 ) -> None:
-    """Print a row for each policy, with what it is told if that differs."""
+    """Print a row for each policy, with its information if that differs."""
     leading: list[Column] = [("policy", itemgetter("title"))]
-    if any(row.get("told") for row in rows):
-        leading.append(("told", itemgetter("told")))
+    if any(row.get("information") for row in rows):
+        leading.append(("information", itemgetter("information")))
     every = [*leading, *columns]
     show.table(
         title,

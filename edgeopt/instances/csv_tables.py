@@ -144,10 +144,10 @@ def fields_of_tables(
 
 def _origin(where: str, arrays: dict[str, Any], texts: dict[str, Any], origin: int) -> int:
     """Return the number of the first slot, which settings may tell."""
-    told = arrays.pop(_FIRST_SLOT, None)
-    if told is None and _FIRST_SLOT not in texts:
+    given = arrays.pop(_FIRST_SLOT, None)
+    if given is None and _FIRST_SLOT not in texts:
         return origin
-    number = texts.get(_FIRST_SLOT) if told is None else told.values.item()
+    number = texts.get(_FIRST_SLOT) if given is None else given.values.item()
     if number not in (0, 1):
         raise InstanceError(
             where, f"{_FIRST_SLOT}: must be 0 or 1, the number of the first slot", value=number

@@ -95,7 +95,7 @@ def _real(value: Any) -> bool:
 def _rounded_value(
     one: Field, array: NDArray[np.float64], digits: int, spare: bool
 ) -> NDArray[np.float64] | float:
-    if one.rounds == "law":
+    if one.rounds == "distribution":
         return to_fractions(array, digits)
     if one.rounds == "less":
         loss = 10.0 ** (1 - digits)  # rounding to nearest takes half of this at most
@@ -118,14 +118,14 @@ def to_digits(
     return np.array(made, dtype=np.float64).reshape(array.shape)
 
 
-def to_fractions(law: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """Round laws, one per row, to multiples of a power of two; they then sum to 1 exactly.
+def to_fractions(distribution: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    """Round distributions, one per row, to multiples of a power of two; they then sum to 1 exactly.
 
     The largest entry of a row takes what is missing; of equal ones the first.
     """
     whole = 2.0 ** math.ceil(digits * math.log2(10))
-    parts = np.rint(law * whole)
-    rows = np.arange(len(law))
+    parts = np.rint(distribution * whole)
+    rows = np.arange(len(distribution))
     largest = parts.argmax(axis=1)
     parts[rows, largest] += whole - parts.sum(axis=1)
     return np.asarray(parts / whole)

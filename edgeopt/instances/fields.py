@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Names = tuple[str, ...]
-Rounds = Literal["nearest", "down", "up", "less", "law"]
+Rounds = Literal["nearest", "down", "up", "less", "distribution"]
 
 ARRAYS: Final[Mapping[Any, Callable[..., NDArray[Any]]]] = {
     Floats: frozen_array, float: frozen_array, Integers: frozen_integers, int: frozen_integers,
@@ -307,8 +307,8 @@ def field(
         Whether entries along the only axis ascend. What has labels along it is put in that order.
     rounds
         Direction in which `Instance.rounded` moves entries such that no rule breaks; ``"less"``
-        goes down further, to fit into what is rounded to nearest, and ``"law"`` keeps sums along
-        the last axis at 1.
+        goes down further, to fit into what is rounded to nearest, and ``"distribution"`` keeps sums
+        along the last axis at 1.
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, message, infinite, of, default, fill, prepare,

@@ -250,9 +250,9 @@ class Instance(Record):
         digits
             Significant decimals of each real number, 1 to 15. Fields are rounded to nearest, or in
             the direction in which a valid instance stays valid, such as sizes down; reserved
-            demands are cut by ``10**(1 - digits)`` beforehand. Laws of durations become multiples
-            of a power of two, ``2**-20`` for six digits, that sum to exactly 1. Data that have
-            this form already stay as they are; so do labels and notes.
+            demands are cut by ``10**(1 - digits)`` beforehand. Distributions of durations become
+            multiples of a power of two, ``2**-20`` for six digits, that sum to exactly 1. Data that
+            have this form already stay as they are; so do labels and notes.
 
         Raises
         ------

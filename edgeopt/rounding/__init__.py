@@ -1,15 +1,15 @@
-"""Randomised rounding with exact laws: fractions in, decisions out, and what is preserved."""
+"""Randomised rounding: fractions in, decisions out, exact distributions, and what is preserved."""
 
 from edgeopt.rounding.dependent import depround
-from edgeopt.rounding.exact import Law, depround_law, pairwise_law
+from edgeopt.rounding.exact import Distribution, depround_distribution, pairwise_distribution
 from edgeopt.rounding.integers import independent, pairwise, reduced_limit
 
 __all__ = [
-    "Law",
+    "Distribution",
     "depround",
-    "depround_law",
+    "depround_distribution",
     "independent",
     "pairwise",
-    "pairwise_law",
+    "pairwise_distribution",
     "reduced_limit",
 ]

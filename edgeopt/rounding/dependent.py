@@ -111,7 +111,7 @@ def depround(
 
     See Also
     --------
-    edgeopt.rounding.depround_law : The exact distribution, for small inputs.
+    edgeopt.rounding.depround_distribution : The exact distribution, for small inputs.
     edgeopt.rounding.pairwise : The same steps on numbers beyond 1.
 
     Notes

@@ -1,4 +1,4 @@
-"""Exact output laws of the roundings, for small inputs: what a theorem can be checked on.
+"""Exact output distributions of the roundings, for small inputs: what a theorem can be checked on.
 
 All paths of the chain of pair steps are followed in exact arithmetic; input is any real numbers,
 taken for what they are exactly.
@@ -77,7 +77,7 @@ def _exact_weights(
     return row
 
 
-Law: TypeAlias = dict[tuple[int, ...], Fraction]
+Distribution: TypeAlias = dict[tuple[int, ...], Fraction]
 """Probability of every outcome that is possible."""
 
 Order: TypeAlias = Literal["index", "random"]
@@ -102,7 +102,7 @@ class _State(NamedTuple):
     fraction: Fraction
 
 
-def chain_law(
+def chain_distribution(
     values: Sequence[Fraction],
     weights: Sequence[Fraction],
     order: Order,
@@ -112,19 +112,19 @@ def chain_law(
     """Return the probability of every ending of the chain of pair steps."""
     check_choice("order", order, _LARGEST)
     if 1 < segments <= len(values):
-        return _joined_law(values, weights, field, segments)
+        return _joined_distribution(values, weights, field, segments)
     bits = tuple(-1 if 0 < value < 1 else int(value) for value in values)
     count = bits.count(-1)
     if count > _LARGEST[order]:
         raise InputError(
             field,
-            f"the exact law takes at most {_LARGEST[order]} fractional entries with "
+            f"the exact distribution takes at most {_LARGEST[order]} fractional entries with "
             f"order={order!r}, here are {count}; sample instead",
         )
-    law = {_State(bits, -1, Fraction(0)): Fraction(1)}
+    distribution = {_State(bits, -1, Fraction(0)): Fraction(1)}
     for _ in range(count):
         following: dict[_State, Fraction] = {}
-        for state, chance in law.items():
+        for state, chance in distribution.items():
             untouched = [i for i, bit in enumerate(state.bits) if bit < 0 and i != state.carry]
             if order == "index":
                 untouched = untouched[:1]
@@ -132,39 +132,41 @@ def chain_law(
                 for reached, share in _meet(state, i, values, weights):
                     add = chance * share / len(untouched)
                     following[reached] = following.get(reached, Fraction(0)) + add
-        law = following
+        distribution = following
     endings: dict[Ending, Fraction] = {}
-    for state, chance in law.items():
+    for state, chance in distribution.items():
         ending = Ending(tuple(max(bit, 0) for bit in state.bits), state.carry, state.fraction)
         endings[ending] = endings.get(ending, Fraction(0)) + chance
     return endings
 
 
-def _joined_law(
+def _joined_distribution(
     values: Sequence[Fraction], weights: Sequence[Fraction], field: str, segments: int
 ) -> dict[Ending, Fraction]:
     """Return the endings of chains over segments and one more over what these leave."""
     length = len(values) // segments
     ends = [*(length * k for k in range(1, segments)), len(values)]
     # Decisions so far, and the places and fractions that are left.
-    law: dict[tuple[tuple[int, ...], tuple[tuple[int, Fraction], ...]], Fraction] = {}
-    law[(), ()] = _ONE
+    distribution: dict[tuple[tuple[int, ...], tuple[tuple[int, Fraction], ...]], Fraction] = {}
+    distribution[(), ()] = _ONE
     for begin, end in zip([0, *ends], ends, strict=False):
-        own = chain_law(values[begin:end], weights[begin:end], "index", field)
+        own = chain_distribution(values[begin:end], weights[begin:end], "index", field)
         following: dict[tuple[tuple[int, ...], tuple[tuple[int, Fraction], ...]], Fraction] = {}
-        for (bits, left), chance in law.items():
+        for (bits, left), chance in distribution.items():
             for ending, share in own.items():
                 more = () if ending.last < 0 else ((begin + ending.last, ending.fraction),)
                 key = (bits + ending.bits, left + more)
                 following[key] = following.get(key, Fraction(0)) + chance * share
-        law = following
+        distribution = following
     endings: dict[Ending, Fraction] = {}
-    for (bits, left), chance in law.items():
+    for (bits, left), chance in distribution.items():
         if not left:
             endings[Ending(bits, -1, Fraction(0))] = chance
             continue
         places = [place for place, _ in left]
-        joined = chain_law([part for _, part in left], [weights[i] for i in places], "index", field)
+        joined = chain_distribution(
+            [part for _, part in left], [weights[i] for i in places], "index", field
+        )
         for ending, share in joined.items():
             decided = bits
             for place, bit in zip(places, ending.bits, strict=True):
@@ -200,7 +202,7 @@ def _meet(
 Gain: TypeAlias = Numbers | Callable[["NDArray[np.bool_]"], Numbers]
 
 
-def depround_law(
+def depround_distribution(
     y: Numbers,
     weights: Numbers | None = None,
     *,
@@ -209,7 +211,7 @@ def depround_law(
     gain: Gain | None = None,
     budget: Fraction | float | None = None,
     segments: Literal[1, 4] = 1,
-) -> Law:
+) -> Distribution:
     r"""Return the exact distribution of what `depround` draws.
 
     Parameters
@@ -245,8 +247,8 @@ def depround_law(
     Examples
     --------
     >>> from fractions import Fraction
-    >>> law = depround_law([Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4])
-    >>> for outcome, probability in sorted(law.items()):
+    >>> share = [Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)]
+    >>> for outcome, probability in sorted(depround_distribution(share, [2, 3, 4]).items()):
     ...     print(outcome, probability)
     (0, 0, 1) 1/6
     (0, 1, 0) 1/8
@@ -266,28 +268,28 @@ def depround_law(
     if residual in ("half", "reserve"):
         _check_alone(residual, values, sizes, limit)
     parts = _reserved(values, sizes, total, limit) if residual == "reserve" else values
-    law: Law = {}
-    for ending, chance in chain_law(parts, sizes, order, "y", segments).items():
+    distribution: Distribution = {}
+    for ending, chance in chain_distribution(parts, sizes, order, "y", segments).items():
         for bits, share in _finish(ending, residual):
             if residual == "fill" or gain is not None:
                 bits = _filled(bits, sizes, limit, values if gain is None else gain)
-            law[bits] = law.get(bits, Fraction(0)) + chance * share
-    return law
+            distribution[bits] = distribution.get(bits, Fraction(0)) + chance * share
+    return distribution
 
 
-def pairwise_law(
+def pairwise_distribution(
     x: Numbers,
     weights: Numbers,
     *,
     residual: Literal["floor", "bernoulli"] = "floor",
     margin: Fraction | float | None = None,
-) -> Law:
+) -> Distribution:
     """Return the exact distribution of what `pairwise` draws.
 
     Parameters
     ----------
     x
-        Numbers of at least 0, n of them; exact as in `depround_law`.
+        Numbers of at least 0, n of them; exact as in `depround_distribution`.
     weights
         Weights of at least 0, n of them.
     residual, margin
@@ -308,7 +310,8 @@ def pairwise_law(
     Examples
     --------
     >>> from fractions import Fraction
-    >>> for outcome, probability in pairwise_law([Fraction(5, 2), Fraction(1, 2)], [1, 1]).items():
+    >>> rounds = [Fraction(5, 2), Fraction(1, 2)]
+    >>> for outcome, probability in pairwise_distribution(rounds, [1, 1]).items():
     ...     print(outcome, probability)
     (3, 0) 1/2
     (2, 1) 1/2
@@ -329,8 +332,10 @@ def pairwise_law(
     # Entries that weigh nothing take no part in the chain: each has its own coin.
     joined = [v if s > 0 else Fraction(0) for v, s in zip(parts, sizes, strict=True)]
     free = [i for i, s in enumerate(sizes) if s == 0 and parts[i] > 0]
-    law: Law = {}
-    for ending, chance in chain_law(joined, [s or _ONE for s in sizes], "index", "x").items():
+    distribution: Distribution = {}
+    for ending, chance in chain_distribution(
+        joined, [s or _ONE for s in sizes], "index", "x"
+    ).items():
         last = ending.last
         drawn = residual == "bernoulli" and (
             room is None or (1 - ending.fraction) * sizes[last] <= room
@@ -344,8 +349,8 @@ def pairwise_law(
             }
         for bits, share in outcomes.items():
             counts = tuple(floor + bit for floor, bit in zip(whole, bits, strict=True))
-            law[counts] = law.get(counts, Fraction(0)) + chance * share
-    return law
+            distribution[counts] = distribution.get(counts, Fraction(0)) + chance * share
+    return distribution
 
 
 def _finish(ending: Ending, residual: str) -> list[tuple[tuple[int, ...], Fraction]]:

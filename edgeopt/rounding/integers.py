@@ -136,7 +136,7 @@ def pairwise(
 
     See Also
     --------
-    edgeopt.rounding.pairwise_law : The exact distribution, for small inputs.
+    edgeopt.rounding.pairwise_distribution : The exact distribution, for small inputs.
     edgeopt.rounding.reduced_limit : Right-hand side that leaves the room for `margin` and `carry`.
 
     Notes

@@ -148,7 +148,7 @@ def over_instances(
         row: dict[str, Any] = {
             "policy": policy,
             "title": entry.title,
-            "told": study.cases[0].told[policy],
+            "information": study.cases[0].information[policy],
             "instances": len(cases),
         }
         for name in columns:
@@ -317,9 +317,9 @@ def tidy(case: Case) -> list[dict[str, Any]]:
     Columns, all over the simulated runs on this instance (`Case.ranked` has an exact value in place
     of the mean):
 
-    ``instance, policy, group, variant, kind, told, runs``
+    ``instance, policy, group, variant, kind, information, runs``
         What the row is about; `kind` is ``"hindsight"`` for a policy that knows the future, and
-        `told` is what a policy says that it is told beforehand, by an attribute of that name.
+        `information` is what a policy says that it knows beforehand, by an attribute of that name.
     ``spread``
         What `low` and `high` are: ``"interval"``, ``"range"`` (least and largest run) with fewer
         than five runs, ``"equal"`` if all runs have the same value and ``"none"`` if one has none;
@@ -396,7 +396,7 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "group": entry.group,
         "variant": entry.variant,
         "kind": entry.kind,
-        "told": case.told[name],
+        "information": case.information[name],
         "runs": len(values),
         "spread": spread(values, "signed").kind,
         **_mean("value", values),

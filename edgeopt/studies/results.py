@@ -229,9 +229,9 @@ class Case:
         return {}
 
     @property
-    def told(self) -> dict[str, str]:
-        """What each policy is told beforehand, by its attribute `told`; "" where it has none."""
-        return {name: getattr(policy, "told", "") for name, policy in self.policies.items()}
+    def information(self) -> dict[str, str]:
+        """What each policy knows beforehand, its attribute `information`, or ""."""
+        return {name: getattr(policy, "information", "") for name, policy in self.policies.items()}
 
     @cached_property
     def trained(self) -> dict[str, list[str]]:

@@ -16,10 +16,10 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    describe,
     require,
     run_checks,
     seeds_of,
-    told,
 )
 from edgeopt.testing.scenarios import (
     counterpart_of,
@@ -97,7 +97,7 @@ def check_environment(
     Notes
     -----
     What ``environment.instance`` shows of an instance unchanged is known beforehand, by definition;
-    everything else must not be told before its slot.
+    everything else must not be seen before its slot.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _is_hidden(setup: Setup, done: Sequence[Step], last: int, rng: np.random.Gen
     counterpart, scenario = found
     before = setup.environment.instance, counterpart.environment.instance
     if not alike(*before):
-        text = f"what a policy is told first depends on the future: {difference(*before)}"
+        text = f"what a policy sees first depends on the future: {difference(*before)}"
         raise BrokenError(text, **setup.where)
     episode = counterpart.environment.episode(scenario)
     for step in done:
@@ -183,11 +183,11 @@ def _is_hidden(setup: Setup, done: Sequence[Step], last: int, rng: np.random.Gen
         if not alike(seen, step.seen):
             text = f"an observation of slot {when} depends on slots after {last}"
             raise BrokenError(f"{text}: {difference(step.seen, seen)}", **setup.where)
-        told_ = episode.act(step.decided)
-        # What follows a decision may be told once the next one is due.
-        if len(done) > 1 and not alike(told_, step.told) and _inside(done, step, last):
-            text = f"what is told in slot {when} depends on slots after {last}"
-            raise BrokenError(f"{text}: {difference(step.told, told_)}", **setup.where)
+        outcome = episode.act(step.decided)
+        # What follows a decision may be seen once the next one is due.
+        if len(done) > 1 and not alike(outcome, step.outcome) and _inside(done, step, last):
+            text = f"what is seen in slot {when} depends on slots after {last}"
+            raise BrokenError(f"{text}: {difference(step.outcome, outcome)}", **setup.where)
     return True
 
 
@@ -214,7 +214,7 @@ def _refuses(checked: Checked) -> None:
             episode.observe()
             for wrong in WRONG:
                 _require_refusal(setup, episode, wrong)
-            same = alike(episode.act(step.decided), step.told)
+            same = alike(episode.act(step.decided), step.outcome)
             require(same, "a refused decision changes what follows", **setup.where)
 
 
@@ -226,7 +226,9 @@ def _require_refusal(setup: Setup, episode: Any, wrong: Any) -> None:
         require(str(error).strip(), f"{what} is refused without a word", **setup.where)
     # Anything else is no refusal by name.
     except Exception as error:
-        raise BrokenError(f"{what} is not refused by name: {told(error)}", **setup.where) from None
+        raise BrokenError(
+            f"{what} is not refused by name: {describe(error)}", **setup.where
+        ) from None
     else:
         raise BrokenError(f"{what} is taken as a decision", **setup.where)
 

@@ -23,11 +23,11 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    describe,
     found_again,
     require,
     run_checks,
     seeds_of,
-    told,
 )
 from edgeopt.writing.results import csv_text
 
@@ -175,7 +175,7 @@ def _refusal(instance: Any, name: str, value: Any) -> Any:
         return error
     # Anything else is no refusal by name.
     except Exception as error:
-        raise BrokenError(f"{name}: {told(error)}") from None
+        raise BrokenError(f"{name}: {describe(error)}") from None
     return _UNUSED if _same(instance, changed) else None
 
 
@@ -332,7 +332,7 @@ def _pickles(instance: Any) -> None:
             back = made(instance)
         # Whatever cannot be pickled.
         except Exception as error:
-            raise BrokenError(f"it cannot be copied: {told(error)}") from None
+            raise BrokenError(f"it cannot be copied: {describe(error)}") from None
         same = _same(instance, back) and dict(back.labels) == dict(instance.labels)
         require(same, "a copy is another instance")
 

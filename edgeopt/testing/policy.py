@@ -21,10 +21,10 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    describe,
     require,
     run_checks,
     seeds_of,
-    told,
 )
 from edgeopt.testing.scenarios import (
     HaltedError,
@@ -100,7 +100,7 @@ def causal(checked: Checked) -> str:
     if not hidden or any(getattr(policy, "hindsight", False) is True for _, policy in checked.made):
         raise SkippedError("it knows the future, and says so")
     known = [
-        (setup, done, [(content(step.seen), content(step.told)) for step in done])
+        (setup, done, [(content(step.seen), content(step.outcome)) for step in done])
         for setup, _, done in checked.runs
     ]
     rng, found = np.random.default_rng((*checked.seeds, 3)), 0
@@ -344,7 +344,7 @@ def _require_same(one: Sequence[Step], two: Sequence[Step], text: str, setup: Se
 def _valid(checked: Checked) -> None:
     for setup, _, found in checked.simulated:
         if isinstance(found, Exception):
-            raise BrokenError(told(found), **setup.where)
+            raise BrokenError(describe(found), **setup.where)
 
 
 def _on(checked: Checked, found: Mapping[str, Any]) -> None:
@@ -356,7 +356,7 @@ def _on(checked: Checked, found: Mapping[str, Any]) -> None:
         setup = Setup(checked.record, instance, 0, {}, environment)
         ended = _simulated(setup, setup.policy(checked.part), 1)
         if isinstance(ended, Exception):
-            raise BrokenError(f"{name}: {told(ended)}")
+            raise BrokenError(f"{name}: {describe(ended)}")
 
 
 def _declines(checked: Checked) -> None:
@@ -449,8 +449,8 @@ def _by_hand(checked: Checked) -> None:
             episode, memory = environment.episode(scenario), state
             while (seen := copy.deepcopy(episode.observe())) is not None:
                 decided, memory = policy.decide(memory, seen, rng)
-                told_ = episode.act(decided)
-                memory = policy.learn(memory, copy.deepcopy(seen), decided, told_)
+                outcome = episode.act(decided)
+                memory = policy.learn(memory, copy.deepcopy(seen), decided, outcome)
             episodes.append(episode)
         mine = environment.trajectory(policy.name, episodes, seconds=0.0)
         for name in _measured(found):
@@ -467,7 +467,7 @@ def _pickles(checked: Checked) -> None:
         # Whatever cannot be pickled.
         except Exception as error:
             raise BrokenError(
-                f"it or its state cannot be pickled: {told(error)}", **setup.where
+                f"it or its state cannot be pickled: {describe(error)}", **setup.where
             ) from None
         again = run(setup, kept)
         _require_same(done, again, "once pickled it decides otherwise", setup)

@@ -28,7 +28,7 @@ from edgeopt.solvers.registry import DEFAULTS, Backend, Kind, find_backend, kind
 from edgeopt.solvers.solution import Quality, Status, recomputed_objective
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 from edgeopt.studies.files import plain
-from edgeopt.testing.report import told
+from edgeopt.testing.report import describe
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -408,7 +408,7 @@ def _entries(
         program = known.program()
     except EdgeOptError as error:
         for name, _ in solvers:
-            yield Judged(known.set, known.name, name, "none", text=told(error))
+            yield Judged(known.set, known.name, name, "none", text=describe(error))
         return
     for name, solver in solvers:
         began = time.process_time()
@@ -420,7 +420,9 @@ def _entries(
         except Exception as error:
             seconds = time.process_time() - began
             verdict: Verdict = "none" if isinstance(error, EdgeOptError) else "error"
-            yield Judged(known.set, known.name, name, verdict, seconds=seconds, text=told(error))
+            yield Judged(
+                known.set, known.name, name, verdict, seconds=seconds, text=describe(error)
+            )
             continue
         seconds = time.process_time() - began
         versions[solution.solver] = solution.version

@@ -331,7 +331,7 @@ def _run(recipe: Recipe, name: str, check: Callable[[], str | None], reason: str
         outcome, message, where = "failed", str(broken), broken.where
     # A part of a stranger may raise anything.
     except Exception as error:
-        outcome, message = "failed", told(error)
+        outcome, message = "failed", describe(error)
     seconds = time.perf_counter() - began
     if reason is not None:
         if outcome == "failed":
@@ -344,7 +344,7 @@ def _run(recipe: Recipe, name: str, check: Callable[[], str | None], reason: str
     return Result(name, outcome, message, example, seconds)
 
 
-def told(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """Say what was raised, with the notes on where."""
     said = f"{type(error).__name__}: {error}"
     return "; ".join([said, *getattr(error, "__notes__", ())])

@@ -1,4 +1,4 @@
-"""Checks of a rounding by its law: rows to round, marginals, what it keeps."""
+"""Checks of a rounding by its distribution: rows to round, marginals, what it keeps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    describe,
     require,
     run_checks,
     seeds_of,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -85,15 +85,17 @@ def draw_row(seed: int, *, counts: bool = False) -> Row:
     return Row(seed, tuple(y), tuple(weights))
 
 
-def follows(row: Row, law: Mapping[tuple[int, ...], Fraction], draws: NDArray[Any]) -> None:
-    """Require that draws may be by chance, as their law says."""
+def follows(
+    row: Row, distribution: Mapping[tuple[int, ...], Fraction], draws: NDArray[Any]
+) -> None:
+    """Require that draws may be by chance, as their distribution says."""
     found, times = np.unique(draws.astype(np.int64), axis=0, return_counts=True)
     seen = dict(zip(map(tuple, found.tolist()), times.tolist(), strict=True))
-    for x in {**law, **seen}:
-        wanted = float(law.get(x, 0))
-        if not plausible(seen.get(x, 0), len(draws), wanted, len(law) + 1):
+    for x in {**distribution, **seen}:
+        wanted = float(distribution.get(x, 0))
+        if not plausible(seen.get(x, 0), len(draws), wanted, len(distribution) + 1):
             text = (
-                f"{x} came {seen.get(x, 0)} times in {len(draws)}, by its law {wanted:.5g} of them"
+                f"{x} came {seen.get(x, 0)} times in {len(draws)}, by its distribution {wanted:.5g}"
             )
             raise BrokenError(f"{text}: {row}", **row.where)
 
@@ -124,17 +126,17 @@ KEEPS: Final = ("marginals", "budget", "sum", "cardinality", "correlation", "upp
 """What a rounding may promise."""
 
 DRAWS: Final = 200_000
-"""Times that a row is rounded where no law is known."""
+"""Times that a row is rounded where no distribution is known."""
 
 SLOW: Final = 20_000
-"""The same where a law is known, or a rounding takes one row at a time."""
+"""The same where a distribution is known, or a rounding takes one row at a time."""
 
 
 def check_rounding(
     rounding: Callable[..., Any],
     *,
     keeps: Sequence[str] = ("marginals",),
-    law: Callable[..., Mapping[tuple[int, ...], Fraction]] | None = None,
+    distribution: Callable[..., Mapping[tuple[int, ...], Fraction]] | None = None,
     counts: bool = False,
     seeds: int | Sequence[int] = 5,
     expected: Mapping[str, str] | None = None,
@@ -155,9 +157,10 @@ def check_rounding(
         weights are 1 and `y` sums to a whole number; ``"correlation"``,
         :math:`E\prod_S x_i\le\prod_S y_i` and :math:`E\prod_S(1-x_i)\le\prod_S(1-y_i)` for all sets
         S of up to three entries; ``"upper correlation"``, the first of the two.
-    law
-        ``law(y, weights)`` returns the exact probability of every decision, for fractions that are
-        rational. Expectations and correlations are then checked exactly, and draws against the law.
+    distribution
+        ``distribution(y, weights)`` returns the exact probability of every decision, for fractions
+        that are rational. Expectations and correlations are then checked exactly, and draws against
+        the distribution.
     counts
         Whether numbers beyond 1 are rounded, to the whole number below or above.
     seeds
@@ -183,8 +186,8 @@ def check_rounding(
 
     Notes
     -----
-    Without a law, expectations are tested on 200,000 draws. A rounding that is right fails with
-    probability 1e-6 at most, and never on one day but not the other, as seeds are fixed.
+    Without a distribution, expectations are tested on 200,000 draws. A rounding that is right fails
+    with probability 1e-6 at most, and never on one day but not the other, as seeds are fixed.
 
     Examples
     --------
@@ -197,7 +200,7 @@ def check_rounding(
     for one in promised:
         check_choice("keeps", one, KEEPS)
     check_flag("counts", counts)
-    checked = Checked(rounding, promised, law, counts, tuple(seeds_of(seeds)))
+    checked = Checked(rounding, promised, distribution, counts, tuple(seeds_of(seeds)))
     options = {"keeps": list(promised)} | ({"counts": True} if counts else {})
     recipe = Recipe("rounding", rounding, (), options)
     return run_checks(recipe, CHECKS, checked, checks=checks, expected=expected, raises=raises)
@@ -209,7 +212,7 @@ class Checked:
 
     rounding: Callable[..., Any]
     keeps: tuple[str, ...]
-    law: Callable[..., Mapping[tuple[int, ...], Fraction]] | None
+    distribution: Callable[..., Mapping[tuple[int, ...], Fraction]] | None
     counts: bool
     seeds: tuple[int, ...]
 
@@ -244,7 +247,7 @@ class Checked:
 
     def draws(self, row: Row) -> NDArray[Any]:
         """Round a row many times, shape [N, n]."""
-        count = DRAWS if self.batches and self.law is None else SLOW
+        count = DRAWS if self.batches and self.distribution is None else SLOW
         rng = np.random.default_rng((row.seed, 5))
         if self.batches:
             return self.round(np.tile(row.values, (count, 1)), row.sizes, rng)
@@ -257,9 +260,9 @@ class Checked:
 
     @cached_property
     def exact(self) -> list[tuple[Row, Mapping[tuple[int, ...], Fraction]]]:
-        """Every row with its law."""
-        assert self.law is not None
-        return [(row, self.law(list(row.y), list(row.weights))) for row in self.rows]
+        """Every row with its distribution."""
+        assert self.distribution is not None
+        return [(row, self.distribution(list(row.y), list(row.weights))) for row in self.rows]
 
     def require_promise(self, *names: str) -> None:
         """Skip a check of what is not promised."""
@@ -292,14 +295,14 @@ def _integers(checked: Checked) -> None:
 
 
 def _marginals(checked: Checked) -> None:
-    if checked.law is not None:
-        for row, law in checked.exact:
-            follows(row, law, checked.draws(row))
+    if checked.distribution is not None:
+        for row, distribution in checked.exact:
+            follows(row, distribution, checked.draws(row))
     checked.require_promise("marginals")
-    if checked.law is not None:
-        for row, law in checked.exact:
+    if checked.distribution is not None:
+        for row, distribution in checked.exact:
             for place, wanted in enumerate(row.y):
-                mean = sum((p * x[place] for x, p in law.items()), Fraction(0))
+                mean = sum((p * x[place] for x, p in distribution.items()), Fraction(0))
                 text = f"E x[{place}] = {mean}, not {wanted}: {row}"
                 require(mean == wanted, text, **row.where)
         return
@@ -349,10 +352,12 @@ def _correlation(checked: Checked) -> None:
                 for i in chosen:
                     most *= fractions[i] if ones else 1 - fractions[i]
                 kind = "are 1" if ones else "are 0"
-                if checked.law is not None:
-                    law = checked.exact[place][1]
+                if checked.distribution is not None:
+                    distribution = checked.exact[place][1]
                     found = sum(
-                        p for x, p in law.items() if rounded(np.array([x]), row, chosen, ones)[0]
+                        p
+                        for x, p in distribution.items()
+                        if rounded(np.array([x]), row, chosen, ones)[0]
                     )
                     right, shown = found <= most, str(found)
                 else:
@@ -400,7 +405,7 @@ def _extremes(checked: Checked) -> None:
             x = checked.round(y, np.ones(y.size), 0)
         # Whatever a rounding of a stranger raises.
         except Exception as error:
-            raise BrokenError(f"{name}: {told(error)}") from None
+            raise BrokenError(f"{name}: {describe(error)}") from None
         right = x.shape == y.shape and not x[y == 0].any()
         require(right, f"{name}: wrong decisions")
     try:

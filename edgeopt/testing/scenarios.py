@@ -16,7 +16,7 @@ from edgeopt.studies.entries import Benchmark, PolicyEntry
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.system import System
 from edgeopt.testing.content import alike, content
-from edgeopt.testing.report import told
+from edgeopt.testing.report import describe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,11 +144,11 @@ class Text(str):
 
 
 class Step(NamedTuple):
-    """One decision: what was seen, decided and told, and the state before and after it."""
+    """One decision: what was seen, decided and observed, and the state before and after it."""
 
     seen: Any
     decided: Any
-    told: Any
+    outcome: Any
     before: Any
     after: Any
 
@@ -167,7 +167,7 @@ def steps(episode: Any, policy: Any, state: Any, rng: np.random.Generator) -> It
             state = policy.learn(state, seen, decided, answer)
         # Whatever a part of a stranger raises.
         except Exception as error:
-            raise HaltedError(_at(seen) + told(error)) from error
+            raise HaltedError(_at(seen) + describe(error)) from error
         yield Step(seen, decided, answer, before, state)
 
 

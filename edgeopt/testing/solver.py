@@ -16,7 +16,7 @@ from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Kind, Request, find_backend, kind_of
 from edgeopt.solvers.tolerance import DEFAULT
 from edgeopt.testing.conformance import CASES, check_derivatives, check_solution
-from edgeopt.testing.report import BrokenError, Recipe, SkippedError, require, run_checks, told
+from edgeopt.testing.report import BrokenError, Recipe, SkippedError, describe, require, run_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -206,7 +206,7 @@ def _limited(checked: Checked, limit: str, program: LinearProgram, **arguments: 
         raise SkippedError(f"it does not take {limit}") from None
     # Anything else says nothing of how far it came.
     except Exception as error:
-        raise BrokenError(f"with {limit} it raises {told(error)}") from None
+        raise BrokenError(f"with {limit} it raises {describe(error)}") from None
     if found.quality.usable:
         worst = found.primal_residual()
         require(worst <= 1e-4, f"after {limit}, its point breaks a row by {worst:.2g}")
@@ -228,7 +228,7 @@ def _unknown_option(checked: Checked) -> None:
     except OptionError as error:
         require("no_such_option" in str(error), f"the unknown option is not named: {error}")
     except Exception as error:
-        raise BrokenError(f"an unknown option raises {told(error)}") from None
+        raise BrokenError(f"an unknown option raises {describe(error)}") from None
     else:
         raise BrokenError("an option that it does not know is taken without a word")
 

@@ -23,10 +23,10 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    describe,
     require,
     run_checks,
     seeds_of,
-    told,
 )
 from edgeopt.testing.scenarios import Offered, record_of
 
@@ -193,7 +193,7 @@ def _policies(checked: Checked) -> None:
                 raise
             # Whatever a part of a stranger raises.
             except Exception as error:
-                text = f"the policy {entry.name} does not run: {told(error)}"
+                text = f"the policy {entry.name} does not run: {describe(error)}"
                 raise BrokenError(text, seeds=[seed]) from None
 
 
@@ -260,7 +260,7 @@ def _page(checked: Checked) -> None:
                 text = found.page(folder).read_text(encoding="utf-8")
         # Whatever a part of a stranger raises.
         except Exception as error:
-            raise BrokenError(f"its page cannot be made: {told(error)}", seeds=[seed]) from None
+            raise BrokenError(f"its page cannot be made: {describe(error)}", seeds=[seed]) from None
     entries = [one for one in record.policies.entries if one.default]
     missing = [one.group for one in entries if one.group not in text and one.name not in text]
     require(not missing, f"its page has nothing of {', '.join(missing)}", seeds=[seed])
@@ -276,7 +276,7 @@ def _claims(checked: Checked) -> str:
             verdicts += len(check(known, instance))
         # Whatever a claim of a stranger raises.
         except Exception as error:
-            text = f"its claims cannot be decided: {told(error)}"
+            text = f"its claims cannot be decided: {describe(error)}"
             raise BrokenError(text, seeds=[seed]) from None
     require(verdicts, "none of its claims was decided")
     return f"{verdicts} verdicts"

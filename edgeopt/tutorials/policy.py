@@ -76,7 +76,7 @@ class Average:
     def decide(self, instance, slot, rng):
         return fitted(instance, self.demand), instance
 
-    def learn(self, instance, slot, decision, told):
+    def learn(self, instance, slot, decision, outcome):
         return instance
 
 
@@ -157,9 +157,9 @@ class SoFar:
     def decide(self, state, slot, rng):
         return fitted(*state), state
 
-    def learn(self, state, slot, decision, told):
+    def learn(self, state, slot, decision, outcome):
         instance, demand = state
-        return instance, demand + told.requests
+        return instance, demand + outcome.requests
 
 
 @app.cell

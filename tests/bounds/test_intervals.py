@@ -99,7 +99,7 @@ def test_a_lognormal_median_is_covered_as_often_as_said():
 
 
 def test_shares_are_covered_about_as_often_as_said():
-    """The interval of shares is approximate: 0.95 +- 0.03 for beta laws away from a rare mode."""
+    """The interval of shares is approximate: 0.95 +- 0.03 for beta distributions, no rare mode."""
     rng = np.random.default_rng(12)
     for a, b, n in ((8.0, 2.0, 8), (2.0, 2.0, 12), (30.0, 1.0, 20)):
         found = [spread(row, "share") for row in rng.beta(a, b, (2000, n))]

@@ -226,17 +226,21 @@ def of_safe_policies(data: dict[str, Any]) -> float | None:
     What has happened on a server is the set of slots that runs have blocked. A run may begin if the
     longest that it can take leaves enough of all intervals for the reserved tasks inside.
     """
-    p, profit, law, speed = (
+    p, profit, distribution, speed = (
         number_of(data[name]) for name in ("arrival", "profit", "duration", "capacity")
     )
-    T, J, K, L = len(p), len(p[0]), len(speed), len(law)
+    T, J, K, L = len(p), len(p[0]), len(speed), len(distribution)
     alone = data["independent"] == "0"
     chances = [sum(row) if alone else max(row) for row in p]
-    if max(chances) > 1 or any(sum(row) != 1 for row in law) or min(map(min, p + law)) < 0:
+    if (
+        max(chances) > 1
+        or any(sum(row) != 1 for row in distribution)
+        or min(map(min, p + distribution)) < 0
+    ):
         return None
     windows = list(zip(*(data[name] for name in ("server", "start", "end", "demand")), strict=True))
     windows = [(int(k), int(s), int(e), Fraction(need)) for k, s, e, need in windows]
-    longest = [max(d for d in range(len(row)) if row[d]) + 1 for row in law]
+    longest = [max(d for d in range(len(row)) if row[d]) + 1 for row in distribution]
 
     @cache
     def fits(k: int, slots: frozenset[int]) -> bool:
@@ -268,7 +272,7 @@ def of_safe_policies(data: dict[str, Any]) -> float | None:
                 if idle > t or not fits(k, block):
                     continue
                 worth = profit[t][i][k][n]
-                for d, q in enumerate(law[n], 1):
+                for d, q in enumerate(distribution[n], 1):
                     if q:
                         then = t + d, slots | frozenset(range(t, t + d))
                         worth += q * value(t, step + 1, (*servers[:k], then, *servers[k + 1 :]))

@@ -1,4 +1,4 @@
-"""Profiles, wins, means and intervals against numbers worked out by hand or by law."""
+"""Profiles, wins, means and intervals against numbers worked out by hand or by distribution."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def test_shifted_geometric_mean_by_hand() -> None:
 def test_bootstrap_has_the_law_of_its_resamples() -> None:
     """Two systems of two instances: 16 equally likely draws, listed."""
     values, systems = np.array([[0.0, 1.0, 0.0, 4.0]]), ["a", "a", "b", "b"]
-    law = [
+    distribution = [
         np.mean([np.mean(one), np.mean(other)])
         for one in product((0.0, 1.0), repeat=2)
         for other in product((0.0, 4.0), repeat=2)
     ]
     drawn = measures.resampled(values, systems, resamples=40_000)[:, 0]
-    for value in set(law):
-        share = law.count(value) / 16
+    for value in set(distribution):
+        share = distribution.count(value) / 16
         error = (share * (1 - share) / drawn.size) ** 0.5
         assert (drawn == value).mean() == pytest.approx(share, abs=5 * error)
 

@@ -22,7 +22,7 @@ from edgeopt.online.primal_dual import (
     fit_bound,
     multiplier_bound,
 )
-from edgeopt.rounding import pairwise_law
+from edgeopt.rounding import pairwise_distribution
 from tests.oracles.edr import relaxed as oracle
 
 if TYPE_CHECKING:
@@ -196,12 +196,12 @@ F = Fraction
 @pytest.mark.parametrize("residual", ["floor", "bernoulli"])
 def test_no_rounding_has_both(residual):
     """Half a round under a cap of half a round: expectation 1/2 and never above 0 is impossible."""
-    law = pairwise_law([F(1, 2)], [1], residual=residual)
-    exact = sum(p * z[0] for z, p in law.items()) == F(1, 2)
-    within = all(z[0] <= F(1, 2) for z in law)
+    distribution = pairwise_distribution([F(1, 2)], [1], residual=residual)
+    exact = sum(p * z[0] for z, p in distribution.items()) == F(1, 2)
+    within = all(z[0] <= F(1, 2) for z in distribution)
     assert exact != within
     assert within == (residual == "floor")
 
 
 def test_floor_never_trains_a_task_of_constant_rate():
-    assert pairwise_law([F(99, 100)], [1], residual="floor") == {(0,): 1}
+    assert pairwise_distribution([F(99, 100)], [1], residual="floor") == {(0,): 1}

@@ -78,9 +78,9 @@ def test_the_slot_costs_what_its_own_capacities_say(seed):
     for requests in plain.requests:
         loads = serving.every_order(plain, requests, x)
         if sum(requests) <= 6:
-            law = serving.random_law(plain, requests, x)
-            assert sum(law.values()) == 1
-            loads += [list(map(list, load)) for load in law]
+            distribution = serving.random_law(plain, requests, x)
+            assert sum(distribution.values()) == 1
+            loads += [list(map(list, load)) for load in distribution]
         for load in loads:
             assert [sum(row) for row in load] == list(requests)
             l = serving.potential(plain, requests, x, load)  # noqa: E741 - as in the mathematics

@@ -312,7 +312,7 @@ def test_requests_in_a_random_order(case):
 
 
 def test_every_order_of_the_requests_is_equally_likely():
-    """Chi-square against the exact law of the loads; all seven tests together err once in 1e6."""
+    """Chi-square against the exact distribution of loads; all seven tests err once in 1e6."""
     tested, networks = 0, 1 if LEAN else 7
     for seed in itertools.count():
         network = draw_network(seed, slots=1)
@@ -320,12 +320,12 @@ def test_every_order_of_the_requests_is_equally_likely():
         x = draw_allocation(network, np.random.default_rng(seed))
         if sum(requests) > 8:
             continue
-        law = serving.random_law(network, requests, x)
-        if len(law) < 3:
+        distribution = serving.random_law(network, requests, x)
+        if len(distribution) < 3:
             continue
         case = Case(instance_of(network), network, seed)
         runs = 4000
-        counts = dict.fromkeys(law, 0)
+        counts = dict.fromkeys(distribution, 0)
         for draw_number in range(runs):
             served = serve(
                 case.instance, np.array(requests), np.array(x), order="random", draw=draw_number
@@ -333,9 +333,10 @@ def test_every_order_of_the_requests_is_equally_likely():
             load = tuple(tuple(map(network.number, row)) for row in case.by_type(served.load))
             counts[load] += 1
         statistic = sum(
-            (counts[load] - runs * float(p)) ** 2 / (runs * float(p)) for load, p in law.items()
+            (counts[load] - runs * float(p)) ** 2 / (runs * float(p))
+            for load, p in distribution.items()
         )
-        assert chi2.sf(statistic, len(law) - 1) > FALSE_ALARM / 7
+        assert chi2.sf(statistic, len(distribution) - 1) > FALSE_ALARM / 7
         tested += 1
         if tested == networks:
             return

@@ -113,14 +113,16 @@ def test_nodes_draw_from_the_product_of_their_laws(residual, coins):
     instance = two_nodes()
     policy = Infida(step=1.0, residual=residual, coins=coins)
     start = policy.start(instance)
-    laws = []
+    distributions = []
     for v, size in enumerate(SIZES):
         share = Fraction(BUDGETS[v]) / Fraction(sum(size))
         assert start.fractional[v, : len(size)] == pytest.approx([float(share)] * len(size))
-        laws.append(rounding.depround([share] * len(size), [Fraction(s) for s in size], residual))
+        distributions.append(
+            rounding.depround([share] * len(size), [Fraction(s) for s in size], residual)
+        )
     expected = {
         (*x, *y): float(p * q)
-        for (x, p), (y, q) in itertools.product(laws[0].items(), laws[1].items())
+        for (x, p), (y, q) in itertools.product(distributions[0].items(), distributions[1].items())
     }
     rng = np.random.default_rng(20261121)
     found = Counter()
@@ -131,7 +133,7 @@ def test_nodes_draw_from_the_product_of_their_laws(residual, coins):
         assert not deployed[1, 2:].any()
         found[tuple(map(int, [*deployed[0, :3], *deployed[1, :2]]))] += 1
     assert set(found) <= set(expected)
-    # the law of the statistic is trusted where every class has many draws
+    # the distribution of the statistic is trusted where every class has many draws
     assert min(expected.values()) * RUNS > 40
     statistic = sum((found[x] - RUNS * p) ** 2 / (RUNS * p) for x, p in expected.items())
     assert chi2.sf(statistic, len(expected) - 1) > FALSE_ALARM / 4

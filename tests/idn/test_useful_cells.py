@@ -21,7 +21,7 @@ from edgeopt.online.idn import IdnEnvironment, Infida, Stretching, node_constant
 from edgeopt.online.idn import kernels as compact
 from edgeopt.online.idn.policies.infida import RESIDUAL
 from edgeopt.online.mirror_ascent import KnapsackEntropy
-from edgeopt.rounding import depround_law
+from edgeopt.rounding import depround_distribution
 from edgeopt.rounding.kernels import BERNOULLI, depround_row
 from tests.draws import every
 from tests.idn.cases import cases, stepped
@@ -294,8 +294,8 @@ def test_a_node_draws_by_the_exact_law_of_its_rounding(residual) -> None:
         )  # fmt: skip
     worth = np.where(before, 1e6 - np.arange(size.size), credit / size) * size
     room = {"gain": worth, "budget": budget} if ended.refill else {}
-    law = depround_law(exact, size, residual=residual, **room)
-    assert len(law) > 3
-    follows(drawn, law)
+    distribution = depround_distribution(exact, size, residual=residual, **room)
+    assert len(distribution) > 3
+    follows(drawn, distribution)
     if residual != "bernoulli":
         assert (drawn @ size).max() <= budget

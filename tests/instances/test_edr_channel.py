@@ -110,7 +110,7 @@ def test_rates_without_interference_have_their_mean():
     means = mean_rates(50, "none", 100)
     for column, noise in enumerate(DENSITIES):
         error = means[:, column].std(ddof=1) / 10
-        # 5.5 standard errors of 100 draws: false alarm 4e-7 with Student's law.
+        # 5.5 standard errors of 100 draws: false alarm 4e-7 with Student's distribution.
         assert abs(means[:, column].mean() - expected_alone(noise)) < 5.5 * error
     assert expected_alone(-174.0) == pytest.approx(402.9e3, rel=1e-3)
     assert expected_alone(-154.0) == pytest.approx(236.9e3, rel=1e-3)

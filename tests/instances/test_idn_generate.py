@@ -298,7 +298,8 @@ def test_every_station_is_drawn_equally_often():
     for seed in range(50):
         entry = generate(horizon=1, rng=seed, replicas=1).path[:, 0]
         count += np.bincount(entry - 12, minlength=24)
-    # 2000 draws, 83 each in the mean; without repetition a little less spread than the law says.
+    # 2000 draws, 83 each in the mean; without repetition a little less spread than the distribution
+    # says.
     assert ((count - 2000 / 24) ** 2 / (2000 / 24)).sum() < 75  # 23 degrees of freedom: 2e-7
 
 

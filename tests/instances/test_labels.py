@@ -41,7 +41,7 @@ def full_edr(draw):
         position=np.arange(2.0 * sites).reshape(sites, 2),
         accuracy=np.linspace(0.5, 1, sites * day.types).reshape(sites, day.types),
         history=past,
-        law=edr.EdrLaw(),
+        distribution=edr.EdrDistribution(),
         names=[f"city {j}" for j in range(sites)],
     )
 

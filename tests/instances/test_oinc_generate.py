@@ -228,25 +228,30 @@ def test_losses_as_losses(channel, noise):
         assert rate > 0
 
 
-@pytest.mark.parametrize("law", ["uniform", "stratified"])
-def test_jobs_arrive_in_the_share_of_slots_that_is_asked_for(law):
+@pytest.mark.parametrize("distribution", ["uniform", "stratified"])
+def test_jobs_arrive_in_the_share_of_slots_that_is_asked_for(distribution):
     for arriving in (0.05, 0.6, 1.0):
-        drawn = generate(slots=100, jobs=40, arriving=arriving, arrival_law=law, rng=2)
+        drawn = generate(
+            slots=100, jobs=40, arriving=arriving, arrival_distribution=distribution, rng=2
+        )
         assert drawn.arrival.max() < 100 * arriving
         assert (np.diff(drawn.arrival) >= 0).all()
     with pytest.raises(OptionError, match="arriving"):
         generate(arriving=0.0)
-    with pytest.raises(OptionError, match="arrival_law"):
-        generate(arrival_law="even")
+    with pytest.raises(OptionError, match="arrival_distribution"):
+        generate(arrival_distribution="even")
 
 
 def test_stratified_arrivals_come_one_in_each_part():
-    drawn = generate(slots=400, jobs=10, arriving=0.5, arrival_law="stratified", rng=3)
+    drawn = generate(slots=400, jobs=10, arriving=0.5, arrival_distribution="stratified", rng=3)
     assert (drawn.arrival // 20).tolist() == list(range(10))
     # The mean varies by 1 / (12 K^3) of the time squared, in place of 1 / (12 K).
-    laws = ("uniform", "stratified")
+    distributions = ("uniform", "stratified")
     means = [
-        [generate(jobs=10, arrival_law=law, rng=seed).arrival.mean() for seed in range(40)]
-        for law in laws
+        [
+            generate(jobs=10, arrival_distribution=distribution, rng=seed).arrival.mean()
+            for seed in range(40)
+        ]
+        for distribution in distributions
     ]
     assert 5.0 < np.std(means[0]) / np.std(means[1]) < 20.0

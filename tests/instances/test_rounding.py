@@ -83,7 +83,7 @@ def check(instance, digits=6):
         finite = np.isfinite(old)
         assert (old[~finite] == new[~finite]).all()
         old, new = old[finite], new[finite]
-        if one.rounds == "law":
+        if one.rounds == "distribution":
             assert all(Fraction(x).denominator <= 2**20 for x in new.ravel().tolist())
             continue
         assert all(float(f"{x:.{digits - 1}e}") == x for x in new.ravel().tolist())
@@ -260,12 +260,12 @@ def test_decimals():
 @settings(max_examples=draws(100))
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30))
 def test_laws_sum_to_one(weights):
-    law = np.array([weights, weights[::-1]])
-    law /= law.sum(axis=1, keepdims=True)
-    made = to_fractions(law, 6)
+    distribution = np.array([weights, weights[::-1]])
+    distribution /= distribution.sum(axis=1, keepdims=True)
+    made = to_fractions(distribution, 6)
     assert [sum(map(Fraction, row)) for row in made.tolist()] == [1, 1]
     assert (made >= 0).all()
-    assert abs(made - law).max() <= len(weights) * 2.0**-21
+    assert abs(made - distribution).max() <= len(weights) * 2.0**-21
     assert (to_fractions(made, 6) == made).all()
 
 

@@ -56,7 +56,7 @@ def test_every_declared_unit_is_known():
     from edgeopt.instances.units import _measure
 
     kinds = [
-        edr.EdrInstance, edr.EdrHistory, edr.EdrLaw, idn.IdnInstance, oinc.OincInstance,
+        edr.EdrInstance, edr.EdrHistory, edr.EdrDistribution, idn.IdnInstance, oinc.OincInstance,
         rescue.RescueInstance, rescue.LogProfit, rescue.ReservedTasks, tapfinger.TapFingerInstance,
     ]  # fmt: skip
     units = {one.unit for kind in kinds for one in kind._fields}

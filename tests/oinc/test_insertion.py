@@ -1,4 +1,4 @@
-"""The insertion actor without PyTorch: its laws, its samples, and what it refuses."""
+"""The insertion actor without PyTorch: its distributions, its samples, and what it refuses."""
 
 from __future__ import annotations
 

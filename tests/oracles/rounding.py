@@ -1,4 +1,4 @@
-"""Output laws of the rounding routines by walking both branches of every pair step."""
+"""Output distributions of the rounding routines by walking both branches of every pair step."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Law = dict[tuple[int, ...], Fraction]
+Distribution = dict[tuple[int, ...], Fraction]
 
 
 def finish(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fraction, ...], Fraction]:
-    """Return the law of the vector when at most one fractional entry is left.
+    """Return the distribution of the vector when at most one fractional entry is left.
 
     Pairs the two smallest fractional indices; each step shifts mass s y between them. In random
-    order, the law is the mean of what all orders of the entries give. With order "segments" pairs
-    within a quarter of the entries come first.
+    order, the distribution is the mean of what all orders of the entries give. With order
+    "segments" pairs within a quarter of the entries come first.
     """
     if order == "random":
         mixed: dict = defaultdict(Fraction)
@@ -28,14 +28,14 @@ def finish(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fractio
                 back = dict(zip(places, state, strict=True))
                 mixed[tuple(back[n] for n in range(len(y)))] += chance / len(orders)
         return dict(mixed)
-    law: dict = defaultdict(Fraction)
+    distribution: dict = defaultdict(Fraction)
     todo = [(tuple(Fraction(v) for v in y), Fraction(1))]
     s = [Fraction(w) for w in s]
     while todo:
         state, chance = todo.pop()
         between = [n for n, v in enumerate(state) if 0 < v < 1]
         if len(between) < 2:
-            law[state] += chance
+            distribution[state] += chance
             continue
         if order == "segments" and len(state) >= 4:
             length = len(state) // 4
@@ -52,7 +52,7 @@ def finish(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fractio
             after[i] += move
             after[j] -= move * s[i] / s[j]
             todo.append((tuple(after), chance * share))
-    return dict(law)
+    return dict(distribution)
 
 
 def depround(
@@ -63,8 +63,8 @@ def depround(
     score: Callable[[set[int], int], Fraction] | None = None,
     budget: object = None,
     order: str = "index",
-) -> Law:
-    """Return the law of the rounded vector.
+) -> Distribution:
+    """Return the distribution of the rounded vector.
 
     Room is filled where `score(chosen, n)`, the gain of adding n, is given, up to the budget, by
     default the weighted sum of y; "fill" does so in any case, by y unless told otherwise.
@@ -81,7 +81,7 @@ def depround(
             kept = limit - max(w for w, v in zip(s, y, strict=True) if v > 0)
             y = [kept * Fraction(v) / used for v in y]
         residual = "bernoulli"
-    law: Law = defaultdict(Fraction)
+    distribution: Distribution = defaultdict(Fraction)
     for state, chance in finish(y, s, order).items():
         left = {n for n, v in enumerate(state) if 0 < v < 1}
         whole = {n for n, v in enumerate(state) if v == 1}
@@ -94,8 +94,8 @@ def depround(
         }[residual]
         for chosen, share in outcomes:
             final = chosen if score is None else _filled(chosen, s, limit, score)
-            law[tuple(int(n in final) for n in range(len(s)))] += chance * share
-    return {x: p for x, p in law.items() if p > 0}
+            distribution[tuple(int(n in final) for n in range(len(s)))] += chance * share
+    return {x: p for x, p in distribution.items() if p > 0}
 
 
 def _filled(
@@ -119,8 +119,10 @@ def _filled(
         chosen.add(min(n for n, rate in rates.items() if rate == top))
 
 
-def pairwise(x: Sequence, e: Sequence, residual: str = "floor", margin: object = None) -> Law:
-    """Return the law of the pairwise rounding of x >= 0 with weights e >= 0.
+def pairwise(
+    x: Sequence, e: Sequence, residual: str = "floor", margin: object = None
+) -> Distribution:
+    """Return the distribution of the pairwise rounding of x >= 0 with weights e >= 0.
 
     A residual whose rounding up would need more than the margin is rounded down.
     """
@@ -128,7 +130,7 @@ def pairwise(x: Sequence, e: Sequence, residual: str = "floor", margin: object =
     e = [Fraction(w) for w in e]
     base = [v.numerator // v.denominator for v in x]
     start = tuple(v - n for v, n in zip(x, base, strict=True))
-    law: Law = defaultdict(Fraction)
+    distribution: Distribution = defaultdict(Fraction)
     todo = [(start, Fraction(1))]
     while todo:
         state, chance = todo.pop()
@@ -158,8 +160,8 @@ def pairwise(x: Sequence, e: Sequence, residual: str = "floor", margin: object =
         elif open_:
             todo.append((_put(state, open_[0], Fraction(0)), chance))
         else:
-            law[tuple(n + int(v) for n, v in zip(base, state, strict=True))] += chance
-    return dict(law)
+            distribution[tuple(n + int(v) for n, v in zip(base, state, strict=True))] += chance
+    return dict(distribution)
 
 
 def _put(state: tuple, i: int, value: Fraction) -> tuple:

@@ -46,7 +46,7 @@ def test_forward_recursion_equals_the_joint_distribution(instance):
     plan = plan_of(instance)
     for policy in (Rescue(plan=plan), Sumita(plan=plan)):
         rule = policy.start(instance)
-        joint = follow(instance, rule.laws, track=False, limit=10**6, name="joint")
+        joint = follow(instance, rule.distributions, track=False, limit=10**6, name="joint")
         assert joint.profit == pytest.approx(policy_value(instance, policy), rel=1e-9, abs=1e-12)
 
 
@@ -88,7 +88,7 @@ def test_choices_follow_the_law(instance, guarded, data):
             answer = rule.choose(arrival)
             counts[answer] = counts.get(answer, 0) + 1
         shares: dict[object, float] = {}
-        for share, placement in rule.laws(slot, idle, arrival.remaining)(device):
+        for share, placement in rule.distributions(slot, idle, arrival.remaining)(device):
             if placement is not None:
                 shares[placement] = shares.get(placement, 0.0) + share
         shares[None] = 1 - sum(shares.values())

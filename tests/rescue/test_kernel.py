@@ -120,7 +120,7 @@ def test_no_kernel_for_another_environment_or_rule():
     assert policy.compiled(object(), rule) is None
 
     class Never(Rule):
-        def law(self, slot, device, valid):
+        def distribution(self, slot, device, valid):
             return []
 
     with pytest.raises(OptionError, match="no kernel follows a Never"):

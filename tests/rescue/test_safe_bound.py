@@ -190,11 +190,11 @@ def test_other_units_change_the_last_digits_alone(unit):
 
 def trap(m, rare):
     """A run earns as much wherever it begins; the reserved work leaves one slot of slack or m."""
-    law = np.zeros((1, m))
-    law[0, 0], law[0, m - 1] = 1 - rare, rare
+    distribution = np.zeros((1, m))
+    distribution[0, 0], distribution[0, m - 1] = 1 - rare, rare
     return RescueInstance(
         arrival=np.array([[1.0]] * m + [[0.0]] * m),
-        duration=law,
+        duration=distribution,
         capacity=np.ones((1, 2 * m)),
         reserved=ReservedTasks([0], [0], [2 * m - 1], [float(m)]),
         profit=np.ones((1, 1, 1, 1, 1)),

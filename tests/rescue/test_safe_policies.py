@@ -90,7 +90,7 @@ def test_the_joint_chain_of_rules_gives_the_sum_of_first_values_too():
             total = values.value[states.first[:-1]].sum()
             options = {"limit": 10**5, "name": "", "following": states.following}
             for track in (False, True):
-                done = follow(instance, rule.laws, track=track, states=places, **options)
+                done = follow(instance, rule.distributions, track=track, states=places, **options)
                 assert done.profit == pytest.approx(total, rel=NEAR, abs=1e-12)
                 assert done.violations == 0
 
@@ -142,13 +142,13 @@ def test_competing_offers_samples_what_the_other_servers_offer():
     """Certain durations and arrivals: every path is the same one, and followed here by hand."""
     for seed in range(draws(40)):
         instance = drawn(seed, servers=2, arrivals="exclusive")
-        law = np.zeros_like(instance.duration)
-        law[np.arange(instance.profiles), instance.longest - 1] = 1.0
+        distribution = np.zeros_like(instance.duration)
+        distribution[np.arange(instance.profiles), instance.longest - 1] = 1.0
         if (np.diff(instance.longest) <= 0).any():
             continue
         arrival = np.zeros_like(instance.arrival)
         arrival[np.arange(instance.horizon), np.arange(instance.horizon) % instance.devices] = 1.0
-        instance = instance.replace(duration=law, arrival=arrival)
+        instance = instance.replace(duration=distribution, arrival=arrival)
         oracle, bound = plain(instance, float), safe_bound(instance, steps=3)
         price = (0.9 * bound.price[..., np.newaxis]).tolist()
         values = [reference.offered(oracle, k, price) for k in range(2)]
@@ -373,11 +373,11 @@ def test_tasks_of_one_slot_count_where_arrivals_are_independent():
 def test_no_constant_of_the_relaxation_is_earned_in_general():
     """One long run takes all slack: the relaxation has m runs of one slot, nobody more than one."""
     m, rare = 20, 0.01
-    law = np.zeros((1, m))
-    law[0, 0], law[0, m - 1] = 1 - rare, rare
+    distribution = np.zeros((1, m))
+    distribution[0, 0], distribution[0, m - 1] = 1 - rare, rare
     instance = RescueInstance(
         arrival=np.array([[1.0]] * m + [[0.0]] * m),
-        duration=law,
+        duration=distribution,
         capacity=np.ones((1, 2 * m)),
         reserved=ReservedTasks([0], [0], [2 * m - 1], [float(m)]),
         profit=np.ones((1, 1, 1, 1, 1)),

@@ -110,31 +110,31 @@ def test_refuses_what_is_no_plan():
 
 @st.composite
 def problems(draw):
-    """Return offers by step as (resource, kind, probability, reward), laws, sizes."""
+    """Return offers by step as (resource, kind, probability, reward), distributions, sizes."""
     slots, steps = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     resources, kinds, longest = draw(st.integers(1, 3)), draw(st.integers(1, 2)), 3
     offer = st.tuples(st.integers(0, resources - 1), st.integers(0, kinds - 1), st.integers(-4, 9))
     listed = [draw(st.lists(offer, max_size=4)) for _ in range(slots * steps)]
     offers = [[(k, kind, Fraction(1, 5), Fraction(r, 2)) for k, kind, r in s] for s in listed]
-    laws = []
+    distributions = []
     for _ in range(kinds):
         weights = draw(st.lists(st.integers(0, 3), min_size=longest, max_size=longest).filter(any))
-        laws.append([Fraction(w, sum(weights)) for w in weights])
-    return offers, laws, resources, steps
+        distributions.append([Fraction(w, sum(weights)) for w in weights])
+    return offers, distributions, resources, steps
 
 
-def recursion(offers, laws, resources, steps):
+def recursion(offers, distributions, resources, steps):
     slots = len(offers) // steps
     waiting = [[Fraction(0)] * resources for _ in range(len(offers) + 1)]
     following = {}
     for n in reversed(range(len(offers))):
         t = n // steps
         for k in range(resources):
-            for kind, law in enumerate(laws):
+            for kind, distribution in enumerate(distributions):
                 following[t, k, kind] = sum(
                     (
                         q * waiting[(t + d) * steps][k]
-                        for d, q in enumerate(law, 1)
+                        for d, q in enumerate(distribution, 1)
                         if t + d < slots
                     ),
                     Fraction(0),
@@ -148,20 +148,20 @@ def recursion(offers, laws, resources, steps):
 
 @given(problems())
 def test_equals_the_recursion(problem):
-    offers, laws, resources, steps = problem
+    offers, distributions, resources, steps = problem
     flat = [offer for step in offers for offer in step]
     columns = list(zip(*flat, strict=True)) if flat else [(), (), (), ()]
-    law = np.array(laws, dtype=np.float64)
+    distribution = np.array(distributions, dtype=np.float64)
     first = np.cumsum([0, *map(len, offers)])
     kinds = (np.int64, np.int64, np.float64, np.float64)
     found = renewal_values(
         (first, *map(np.array, columns, kinds)),
-        law,
-        law.shape[1] - np.argmax(law[:, ::-1] > 0, axis=1),
+        distribution,
+        distribution.shape[1] - np.argmax(distribution[:, ::-1] > 0, axis=1),
         resources=resources,
         steps=steps,
     )
-    waiting, following = recursion(offers, laws, resources, steps)
+    waiting, following = recursion(offers, distributions, resources, steps)
     assert found[0] == pytest.approx(np.array(waiting, dtype=float), abs=1e-12)
     for index, value in following.items():
         assert found[1][index] == pytest.approx(float(value), abs=1e-12)

@@ -162,20 +162,22 @@ def float_law(values, weights):
                     state = _with(bits, done, int(bit)), left
                     following[state] = following.get(state, 0.0) + chance * part / whole
         states = following
-    law = {}
+    distribution = {}
     for (bits, old), chance in states.items():
         index, mass, size = old
         bit = snapped(old)
         share = mass / size if bit is None else float(bit)
         for bit, part in ((0, 1 - share), (1, share)):
             if part > 0:
-                law[_with(bits, index, bit)] = law.get(_with(bits, index, bit), 0.0) + chance * part
-    return law
+                distribution[_with(bits, index, bit)] = (
+                    distribution.get(_with(bits, index, bit), 0.0) + chance * part
+                )
+    return distribution
 
 
-def mean(law):
-    """Return the expectation of a law, shape [n]."""
-    return np.sum([float(chance) * np.array(bits) for bits, chance in law.items()], axis=0)
+def mean(distribution):
+    """Return the expectation of a distribution, shape [n]."""
+    return np.sum([float(chance) * np.array(bits) for bits, chance in distribution.items()], axis=0)
 
 
 def _with(bits, index, bit):

@@ -11,15 +11,21 @@ from pathlib import Path
 SCRIPT = """
 import sys
 sys.path.insert(0, {folder!r})
-from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
+from edgeopt.rounding import (
+    depround,
+    depround_distribution,
+    independent,
+    pairwise,
+    pairwise_distribution,
+)
 from edgeopt.rounding import reduced_limit
-law = depround_law([0.5, 0.25, 0.25], segments=1)
-assert sum(law.values()) == 1
+distribution = depround_distribution([0.5, 0.25, 0.25], segments=1)
+assert sum(distribution.values()) == 1
 for residual in ("bernoulli", "drop", "fill", "half"):
     assert depround([0.5, 0.25, 0.25], rng=0, residual=residual).sum() == 1
 assert depround([0.5, 0.25, 0.25], rng=0, residual="reserve", budget=2).sum() == 1
 pairwise([2.5, 0.5], [1.0, 1.0], rng=0)
-pairwise_law([2.5, 0.5], [1, 1])
+pairwise_distribution([2.5, 0.5], [1, 1])
 independent([0.5], rng=0)
 reduced_limit(10.0, [1.0])
 print(sorted({{m.partition(".")[0] for m in sys.modules}} - sys.stdlib_module_names))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgeopt import rounding
 from edgeopt.errors import InputError, OptionError
-from edgeopt.rounding import depround, depround_law, independent, kernels
+from edgeopt.rounding import depround, depround_distribution, independent, kernels
 from edgeopt.rounding.dependent import FITS
 from edgeopt.rounding.kernels import fill_row
 
@@ -171,12 +171,12 @@ def test_options_that_do_not_go_together(options, text):
     with pytest.raises(OptionError, match=text):
         depround([0.5], rng=0, **options)
     with pytest.raises(OptionError, match=text):
-        depround_law([0.5], **options)
+        depround_distribution([0.5], **options)
 
 
 RANDOM = [
     name for name in rounding.__all__
-    if callable(getattr(rounding, name)) and name != "Law"
+    if callable(getattr(rounding, name)) and name != "Distribution"
     and "rng" in signature(getattr(rounding, name)).parameters
 ]  # fmt: skip
 
@@ -214,7 +214,7 @@ def test_what_is_no_seed_is_named(name, rng):
 )
 def test_bad_input_of_the_law_is_named(y, weights, options, text):
     with pytest.raises(InputError, match=text):
-        depround_law(y, weights, **options)
+        depround_distribution(y, weights, **options)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12))

@@ -1,4 +1,4 @@
-"""Pairwise rounding: laws worked out by hand, the cap, what is carried over, and the margin."""
+"""Pairwise rounding: distributions by hand, the cap, what is carried over, and the margin."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.rounding import depround_law, pairwise, pairwise_law, reduced_limit
+from edgeopt.rounding import depround_distribution, pairwise, pairwise_distribution, reduced_limit
 
 F = Fraction
 
@@ -55,9 +55,9 @@ BY_HAND = [
 ]
 
 
-@pytest.mark.parametrize(("x", "weights", "residual", "law"), BY_HAND)
-def test_laws_by_hand(x, weights, residual, law):
-    assert pairwise_law(x, weights, residual=residual) == law
+@pytest.mark.parametrize(("x", "weights", "residual", "distribution"), BY_HAND)
+def test_laws_by_hand(x, weights, residual, distribution):
+    assert pairwise_distribution(x, weights, residual=residual) == distribution
 
 
 @given(points())
@@ -69,16 +69,16 @@ def test_fractions_go_through_the_steps_of_depround(point):
     for computed, theirs in (("floor", "drop"), ("bernoulli", "bernoulli")):
         moved = {
             tuple(below + bit for below, bit in zip(whole, z, strict=True)): p
-            for z, p in depround_law(parts, weights, residual=theirs).items()
+            for z, p in depround_distribution(parts, weights, residual=theirs).items()
         }
-        assert pairwise_law(x, weights, residual=computed) == moved
+        assert pairwise_distribution(x, weights, residual=computed) == moved
 
 
 @pytest.mark.parametrize(("margin", "chance"), [(F(1), F(3, 4)), (F(9, 10), F(0))])
 def test_margin_is_measured_by_what_rounding_up_adds(margin, chance):
     """A quarter of weight 4 is missing: that, and not the whole weight, has to fit."""
-    law = pairwise_law([F(3, 4)], [4], residual="bernoulli", margin=margin)
-    assert law.get((1,), 0) == chance
+    distribution = pairwise_distribution([F(3, 4)], [4], residual="bernoulli", margin=margin)
+    assert distribution.get((1,), 0) == chance
     drawn = pairwise(
         np.full((4000, 1), 0.75), [4.0], rng=0, residual="bernoulli", margin=float(margin)
     )
@@ -206,7 +206,7 @@ def test_bad_input_is_named(call, error, text):
 )
 def test_bad_input_of_the_law_is_named(call, error, text):
     with pytest.raises(error, match=text):
-        pairwise_law(**call)
+        pairwise_distribution(**call)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Sampled decisions follow the exact laws.
+"""Sampled decisions follow the exact distributions.
 
 A chi-square test per case; all cases of this file together raise a false alarm with probability
 below 1e-6, and seeds are fixed.
@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
+from edgeopt.rounding import (
+    depround,
+    depround_distribution,
+    independent,
+    pairwise,
+    pairwise_distribution,
+)
 from edgeopt.rounding.kernels import BERNOULLI, depround_row
 from tests.draws import LEAN, every, some
 from tests.rounding import reference
@@ -33,17 +39,17 @@ ROWS = {
 }
 
 
-def follows(outcomes, law):
-    """Assert that rows of `outcomes` are draws from `law`."""
+def follows(outcomes, distribution):
+    """Assert that rows of `outcomes` are draws from `distribution`."""
     found, counts = np.unique(np.asarray(outcomes, np.int64), axis=0, return_counts=True)
     seen = {tuple(x): int(k) for x, k in zip(found.tolist(), counts, strict=True)}
-    assert set(seen) <= set(law)
+    assert set(seen) <= set(distribution)
     total = len(outcomes)
     # Outcomes too rare for the approximation are counted together.
-    rare = [x for x, p in law.items() if p * total < 10]
-    cells = [(seen.get(x, 0), float(p) * total) for x, p in law.items() if x not in rare]
+    rare = [x for x, p in distribution.items() if p * total < 10]
+    cells = [(seen.get(x, 0), float(p) * total) for x, p in distribution.items() if x not in rare]
     if rare:
-        expected = total * float(sum(law[x] for x in rare))
+        expected = total * float(sum(distribution[x] for x in rare))
         cells.append((sum(seen.get(x, 0) for x in rare), max(expected, 1e-3)))
     statistic = sum((seen - mean) ** 2 / mean for seen, mean in cells)
     if len(cells) > 1:
@@ -71,8 +77,8 @@ def test_depround_follows_its_law(case, residual, order):
         options["budget"] = max(used, heaviest) + heaviest / 4
     count = DRAWS if residual != "fill" else DRAWS // 10
     drawn = depround(sampled(y, count), sizes, rng=2, **options)
-    law = depround_law(y, weights, **options)
-    follows(drawn, law)
+    distribution = depround_distribution(y, weights, **options)
+    follows(drawn, distribution)
 
 
 @pytest.mark.parametrize(
@@ -84,20 +90,22 @@ def test_pairwise_follows_its_law(residual, margin):
     drawn = pairwise(
         sampled(x), [float(e) for e in weights], rng=3, residual=residual, margin=margin
     )
-    follows(drawn, pairwise_law(x, weights, residual=residual, margin=margin))
+    follows(drawn, pairwise_distribution(x, weights, residual=residual, margin=margin))
 
 
 def test_independent_follows_its_law():
     y = [F(1, 2), F(0), F(1, 5), F(1)]
-    law = {(a, 0, b, 1): F(1, 2) * (F(1, 5) if b else F(4, 5)) for a in (0, 1) for b in (0, 1)}
-    follows(independent(sampled(y), rng=4), law)
+    distribution = {
+        (a, 0, b, 1): F(1, 2) * (F(1, 5) if b else F(4, 5)) for a in (0, 1) for b in (0, 1)
+    }
+    follows(independent(sampled(y), rng=4), distribution)
 
 
 def test_one_vector_at_a_time_follows_its_law_too():
     y, weights = ROWS["by hand"]
     rng = np.random.default_rng(5)
     row, sizes = [float(v) for v in y], [float(s) for s in weights]
-    follows([depround(row, sizes, rng=rng) for _ in range(5000)], depround_law(y, weights))
+    follows([depround(row, sizes, rng=rng) for _ in range(5000)], depround_distribution(y, weights))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -120,12 +128,12 @@ def test_the_law_in_floats_is_the_law(seed):
     y, weights = rng.random(9), 10 ** rng.uniform(-spread, spread, 9)
     if seed % 4 == 0:
         y[rng.random(9) < 0.4] = rng.choice([1e-12, 1 - 1e-12, 1e-7, 1 - 1e-7])
-    law = reference.float_law(y, weights)
-    assert sum(law.values()) == pytest.approx(1, abs=1e-14)
-    assert np.abs(reference.mean(law) - y).max() < 2e-9
-    exact = depround_law(y, weights)
-    for x in set(law) | set(exact):
-        assert law.get(x, 0.0) == pytest.approx(float(exact.get(x, 0)), abs=1e-6)
+    distribution = reference.float_law(y, weights)
+    assert sum(distribution.values()) == pytest.approx(1, abs=1e-14)
+    assert np.abs(reference.mean(distribution) - y).max() < 2e-9
+    exact = depround_distribution(y, weights)
+    for x in set(distribution) | set(exact):
+        assert distribution.get(x, 0.0) == pytest.approx(float(exact.get(x, 0)), abs=1e-6)
 
 
 @pytest.mark.parametrize("residual", every(2, ["bernoulli", "drop", "half", "reserve"]))
@@ -136,12 +144,12 @@ def test_segments_are_drawn_by_their_law(residual):
     options = {"residual": residual, "segments": 4}
     if residual in ("half", "reserve"):
         options["budget"] = float(weights @ y) + 2
-    law = depround_law(y, weights, **options)
+    distribution = depround_distribution(y, weights, **options)
     drawn = depround(np.tile(y, (draws, 1)), weights, rng=3, **options)
     seen, count = np.unique(drawn, axis=0, return_counts=True)
-    assert {tuple(x) for x in seen.astype(int).tolist()} <= set(law)
+    assert {tuple(x) for x in seen.astype(int).tolist()} <= set(distribution)
     for x, number in zip(seen.astype(int).tolist(), count.tolist(), strict=True):
-        chance = float(law[tuple(x)])
+        chance = float(distribution[tuple(x)])
         assert abs(number - draws * chance) < LARGE * np.sqrt(draws * chance * (1 - chance)) + 1
 
 

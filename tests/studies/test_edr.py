@@ -108,7 +108,7 @@ def test_what_foresight_is_worth_is_said_of_instances_with_a_law(case: Case) -> 
     assert "no bound for plans without foresight" in said
     small_sizes = SIZES | {"frames": 12}
     known = study(
-        {"known": generate(**small_sizes, rng=1, law=True)},
+        {"known": generate(**small_sizes, rng=1, distribution=True)},
         ["even_rate"], system=FEW_CLAIMS, runs=2, rng=5,
     ).cases[0]  # fmt: skip
     found = known.benchmarks[INFORMED]
@@ -119,7 +119,7 @@ def test_what_foresight_is_worth_is_said_of_instances_with_a_law(case: Case) -> 
     assert "in expectation over channels and prices, not on this one instance" in said
     share = 100 * (found.value / known.benchmark.bound - 1)
     assert re.search(rf"differs from OPT\(LP\) by {share:.1f}".replace("-", "."), said), said
-    # The other benchmarks and the table are as without the law.
+    # The other benchmarks and the table are as without the distribution.
     assert known.benchmark.bound > 0
     assert INFORMED in document(known)["benchmark"]["others"]
 

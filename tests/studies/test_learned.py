@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from edgeopt.studies import Learned
 
 SHIPPED = {
-    "tapfinger": ["several", "single", "untold"],
+    "tapfinger": ["several", "single", "unknown"],
     "oinc": ["insertion"],
     "edr": ["macro", "micro"],
 }

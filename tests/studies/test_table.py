@@ -21,7 +21,7 @@ COLUMNS = [
     "group",
     "variant",
     "kind",
-    "told",
+    "information",
     "runs",
     "spread",
     "value",

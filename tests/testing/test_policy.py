@@ -26,7 +26,7 @@ def test_a_policy_that_breaks_one_rule_fails_its_check(check: str) -> None:
 
 
 KINDS = tapfinger.generate(clusters=2, tasks=4, rng=3)
-INSTANCES = {("tapfinger", name): [KINDS] for name in ("imitation", "imitation+untold")}
+INSTANCES = {("tapfinger", name): [KINDS] for name in ("imitation", "imitation+unknown")}
 """Instances for policies whose networks take few."""
 
 PUBLISHED = [

@@ -6,35 +6,44 @@ from functools import partial
 
 import pytest
 
-from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
+from edgeopt.rounding import (
+    depround,
+    depround_distribution,
+    independent,
+    pairwise,
+    pairwise_distribution,
+)
 from edgeopt.testing import check_rounding
 from edgeopt.testing.rounding import CHECKS
 from tests.draws import every
 from tests.testing.mutants import assert_fails
 from tests.testing.roundings import ALL, MUTANTS, sound
 
+exact, exact_pairs = depround_distribution, pairwise_distribution
 BUDGET = ("budget", "cardinality")
 DROPS = (*BUDGET, "upper correlation")
 PUBLISHED = [
-    (partial(depround, residual="bernoulli"), ALL, partial(depround_law, residual="bernoulli"), {}),
-    (partial(depround, residual="drop"), DROPS, partial(depround_law, residual="drop"), {}),
-    (partial(depround, residual="half"), DROPS, partial(depround_law, residual="half"),
+    (partial(depround, residual="bernoulli"), ALL, partial(exact, residual="bernoulli"), {}),
+    (partial(depround, residual="drop"), DROPS, partial(exact, residual="drop"), {}),
+    (partial(depround, residual="half"), DROPS, partial(exact, residual="half"),
      {"expected": {"integers": "a coin decides between the last entry and all others"}}),
-    (partial(depround, residual="reserve"), ("budget",), partial(depround_law, residual="reserve"),
+    (partial(depround, residual="reserve"), ("budget",), partial(exact, residual="reserve"),
      {"expected": {"integers": "all entries are scaled down for the last one"}}),
-    (partial(depround, residual="fill"), BUDGET, partial(depround_law, residual="fill"), {}),
+    (partial(depround, residual="fill"), BUDGET, partial(exact, residual="fill"), {}),
     (partial(depround, order="random"), ALL, None, {}),
     (lambda y, weights, rng: independent(y, rng=rng), ("marginals", "correlation"), None, {}),
-    (partial(pairwise, residual="floor"), BUDGET, partial(pairwise_law, residual="floor"),
+    (partial(pairwise, residual="floor"), BUDGET, partial(exact_pairs, residual="floor"),
      {"counts": True}),
-    (partial(pairwise, residual="bernoulli"), ALL, partial(pairwise_law, residual="bernoulli"),
+    (partial(pairwise, residual="bernoulli"), ALL, partial(exact_pairs, residual="bernoulli"),
      {"counts": True}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rounding", "keeps", "law", "options"), every(4, PUBLISHED, rows=True))
-def test_roundings_of_edgeopt_pass(rounding, keeps, law, options) -> None:
-    check_rounding(rounding, keeps=keeps, law=law, **options)
+@pytest.mark.parametrize(
+    ("rounding", "keeps", "distribution", "options"), every(4, PUBLISHED, rows=True)
+)
+def test_roundings_of_edgeopt_pass(rounding, keeps, distribution, options) -> None:
+    check_rounding(rounding, keeps=keeps, distribution=distribution, **options)
 
 
 @pytest.mark.parametrize("check", every(4, CHECKS))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr.instance import EdrInstance
 
 
-class EdrLaw(Record, prefix="law."):
-    """The law of channels and prices of `generate`: frames are independent.
+class EdrDistribution(Record, prefix="distribution."):
+    """The distribution of channels and prices of `generate`: frames are independent.
 
     Notes
     -----

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
-from edgeopt.instances.edr.distribution import DAY, EdrHistory, EdrLaw
+from edgeopt.instances.edr.distribution import DAY, EdrDistribution, EdrHistory
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.random_parts import (
     calibrated_weights,
@@ -59,7 +59,7 @@ def generate(
     demand: float = 1.0,
     noise: float = NOISE,
     bandwidth: float = BANDWIDTH,
-    law: bool = False,
+    distribution: bool = False,
     round_delay: Literal["sum", "max"] = "sum",
     power: Literal["site", "frame"] = "site",
     history: bool | Literal["channel"] = False,
@@ -99,7 +99,7 @@ def generate(
         Factor on all requests.
     noise, bandwidth
         Power density of noise, dBm/Hz, and band of a link, Hz.
-    law
+    distribution
         Whether the instance says how its channels and prices are drawn, for `informed_bound`. All
         other fields stay as they are.
     round_delay
@@ -108,8 +108,8 @@ def generate(
         Whether the power of transmission is drawn once per ``"site"``, or anew in every
         ``"frame"``, in which case only power and rates differ.
     history
-        Whether prices and caps of the day before are drawn by the same law, and with ``"channel"``
-        rates as well. All other fields stay as they are.
+        Whether prices and caps of the day before are drawn by the same distribution, and with
+        ``"channel"`` rates as well. All other fields stay as they are.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def generate(
     check_real("demand", demand, "[0, inf)")
     check_choice("power", power, ("site", "frame"))
     check_choice("history", history, (False, True, "channel"))
-    check_flag("law", law)
+    check_flag("distribution", distribution)
     parent = generator(rng)
     streams = parent.spawn(9)
     place, asking, market, event, arriving, building, travelling, air, promising = streams
@@ -146,8 +146,8 @@ def generate(
         demand * _requests(asking, frames, slots, sites, types), kilometres, channel,
         tasks=tasks, clients=clients, accuracy=accuracy, rounds_bound=rounds_bound,
         capable_share=capable_share, headroom=headroom, redrawn=redrawn,
-        price=draw_prices(market, frames), law=EdrLaw(reuse, noise, bandwidth) if law else None,
-        round_delay=round_delay, position=position,
+        price=draw_prices(market, frames), distribution=EdrDistribution(reuse, noise, bandwidth) if
+        distribution else None, round_delay=round_delay, position=position,
     )  # fmt: skip
     if history:
         market, event, air, sending = parent.spawn(1)[0].spawn(4)

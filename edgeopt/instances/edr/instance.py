@@ -14,7 +14,7 @@ from edgeopt.instances.edr.channel import (
     exchange_seconds,
     infinite_within_sites,
 )
-from edgeopt.instances.edr.distribution import EdrHistory, EdrLaw, known_or_none
+from edgeopt.instances.edr.distribution import EdrDistribution, EdrHistory, known_or_none
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.numerals import number_in
@@ -146,7 +146,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         "task", least=0, message="must be a kind, counted from 0", default=None,
         doc="Kind of a task. Counted from 0, for tables.",
     )  # fmt: skip
-    law: EdrLaw | None = field(
+    distribution: EdrDistribution | None = field(
         default=None, doc="How channels and prices are drawn. None: that is not known."
     )
     position: Floats | None = field(

@@ -9,7 +9,13 @@ import numpy as np
 from edgeopt.instances.oinc.activity import draw_activity
 from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import ArrivalLaw, JobSettings, draw_drift, draw_jobs, drift_jobs
+from edgeopt.instances.oinc.jobs import (
+    ArrivalDistribution,
+    JobSettings,
+    draw_drift,
+    draw_jobs,
+    drift_jobs,
+)
 from edgeopt.instances.radio import megabytes_to_megabit
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_flag, check_real, check_room, check_whole, generator
@@ -33,7 +39,7 @@ CALIBRATED: Final[Mapping[str, Any]] = {
     "duty": 0.40,
     "job_scale": 0.06,
     "arriving": 0.95,
-    "arrival_law": "stratified",
+    "arrival_distribution": "stratified",
 }
 """Parameters of `generate` that were fitted to the times of the paper's Table I."""
 
@@ -55,7 +61,7 @@ def generate(
     slo: tuple[float, float] = SLO,
     drift: bool = False,
     arriving: float = 0.6,
-    arrival_law: ArrivalLaw = "uniform",
+    arrival_distribution: ArrivalDistribution = "uniform",
     job_scale: float = 1.0,
     patience: tuple[float, float] = (1.5, 3.0),
 ) -> OincInstance:
@@ -94,7 +100,7 @@ def generate(
     drift
         Whether jobs arrive when a test detects a fall in accuracy, see `draw_drift`, and not
         over the first slots.
-    arriving, arrival_law
+    arriving, arrival_distribution
         Share of the slots in which jobs arrive otherwise, from the first; and whether they do so
         independently, ``"uniform"``, or one in each of K equal parts, ``"stratified"``, so that the
         mean arrival varies by a factor of K less. Not given in the paper.
@@ -138,7 +144,7 @@ def generate(
         alarm = draw_drift(drifting, slots, devices, jobs).alarm
         fields = drift_jobs(retraining, alarm, settings)
     else:
-        fields = draw_jobs(retraining, jobs, slots, settings, arriving, arrival_law)
+        fields = draw_jobs(retraining, jobs, slots, settings, arriving, arrival_distribution)
     return OincInstance(
         active=draw_activity(activity, slots, devices, duty, stationary=stationary),
         **scenario,

@@ -170,7 +170,7 @@ EXPECTED_SHARE: Final = 0.5
 """Share of an average site under which the length of a job is reckoned for its deadline."""
 
 
-ArrivalLaw = Literal["uniform", "stratified"]
+ArrivalDistribution = Literal["uniform", "stratified"]
 """Arrivals independent of each other, or one in each of as many equal parts of the time."""
 
 
@@ -190,7 +190,7 @@ def draw_jobs(
     slots: int,
     settings: JobSettings,
     arriving: float = 0.6,
-    arrival_law: ArrivalLaw = "uniform",
+    arrival_distribution: ArrivalDistribution = "uniform",
 ) -> dict[str, Any]:
     """Draw jobs in the order of their arrival, over the first part of the slots.
 
@@ -200,10 +200,10 @@ def draw_jobs(
     check_whole("jobs", jobs)
     check_room("4 * jobs", 4, jobs)
     check_real("arriving", arriving, "(0, 1]")
-    check_choice("arrival_law", arrival_law, get_args(ArrivalLaw))
+    check_choice("arrival_distribution", arrival_distribution, get_args(ArrivalDistribution))
     uniform = generator.random((jobs, 4))
     place = uniform[:, 0]
-    if arrival_law == "stratified":
+    if arrival_distribution == "stratified":
         place = (np.arange(jobs) + place) / max(1, jobs)
     arrival = np.floor(place * max(1, int(arriving * slots))).astype(np.int64)
     order = np.argsort(arrival, kind="stable")

@@ -70,7 +70,8 @@ DISTRIBUTIONS: Final[
 }
 """Mass function by whole slots and mean, and the longest duration as a multiple of the longest
 mean. A standard deviation of a quarter of the mean (normal), two bells of a tenth of the mean at
-0.6 and 1.4 means (bimodal), half to one and a half means (uniform), a Pareto law of exponent 2.1
+0.6 and 1.4 means (bimodal), half to one and a half means (uniform), a Pareto distribution of
+exponent 2.1
 (heavy)."""
 
 

@@ -176,7 +176,8 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         doc="Arrival probability. That a retraining task of the device arrives in the slot.",
     )  # fmt: skip
     duration: Floats = field(
-        "profile", "duration", symbol=r"\Pr(d_l = d)", check=check_probabilities, rounds="law",
+        "profile", "duration", symbol=r"\Pr(d_l = d)", check=check_probabilities,
+        rounds="distribution",
         doc="Probability of 1, 2 and more slots. That a run of the profile lasts as long.",
     )  # fmt: skip
     capacity: Floats = field(

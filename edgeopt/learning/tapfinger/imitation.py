@@ -202,8 +202,8 @@ class Imitation(Common):
 
     def about(self) -> dict[str, Any]:
         """Return the record of the checkpoint."""
-        told = getattr(self.teacher.policy, "told", "durations")
-        said = {"teacher": self.teacher.policy.name, "told": told}
+        information = getattr(self.teacher.policy, "information", "durations")
+        said = {"teacher": self.teacher.policy.name, "told": information}
         return self.record(**said)
 
     def state(self) -> dict[str, Any]:

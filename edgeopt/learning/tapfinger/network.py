@@ -372,9 +372,9 @@ def _layer(
 
     def gathered(relation: str, values: Any, mask: Any) -> Any:
         """Return what clusters hear of their own tasks, [E, N, D]."""
-        told = score(relation, "source", values).swapaxes(-1, -2)
+        sent = score(relation, "source", values).swapaxes(-1, -2)
         asked = score(relation, "target", c)[..., None]
-        alpha = x.softmax(x.leaky(told + asked), mask[:, :, None])
+        alpha = x.softmax(x.leaky(sent + asked), mask[:, :, None])
         return x.relu((alpha @ values * block).sum(-2))
 
     heard = [
@@ -391,9 +391,9 @@ def _layer(
     beta = x.softmax(x.join([one[:, None] for one in worth]), there)
     cluster = sum(beta[:, i, None, None] * one for i, one in enumerate(heard))
 
-    told = score("cluster-pending", "source", c).swapaxes(-1, -2)[:, None, None]
+    sent = score("cluster-pending", "source", c).swapaxes(-1, -2)[:, None, None]
     asked = score("cluster-pending", "target", p)[..., None]
-    alpha = x.softmax(x.leaky(told + asked), graph.near[:, :, :, None])
+    alpha = x.softmax(x.leaky(sent + asked), graph.near[:, :, :, None])
     alpha = alpha.reshape(E, N * P, H, N).swapaxes(1, 2)
     values = c.reshape(E, N, H, D // H).swapaxes(1, 2)
     pending = (alpha @ values).swapaxes(1, 2).reshape(E, N, P, D)
@@ -401,9 +401,9 @@ def _layer(
     if not final or last:
         new[2] = x.like(x.relu(c)[:, :, None], r.shape)
     if not final:
-        told = score("cluster-shortcut", "source", c).swapaxes(-1, -2)
+        sent = score("cluster-shortcut", "source", c).swapaxes(-1, -2)
         asked = score("cluster-shortcut", "target", s)[..., None]
-        alpha = x.softmax(x.leaky(told + asked))
+        alpha = x.softmax(x.leaky(sent + asked))
         new[3] = x.relu((alpha @ c * block).sum(-2))
     if form.self_loops:
         for i, (kind, own) in enumerate(zip(TYPES, (c, p, r, s), strict=True)):

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.efficient_bundles import Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Information
 
-SHIPPED: Final = ("several", "single", "untold")
+SHIPPED: Final = ("several", "single", "unknown")
 """Checkpoints that come with the package, for the tasks of simulations.
 
 The first two imitate `ReservationSpt`, where clusters may start several tasks in a slot and where
-they may start one; the third imitates `LearntReservation`, so that nobody was told durations.
+they may start one; the third imitates `LearntReservation`, so that nobody knew durations.
 """
 
 
@@ -64,9 +64,9 @@ class LearnedScheduler(Titled, IgnoresFeedback):
 
     Attributes
     ----------
-    told
+    information
         Whether durations went into the training: an imitation carries in its weights what its
-        teacher was told.
+        teacher knew.
 
     Raises
     ------
@@ -111,9 +111,9 @@ class LearnedScheduler(Titled, IgnoresFeedback):
         return self._known
 
     @property
-    def told(self) -> Told:
-        """What its teacher, or its training, was told."""
-        found: Told = self._known.settings.get("told", "durations")
+    def information(self) -> Information:
+        """What its teacher, or its training, knew of durations."""
+        found: Information = self._known.settings.get("told", "durations")
         return found
 
     def start(self, instance: TapFingerInstance) -> LearnedState:

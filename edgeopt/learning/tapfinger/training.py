@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.learning.tapfinger.tensors import Device
 
 Starts = Literal["several", "single"]
-Told = Literal["told", "untold"]
+Teacher = Literal["known", "unknown"]
 Begin = Literal["scratch", "imitation"]
 
 SETTINGS: Final[Mapping[str, Callable[..., TapFingerInstance]]] = {
@@ -44,7 +44,7 @@ VALIDATION: Final = range(3000, 3016)
 """Seeds of the instances by which the best weights are chosen."""
 
 BOOK: Final = range(900, 908)
-"""Seeds of the instances from which the teacher that is told nothing has learnt durations."""
+"""Seeds of the instances from which the teacher without known durations has learnt them."""
 
 
 PAPER: Final[Mapping[str, Any]] = {
@@ -61,9 +61,9 @@ def instances(seeds: range, setting: str) -> list[TapFingerInstance]:
     return [SETTINGS[setting](rng=seed) for seed in seeds]
 
 
-def teacher_of(name: Told, setting: str) -> Any:
-    """Return the scheduler that is told durations, or one that has kept a book of earlier runs."""
-    if name == "told":
+def teacher_of(name: Teacher, setting: str) -> Any:
+    """Return the scheduler that knows durations, or one that has kept a book of earlier runs."""
+    if name == "known":
         return ReservationSpt()
     policy = LearntReservation(memory="kept")
     for instance in instances(BOOK, setting):
@@ -78,7 +78,7 @@ def learner(
     seed: int = 0,
     starts: Starts | None = None,
     setting: str | None = None,
-    teacher: Told = "told",
+    teacher: Teacher = "known",
     preset: str = "small",
     updates: int = 28,
     begin: Begin = "scratch",
@@ -89,7 +89,7 @@ def learner(
 
     `setting` is one of `SETTINGS`, by default that of simulations with so many `starts` in a slot,
     ``"several"`` or ``"single"``; at most one of both may be given.
-    `teacher` is told durations, or has learnt them from earlier runs; `begin` says whether policy
+    `teacher` knows durations, or has learnt them from earlier runs; `begin` says whether policy
     optimisation begins with drawn weights, or with those of the imitation that comes with the
     package, near which it stays; `device` is that of the network; further options are those of
     `Options`, by default `PAPER` with the network of the paper.
@@ -105,7 +105,7 @@ def learner(
     check_choice("starts", starts or "several", get_args(Starts))
     drawn: str = setting or starts or "several"
     check_choice("setting", drawn, SETTINGS)
-    check_choice("teacher", teacher, get_args(Told))
+    check_choice("teacher", teacher, get_args(Teacher))
     check_choice("preset", preset, PRESETS)
     check_choice("begin", begin, get_args(Begin))
     check_device(device)
@@ -118,7 +118,7 @@ def learner(
         scheduler = teacher_of(teacher, drawn)
         made = Imitation(scheduler, PRESETS[preset], pool, validation, **parts)
     else:
-        shipped = drawn if teacher == "told" else "untold"
+        shipped = drawn if teacher == "known" else "unknown"
         if preset == "paper":
             discount = 0.99 if pool[0].single_start else 1.0
             options = {"discount": discount, **PAPER, **options}

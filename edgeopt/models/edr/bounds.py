@@ -249,7 +249,7 @@ class InformedBound:
         raise CertificateError(
             "no certificate: the bound is estimated from drawn channels and prices, with a "
             "standard error; a proof would need the expectation of the cheaper of two costs "
-            "under the law of channels, in exact numbers or enclosed by them, in place of the "
+            "under the distribution of channels, in exact numbers or enclosed, in place of the "
             "mean over draws"
         )
 
@@ -280,7 +280,7 @@ def informed_bound(
     Parameters
     ----------
     instance
-        What is given, with its `law`.
+        What is given, with its `distribution`.
     draws
         How often to draw channels and prices again to find prices, and again to estimate; at
         least 2.
@@ -301,15 +301,17 @@ def informed_bound(
 
     Notes
     -----
-    Not in the paper. It holds in expectation over channels and prices, whose law the plan may know,
-    as it may tasks, requests, delays of propagation, and what a missing round costs; on one drawn
-    instance a policy may cost less. Caps, other sites, and what requests take from training are
-    left out, so that it holds for plans that exceed caps as well.
+    Not in the paper. It holds in expectation over channels and prices, whose distribution the plan
+    may know, as it may tasks, requests, delays of propagation, and what a missing round costs; on
+    one drawn instance a policy may cost less. Caps, other sites, and what requests take from
+    training are left out, so that it holds for plans that exceed caps as well.
     """
     check_whole("draws", draws, 2)
     check_whole("steps", steps, 1)
-    if instance.law is None:
-        raise OptionError("instance.law: says how channels and prices are drawn, but is None")
+    if instance.distribution is None:
+        raise OptionError(
+            "instance.distribution: says how channels and prices are drawn, but is None"
+        )
     began = time.perf_counter()
     first, second = generator(rng).spawn(2)
     free = [FrameRecourse(instance, t, np.inf).alone.value for t in range(instance.frames)]
@@ -337,14 +339,14 @@ def _error(values: Floats) -> float:
 
 def _costs(instance: EdrInstance, draws: int, rng: np.random.Generator) -> Floats:
     """Return the cost of a round by task, frame and draw, at drawn channels and prices."""
-    assert instance.law is not None
+    assert instance.distribution is not None
     # Rounds see the mean delay of propagation alone, and no requests.
     bare = instance.replace(
         requests=np.zeros_like(instance.requests[:, :1]),
         propagation=instance.propagation.mean(axis=1, keepdims=True),
         slo=instance.slo[:, :1],
     )
-    costs = [instance.law.redrawn(bare, own).round_cost.T for own in rng.spawn(draws)]
+    costs = [instance.distribution.redrawn(bare, own).round_cost.T for own in rng.spawn(draws)]
     return np.stack(costs, axis=2)
 
 

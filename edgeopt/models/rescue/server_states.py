@@ -267,7 +267,7 @@ def _states(
 
 
 class Chain(NamedTuple):
-    """States and laws as the kernels take them; arrays C-contiguous and read-only."""
+    """States and distributions as the kernels take them; arrays C-contiguous and read-only."""
 
     exclusive: bool
     slot: Integers  # [N+1]

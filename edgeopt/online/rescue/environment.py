@@ -217,8 +217,8 @@ class RescueEpisode:
             raise _impossible(
                 Placement(server, profile), f"{instance.name_of('server', server)} is busy"
             )
-        law = self._environment.duration_cumulative[profile]
-        duration = 1 + int(np.searchsorted(law, self._duration_coin, side="right"))
+        distribution = self._environment.duration_cumulative[profile]
+        duration = 1 + int(np.searchsorted(distribution, self._duration_coin, side="right"))
         profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])
         self._free_at[server] = slot + duration
         self._running[server] = FinishedRun(slot, device, server, profile, duration, profit)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.online.rescue.policies import Law, Rule
+    from edgeopt.online.rescue.policies import Distribution, Rule
 
-    Answers = Callable[..., Callable[[int], Law]]
+    Answers = Callable[..., Callable[[int], Distribution]]
     """Of a slot, the idle servers, the reserved work left, and the state of every server if states
     are followed: what is answered to each device."""
 
@@ -81,7 +81,7 @@ def follow(
 
     Reserved work is followed if `track` is set, whether any task has failed if `any_failure` is,
     and states of idle servers from `states` on. Arriving devices are those of `arrivals`, slot by
-    slot, or follow the instance's law.
+    slot, or follow the instance's distribution.
     """
     guard = Guard.of(instance)
     demand = tuple(instance.reserved.demand.tolist()) if track else ()
@@ -129,11 +129,11 @@ def _decide(
     profit = 0.0
     for place, weight in places.items():
         idle = np.array(place.free_at) <= slot
-        law = answers(slot, idle, np.array(place.remaining), *place.states)
+        distribution = answers(slot, idle, np.array(place.remaining), *place.states)
         rest = silence
         for p, j in step:
             rejected = 1.0
-            for share, answer in law(j):
+            for share, answer in distribution(j):
                 if answer is None:
                     continue
                 k, profile = answer
@@ -227,7 +227,7 @@ def outcome(
     """Follow a policy through the joint distribution; without `track`, no task is seen to fail."""
     rule, states, following = _rule(instance, policy)
     how: dict[str, Any] = {"track": track, "limit": limit, "name": policy.name}
-    return follow(instance, rule.laws, states=states, following=following, **how)
+    return follow(instance, rule.distributions, states=states, following=following, **how)
 
 
 def _rule(
@@ -257,7 +257,7 @@ def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> fl
         for j in np.flatnonzero(instance.arrival[t]):
             if independent:  # the devices before may have taken the server in this very slot
                 idle = 1.0 - busy[:, t]
-            for share, answer in rule.law(t, int(j), every):
+            for share, answer in rule.distribution(t, int(j), every):
                 if answer is None:
                     continue
                 k, profile = answer

@@ -187,8 +187,8 @@ def _begin(
     horizon = system.guard.capacity.shape[1]
     server, profile = divmod(cell, system.guard.longest.size)
     # Inverse transform sampling of the duration.
-    law = system.duration_cumulative[profile]
-    duration = 1 + _first_above(law, 0, law.size, coin)
+    distribution = system.duration_cumulative[profile]
+    duration = 1 + _first_above(distribution, 0, distribution.size, coin)
     stride = system.stride
     book.accepted[run, slot] += 1
     book.reward[run, slot] += system.profit[

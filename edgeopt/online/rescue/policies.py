@@ -1,7 +1,7 @@
 """RESCUE, its improvement and the baselines, and the four rules by which they choose.
 
 A rule is what a policy prepares before the first arrival: its whole state, a table and a few lines
-of logic. `Rule.law` gives the probability of every answer, in plain NumPy;
+of logic. `Rule.distribution` gives the probability of every answer, in plain NumPy;
 `edgeopt.online.rescue.kernels` holds the compiled forms.
 """
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.safe_policies import Position, SafeRule
 
 
-Law = list[tuple[float, Placement | None]]
+Distribution = list[tuple[float, Placement | None]]
 """Answers with their probabilities, in the order of the coin; what is left to 1 is rejection."""
 
 
-def drawn(law: Law, coin: float) -> Placement | None:
+def drawn(distribution: Distribution, coin: float) -> Placement | None:
     """Return the answer on which a coin in [0, 1) falls."""
-    for share, answer in law:
+    for share, answer in distribution:
         if coin < share:
             return answer
         coin -= share
@@ -54,13 +54,13 @@ class Rule(ABC):
     guard: Guard | None  # vetoes runs that could cost a reserved task; None lets all pass
 
     @abstractmethod
-    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
+    def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
 
     def choose(self, arrival: Arrival) -> Placement | None:
         """Answer an arrival."""
-        law = self.laws(arrival.slot, arrival.idle, arrival.remaining)
-        return drawn(law(arrival.device), arrival.coin)
+        distribution = self.distributions(arrival.slot, arrival.idle, arrival.remaining)
+        return drawn(distribution(arrival.device), arrival.coin)
 
     def permitted(
         self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
@@ -70,12 +70,12 @@ class Rule(ABC):
             return np.repeat(idle[:, np.newaxis], self.profiles, axis=1)
         return self.guard.permitted(idle, slot, remaining)
 
-    def laws(
+    def distributions(
         self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
-    ) -> Callable[[int], Law]:
-        """Return the law of a device's task in this state of the servers."""
+    ) -> Callable[[int], Distribution]:
+        """Return the distribution of a device's task in this state of the servers."""
         valid = self.permitted(slot, idle, remaining)
-        return lambda device: self.law(slot, device, valid)
+        return lambda device: self.distribution(slot, device, valid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class RoutedRule(Rule):
     routes: Routes
     worth: NDArray[np.bool_]  # whether a route is accepted when its server is idle, [routes]
 
-    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
+    def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         shares = self.routes.shares(slot * self.devices + device)
         found = [(part, n, divmod(int(self.routes.cell[n]), self.profiles)) for n, part in shares]
@@ -102,7 +102,7 @@ class ServerRule(Rule):
     routes: Routes  # a route's server is drawn, its profile is not used
     score: SlotTable  # shape [T, J, K, L]; ties go to the lowest profile
 
-    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
+    def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         share = np.zeros(valid.shape[0])
         for route, part in self.routes.shares(slot * self.devices + device):
@@ -122,7 +122,7 @@ class GreedyRule(Rule):
     score: SlotTable  # shape [T, J, K, L]; ties go to the lowest server, then the lowest profile
     threshold: float  # a score has to exceed it
 
-    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
+    def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         score = np.where(valid, self.score.at(slot)[device], -np.inf)
         cell = divmod(int(score.argmax()), self.profiles)
@@ -135,7 +135,7 @@ class UniformRule(Rule):
 
     accept: float  # probability of taking one, where there is one
 
-    def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
+    def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         cells = np.argwhere(valid).tolist()
         return [(self.accept / len(cells), Placement(*cell)) for cell in cells]

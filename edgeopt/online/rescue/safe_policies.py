@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from edgeopt.models.rescue import P1Solution
     from edgeopt.online.rescue.environment import Arrival, FinishedRun
     from edgeopt.online.rescue.kernels import RescueKernel
-    from edgeopt.online.rescue.policies import Law
+    from edgeopt.online.rescue.policies import Distribution
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -55,15 +55,15 @@ class SafeRule:
 
     def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
         """Answer an arrival; idle servers are in these states."""
-        law = self.laws(arrival.slot, arrival.idle, arrival.remaining, *places)
-        return drawn(law(arrival.device), arrival.coin)
+        distribution = self.distributions(arrival.slot, arrival.idle, arrival.remaining, *places)
+        return drawn(distribution(arrival.device), arrival.coin)
 
-    def laws(
+    def distributions(
         self, slot: int, idle: NDArray[np.bool_], remaining: Floats, *places: int
-    ) -> Callable[[int], Law]:
-        """Return the law of a device's task in these states; work left is empty if not followed."""
+    ) -> Callable[[int], Distribution]:
+        """Return the distribution of a device's task; work left is empty if not followed."""
 
-        def law(device: int) -> Law:
+        def distribution(device: int) -> Distribution:
             ways: list[tuple[float, int | None]] = [(1.0, None)]
             if self.routes is not None:
                 shares = self.routes.shares(slot * self.devices + device)
@@ -71,7 +71,7 @@ class SafeRule:
             known = slot, device, places, idle, remaining
             return [(share, self._best(only, *known)) for share, only in ways]
 
-        return law
+        return distribution
 
     def _best(
         self,

@@ -164,7 +164,7 @@ BENCHMARKS = {
         "the expectation, over channels and prices, of every plan that does not know them in "
         "advance; on one drawn instance such a policy may cost less",
         _informed,
-        offered=lambda instance: instance.law is not None,
+        offered=lambda instance: instance.distribution is not None,
     ),
 }
 

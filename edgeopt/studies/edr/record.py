@@ -115,7 +115,7 @@ def _foresight(case: Case) -> str:
     """Say what part of the distance to the reference bound plans without foresight must keep."""
     if INFORMED not in case.benchmarks:
         return (
-            "The instance does not say how its channels and prices are drawn (`law`), so that "
+            "The instance does not say how channels and prices are drawn (`distribution`), so that "
             "there is no bound for plans without foresight."
         )
     from edgeopt.models.edr.bounds import ERRORS

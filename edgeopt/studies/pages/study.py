@@ -192,7 +192,7 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
     return {
         **_summary(case, key, drawings[number, first.FIRST.name]),
         "case": case,
-        "told": any(case.told.values()),
+        "information": any(case.information.values()),
         "ends": ends_heading(case),
         "apart": len(case.causal) < len(case.entries),
         # Where the same benchmark bounds all policies, one column says it.

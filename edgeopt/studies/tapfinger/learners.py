@@ -29,7 +29,7 @@ def _learner(name: str, **options: Any) -> Any:
 
 
 def _references(learner: Any) -> Mapping[str, float]:
-    """Return mean flow times of the teacher or the scheduler told durations, and their bound."""
+    """Return mean flow times of teacher or scheduler with known durations, and their bound."""
     from edgeopt.models.tapfinger import flow_bound
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
@@ -66,7 +66,7 @@ LEARNERS: Final = (
             "preset": ("small", "no_han", "no_self_loops"),
             "starts": _STARTS,
             "setting": _SETTINGS,
-            "teacher": ("told", "untold"),
+            "teacher": ("known", "unknown"),
             "device": _DEVICES,
         },
         references=_references,
@@ -88,7 +88,7 @@ LEARNERS: Final = (
         updates=64,
         every=16,
         heading=HEADING,
-        options={"starts": _STARTS, "teacher": ("told", "untold"), "device": _DEVICES},
+        options={"starts": _STARTS, "teacher": ("known", "unknown"), "device": _DEVICES},
         references=_references,
     ),
 )

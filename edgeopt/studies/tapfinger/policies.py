@@ -179,8 +179,9 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     ("reservation", "Reservation", "ReservationSpt", "own", {}, FIXED),
     ("learnt", "Learnt, fresh book", "LearntReservation", "own", {}, FIXED),
     ("learnt+kept", "Learnt, kept book", "LearntReservation", "own", {}, FIXED),
-    ("imitation", "Imitation, told", "LearnedScheduler", "own", {}, FIXED),
-    ("imitation+untold", "Imitation, untold", "LearnedScheduler", "own", {"checkpoint": "untold"},
+    ("imitation", "Imitation, durations known", "LearnedScheduler", "own", {}, FIXED),
+    ("imitation+unknown", "Imitation, durations unknown", "LearnedScheduler", "own", {"checkpoint":
+    "unknown"},
      FIXED),
     ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
     ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),

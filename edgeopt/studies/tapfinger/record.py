@@ -71,12 +71,12 @@ def _notes(case: Case) -> list[str]:
         _mode(instance),
         _bounds(case),
         "In each slot, policies see the tasks that have arrived, free cores and GPUs, and the "
-        "progress of running tasks, but not the future. Those told durations know how long a kind "
-        "of task takes with a bundle; those told nothing do not. Of these, Tiresias goes by the "
+        "progress of running tasks, but not the future. Those that know durations know how long a "
+        "kind of task takes with a bundle; the others do not. Of these, Tiresias goes by the "
         "service that a task has had, and Learnt by its book of completed services, which is empty "
         "when a run begins or has been kept on as many tasks like those of the instance; neither "
         "uses the progress. The paper's learned policy is not among them; of ours, imitations of "
-        "schedulers carry in their weights what those were told.",
+        "schedulers carry in their weights what those knew.",
         _randomness(case),
     ]
 

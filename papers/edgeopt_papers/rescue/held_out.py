@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
 LAWS: Final = ("normal", "bimodal", "uniform", "heavy")
-"""Laws of durations."""
+"""Distributions of durations."""
 
 INSTANCES: Final = tuple((1000 + n, 4 + n % 3, LAWS[n % 4]) for n in range(20))
-"""Seeds, numbers of servers and laws of durations; chosen before the first run on any of them."""
+"""Seeds, numbers of servers, distributions of durations; chosen before the first run on any."""
 
 SCENARIOS: Final = 2_000
 SEED: Final = 7

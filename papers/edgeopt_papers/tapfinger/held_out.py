@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.bounds import Spread
-    from edgeopt.learning.tapfinger.training import Told
+    from edgeopt.learning.tapfinger.training import Teacher
 
 SEEDS: Final = range(7000, 7020)
 """Seeds of instances of no training, validation, book or choice."""
 
-NETWORKS: Final[dict[str, tuple[str, Told]]] = {
-    "several": ("several", "told"), "single": ("single", "told"), "untold": ("several", "untold"),
+NETWORKS: Final[dict[str, tuple[str, Teacher]]] = {
+    "several": ("several", "known"),
+    "single": ("single", "known"),
+    "unknown": ("several", "unknown"),
 }  # fmt: skip
 """Setting and teacher by network."""
 
@@ -45,8 +47,8 @@ def pairs() -> Iterator[Pair]:
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import TapFingerEnvironment
 
-    for name, (setting, told) in NETWORKS.items():
-        policies = LearnedScheduler(name), teacher_of(told, setting)
+    for name, (setting, teaching) in NETWORKS.items():
+        policies = LearnedScheduler(name), teacher_of(teaching, setting)
         mark = policies[0].trained.fingerprint()[:16]
         for seed, one in zip(SEEDS, instances(SEEDS, setting), strict=True):
             runs = (

@@ -76,7 +76,7 @@ def ran(networks: Mapping[str, Checkpoint]) -> Iterator[dict[str, Any]]:
             "runs": runs,
             "setting": name,
             "weights": networks[name].fingerprint()[:16],
-            "told": policies[name].told,
+            "information": policies[name].information,
             **{one: round(found[one], 6) for one in SUMMARY if one != _TIMED},
             **{one: _written(found[one]) if one in series else "" for one in SERIES},
         }
@@ -154,7 +154,7 @@ def joined(
         # A table of several figures has the columns of all, empty where a figure lacks one.
         parts = [
             name
-            for name in ("policy", "told", *SUMMARY, *SERIES)
+            for name in ("policy", "information", *SUMMARY, *SERIES)
             if isinstance(cell.get(name), list | tuple | np.ndarray)
         ]
         own |= {

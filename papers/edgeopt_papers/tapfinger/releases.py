@@ -24,7 +24,7 @@ _NETWORKS: Final = Path(edgeopt.__file__).parent / "learning" / "tapfinger"
 _BY_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "several": {"starts": "several"},
     "single": {"starts": "single"},
-    "untold": {"teacher": "untold"},
+    "unknown": {"teacher": "unknown"},
 }
 
 
@@ -100,7 +100,7 @@ def _tried(title: str, setting: str = "single", **options: Any) -> Course:
 COURSES: Final[Mapping[str, Course]] = {
     "imitation-several": _shipped("imitation", "several"),
     "imitation-single": _shipped("imitation", "single"),
-    "imitation-untold": _shipped("imitation, nothing told", "untold"),
+    "imitation-unknown": _shipped("imitation, durations unknown", "unknown"),
     "mappo-after": Course("policy optimisation after imitation", "mappo",
                           options={"begin": "imitation", "entropy": 0.0}),
     "mappo-several": Course("policy optimisation", "mappo"),
@@ -162,7 +162,7 @@ def references() -> Iterator[Point]:
     for setting in ("several", "single"):
         drawn = instances(VALIDATION, setting)
         policies = {
-            "reservation": ReservationSpt(), "learnt": teacher_of("untold", setting),
+            "reservation": ReservationSpt(), "learnt": teacher_of("unknown", setting),
             "random": RandomAllocation(), "min": Min(),
         }  # fmt: skip
         runs: Any = []

@@ -30,7 +30,7 @@ FIGURE = {"tapfinger": "flow", "oinc": "reward", "edr": "cost"}
 DRAWN = {
     "several": generate,
     "single": partial(generate, single_start=True),
-    "untold": generate,
+    "unknown": generate,
 }
 APART = {
     "pointer": partial(generate, workload="pointer"),
@@ -41,7 +41,7 @@ APART = {
 
 @pytest.mark.parametrize(
     ("name", "within"),
-    every(3, [("several", 1.05), ("single", 1.10), ("untold", 1.05)], rows=True),
+    every(3, [("several", 1.05), ("single", 1.10), ("unknown", 1.05)], rows=True),
 )
 def test_sampled_actions_are_nearly_as_good_as_the_teacher(name, within):
     instances = [DRAWN[name](rng=seed) for seed in FRESH]
@@ -66,7 +66,7 @@ def test_they_are_small_and_say_where_they_come_from():
         known = Checkpoint.load(FOLDER / f"{name}.safetensors", system="tapfinger")
         assert all(part.dtype == np.float32 for part in known.weights.values())
         assert not set(FRESH) & {seed for seeds in known.seeds.values() for seed in seeds}
-        assert known.settings["told"] == ("nothing" if name == "untold" else "durations")
+        assert known.settings["told"] == ("nothing" if name == "unknown" else "durations")
         single = DRAWN[name](rng=0).single_start
         assert known.settings["starts"] == ("single" if single else "several")
         assert not known.stopped
@@ -96,7 +96,7 @@ def test_the_table_of_fresh_seeds_is_of_these_networks_and_keeps_what_they_are_t
         known = Checkpoint.load(FOLDER / f"{name}.safetensors", system="tapfinger")
         assert set(own["weights"]) == {known.fingerprint()[:16]}
         assert list(own["seed"]) == list(fresh.SEEDS)
-    for name, within in (("several", 1.05), ("single", 1.10), ("untold", 1.05)):
+    for name, within in (("several", 1.05), ("single", 1.10), ("unknown", 1.05)):
         assert ratios[name].count == 20
         assert ratios[name].centre <= within
     first, seed = table.groupby("network").first(), fresh.SEEDS[0]
@@ -109,12 +109,12 @@ def test_policies_of_studies_take_the_network_of_the_setting():
     entries = {entry.name: entry for entry in find_system("tapfinger").policies.entries}
     for name, drawn in DRAWN.items():
         found = entries["imitation"].make(drawn(tasks=3), {}).checkpoint
-        assert found == ("several" if name == "untold" else name)
+        assert found == ("several" if name == "unknown" else name)
     for name, drawn in APART.items():
         with pytest.raises(OptionError, match=f"no network .* --set setting={name} --out DIR`"):
             entries["imitation"].make(drawn(tasks=3), {})
-    assert entries["imitation+untold"].learned
-    assert not entries["imitation+untold"].default
+    assert entries["imitation+unknown"].learned
+    assert not entries["imitation+unknown"].default
     assert not entries["min"].learned
     run = simulate(TapFingerEnvironment(generate(tasks=9, clusters=6)), LearnedScheduler(), runs=1)
     assert run.complete.all()

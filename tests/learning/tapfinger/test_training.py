@@ -322,12 +322,12 @@ def few_instances(monkeypatch):
 
 @pytest.mark.usefixtures("few_instances")
 def test_learners_by_name():
-    for name, teacher in (("imitation", "told"), ("imitation", "untold"), ("mappo", "told")):
+    for name, teacher in (("imitation", "known"), ("imitation", "unknown"), ("mappo", "known")):
         made = training.learner(name, seed=3, teacher=teacher, updates=2)
         assert made.about()["seeds"] == {"learner": [3], "training": [1000, 1001],
                                          "validation": [3000]}  # fmt: skip
         if name == "imitation":
-            told = "durations" if teacher == "told" else "nothing"
+            told = "durations" if teacher == "known" else "nothing"
             assert made.about()["settings"]["told"] == told
     with pytest.raises(OptionError, match="preset"):
         training.learner("mappo", preset="none")

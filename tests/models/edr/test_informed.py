@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.edr import EdrInstance, EdrLaw, generate
+from edgeopt.instances.edr import EdrDistribution, EdrInstance, generate
 from edgeopt.models.edr import bounds as informed
 from edgeopt.models.edr import informed_bound, late_price
 from edgeopt.models.edr.bounds import (
@@ -23,7 +23,7 @@ from edgeopt.models.edr.training import informed_value, room_prices, stopping
 from tests.draws import LEAN, draws, every
 from tests.models.edr.test_waiting import drawn
 
-SMALL = {"sites": 4, "tasks": 3, "frames": 12, "slots": 2, "law": True}
+SMALL = {"sites": 4, "tasks": 3, "frames": 12, "slots": 2, "distribution": True}
 
 
 def test_parts_by_outcome_have_the_bound_as_their_mean() -> None:
@@ -71,14 +71,14 @@ def test_room_is_worth_what_the_last_round_that_fits_would_gain() -> None:
 
 def threshold_cost(instance: EdrInstance, runs: int) -> np.ndarray:
     """Train all that fits the sites when it costs less than usual, and in the last frame."""
-    assert instance.law is not None
+    assert instance.distribution is not None
     room = instance.slots * instance.capacity
     sites = (instance.round_work / room).max(axis=1)
-    usual = [instance.law.redrawn(instance, g) for g in np.random.default_rng(7).spawn(20)]
+    usual = [instance.distribution.redrawn(instance, g) for g in np.random.default_rng(7).spawn(20)]
     level = np.quantile([one.round_cost for one in usual], 0.2, axis=(0, 1))
     costs = np.zeros(runs)
     for run, own in enumerate(np.random.default_rng(8).spawn(runs)):
-        cost = instance.law.redrawn(instance, own).round_cost
+        cost = instance.distribution.redrawn(instance, own).round_cost
         left = instance.rounds.astype(float)
         for t in range(instance.frames):
             space = 1.0
@@ -110,9 +110,9 @@ def test_one_small_task_stops_where_the_law_says() -> None:
     """Without congestion the bound is the value of stopping, here by many draws of each frame."""
     instance = generate(rng=2, capped=None, **SMALL | {"tasks": 1})
     instance = instance.replace(rounds=np.ones(1, dtype=int))
-    assert instance.law is not None
+    assert instance.distribution is not None
     many = [
-        instance.law.redrawn(instance, g).round_cost
+        instance.distribution.redrawn(instance, g).round_cost
         for g in np.random.default_rng(9).spawn(200 if LEAN else 400)
     ]
     value = 2 * instance.round_cost[instance.active[:, 0], 0].mean()
@@ -167,17 +167,22 @@ def test_nothing_to_train_costs_what_serving_costs() -> None:
 
 def test_an_instance_without_a_law_has_no_such_bound() -> None:
     with pytest.raises(OptionError, match="how channels and prices are drawn"):
-        informed_bound(generate(rng=3, **SMALL | {"law": False}))
+        informed_bound(generate(rng=3, **SMALL | {"distribution": False}))
     with pytest.raises(OptionError):
         informed_bound(generate(rng=3, **SMALL), draws=1)
 
 
 def test_a_law_changes_nothing_else_and_is_kept_in_files(tmp_path) -> None:
-    plain, given = (generate(rng=5, **SMALL | {"sites": 12, "law": law}) for law in (False, True))
-    assert given.replace(law=None).fingerprint() == plain.fingerprint() != given.fingerprint()
+    plain, given = (
+        generate(rng=5, **SMALL | {"sites": 12, "distribution": distribution})
+        for distribution in (False, True)
+    )
+    assert (
+        given.replace(distribution=None).fingerprint() == plain.fingerprint() != given.fingerprint()
+    )
     given.save(tmp_path / "given.nc")
     assert EdrInstance.load(tmp_path / "given.nc").fingerprint() == given.fingerprint()
-    again = given.law.redrawn(given, np.random.default_rng(0))
+    again = given.distribution.redrawn(given, np.random.default_rng(0))
     changed = {
         one.name
         for one in fields(given)
@@ -185,8 +190,10 @@ def test_a_law_changes_nothing_else_and_is_kept_in_files(tmp_path) -> None:
         and not np.array_equal(getattr(given, one.name), getattr(again, one.name))
     }
     assert changed == {"rate", "price"}
-    quiet = given.replace(law=EdrLaw(reuse="none")).law.redrawn(given, np.random.default_rng(0))
+    quiet = given.replace(distribution=EdrDistribution(reuse="none")).distribution.redrawn(
+        given, np.random.default_rng(0)
+    )
     assert (quiet.rate >= again.rate).all()
     assert (quiet.rate > again.rate).any()
-    with pytest.raises(InstanceError, match=r"law\.reuse"):
-        EdrLaw(reuse="nobody")
+    with pytest.raises(InstanceError, match=r"distribution\.reuse"):
+        EdrDistribution(reuse="nobody")

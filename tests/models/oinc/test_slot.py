@@ -1,4 +1,4 @@
-"""Plans of a slot: brute force on tiny ones, laws on all."""
+"""Plans of a slot: brute force on tiny ones, distributions on all."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ def sequential(
 
 
 def random_law(plain: Plain, requests: Sequence[int], x: Hosted) -> dict[tuple, Fraction]:
-    """Return the law of the loads when unit requests arrive in a uniformly random order."""
+    """Return the distribution of loads when unit requests arrive in a uniformly random order."""
     units = [rho for rho, r in enumerate(requests) for _ in range(r)]
     orders = _arrangements(tuple(sorted(units)))
-    law: dict[tuple, Fraction] = defaultdict(Fraction)
+    distribution: dict[tuple, Fraction] = defaultdict(Fraction)
     for order in orders:
         load = in_order(plain, x, [(rho, 1) for rho in order])
-        law[tuple(map(tuple, load))] += Fraction(1, len(orders))
-    return dict(law)
+        distribution[tuple(map(tuple, load))] += Fraction(1, len(orders))
+    return dict(distribution)
 
 
 def _arrangements(units: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -21,7 +21,7 @@ def arrival_clairvoyant(plain: Plain, *, pathwise: bool = False) -> Number:
 
     With `pathwise` it must meet every reserved task on every path; otherwise reserved tasks are
     ignored. A completed run is seen at its end, so the choice in t depends on who is idle in t
-    and on the law of the rest: the age of a run matters, and the state keeps it.
+    and on the distribution of the rest: the age of a run matters, and the state keeps it.
     """
     expectation = plain.number(0)
 
@@ -84,19 +84,19 @@ def duration_clairvoyant(plain: Plain) -> Number:
                     best = max(best, gain)
         return best
 
-    laws = []
+    distributions = []
     for t in range(plain.T):
         support = [[(d + 1, w) for d, w in enumerate(plain.q[l]) if w > 0] for l in range(plain.L)]
-        law = []
+        distribution = []
         for devices, chance in _arrival_law(plain, t):
             for draw in itertools.product(*support):
                 weight = chance
                 for _, w in draw:
                     weight *= w
-                law.append(((devices, tuple(d for d, _ in draw)), weight))
-        laws.append(law)
+                distribution.append(((devices, tuple(d for d, _ in draw)), weight))
+        distributions.append(distribution)
     expectation = plain.number(0)
-    for combination in itertools.product(*laws):
+    for combination in itertools.product(*distributions):
         probability = plain.number(1)
         for _, weight in combination:
             probability *= weight
@@ -109,16 +109,16 @@ def duration_clairvoyant(plain: Plain) -> Number:
 def _arrival_law(plain: Plain, t: int) -> list[tuple[tuple[int, ...], Number]]:
     """Return (arriving devices, probability) of slot t."""
     if not plain.independent:
-        law = [((j,), plain.p[t][j]) for j in range(plain.J)]
-        law.append(((), 1 - sum(plain.p[t])))
+        distribution = [((j,), plain.p[t][j]) for j in range(plain.J)]
+        distribution.append(((), 1 - sum(plain.p[t])))
     else:
-        law = []
+        distribution = []
         for present in itertools.product((False, True), repeat=plain.J):
             chance = plain.number(1)
             for j, here in enumerate(present):
                 chance *= plain.p[t][j] if here else 1 - plain.p[t][j]
-            law.append((tuple(j for j, here in enumerate(present) if here), chance))
-    return [(devices, chance) for devices, chance in law if chance > 0]
+            distribution.append((tuple(j for j, here in enumerate(present) if here), chance))
+    return [(devices, chance) for devices, chance in distribution if chance > 0]
 
 
 def _best(plain, t, devices, running, left, future, value, pathwise) -> Number:

@@ -1,4 +1,4 @@
-"""Exact expectations of a policy: every sample path, or the law of the state slot by slot."""
+"""Exact expectations of a policy: every sample path, or the distribution of states by slot."""
 
 # ruff: noqa: E741 - l is the profile, as in the mathematics
 
@@ -103,11 +103,11 @@ def _scaled(path: Path, factor: Number) -> Path:
 
 def _law(lottery: list) -> list[tuple]:
     """Merge equal outcomes and give the remainder to rejection."""
-    law: dict = defaultdict(int)
+    distribution: dict = defaultdict(int)
     for probability, cell in lottery:
-        law[cell] += probability
-    law[None] += 1 - sum(law.values())
-    return [(v, cell) for cell, v in law.items() if v > 0]
+        distribution[cell] += probability
+    distribution[None] += 1 - sum(distribution.values())
+    return [(v, cell) for cell, v in distribution.items() if v > 0]
 
 
 def _reserved_work(plain: Plain, t: int, state: State) -> tuple[tuple, tuple[int, ...]]:
@@ -127,35 +127,37 @@ def _reserved_work(plain: Plain, t: int, state: State) -> tuple[tuple, tuple[int
 
 
 def evaluate(plain: Plain, policy: Policy) -> Outcome:
-    """Return the exact outcome by carrying the law of (busy servers, remaining work) forward."""
+    """Return the exact outcome by the distribution of (busy servers, remaining work)."""
     zero = plain.number(0)
     # the flag tells whether any reserved task has failed so far
     start = ((0,) * plain.K, tuple(task.demand for task in plain.reserved)), False
-    law: dict[tuple[State, bool], Number] = {start: plain.number(1)}
+    distribution: dict[tuple[State, bool], Number] = {start: plain.number(1)}
     profit = zero
     failure = [zero] * len(plain.reserved)
     for t in range(plain.T):
         groups = [[j] for j in range(plain.J)] if plain.independent else [list(range(plain.J))]
         for group in groups:
-            law, gained = _step(plain, policy, t, group, law)
+            distribution, gained = _step(plain, policy, t, group, distribution)
             profit += gained
         merged: dict[tuple[State, bool], Number] = defaultdict(plain.number)
-        for (state, late), weight in law.items():
+        for (state, late), weight in distribution.items():
             left, failed = _reserved_work(plain, t, state)
             for i in failed:
                 failure[i] += weight
             free = tuple(max(f, t + 1) for f in state[0])
             merged[(free, left), late or bool(failed)] += weight
-        law = dict(merged)
-    late_mass = sum((w for (_, late), w in law.items() if late), zero)
+        distribution = dict(merged)
+    late_mass = sum((w for (_, late), w in distribution.items() if late), zero)
     return Outcome(profit, tuple(failure), late_mass)
 
 
-def _step(plain: Plain, policy: Policy, t: int, group: list[int], law: dict) -> tuple[dict, Number]:
+def _step(
+    plain: Plain, policy: Policy, t: int, group: list[int], distribution: dict
+) -> tuple[dict, Number]:
     profit = plain.number(0)
     after: dict = defaultdict(plain.number)
     quiet = 1 - sum(plain.p[t][j] for j in group)
-    for (state, late), weight in law.items():
+    for (state, late), weight in distribution.items():
         if quiet > 0:
             after[state, late] += weight * quiet
         for j in group:

@@ -34,7 +34,7 @@ class Policy:
         self.close = False
 
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
-        """Return the decision law when j arrives in t; server k is idle iff free[k] <= t."""
+        """Return the distribution of decisions when j arrives in t; k is idle iff free[k] <= t."""
         raise NotImplementedError
 
     def allowed(self, cell: Cell, t: int, free: Sequence[int], remaining: Sequence[Number]) -> bool:
@@ -77,7 +77,7 @@ class Rescue(Policy):
 
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
         p = self.plain.p[t][j]
-        law: Lottery = []
+        distribution: Lottery = []
         for k, l in self.plain.cells():
             cell = (k, l)
             if self.y[t][j][k][l] == 0:
@@ -85,8 +85,8 @@ class Rescue(Policy):
             gain = self.margin[t][j][k][l]
             self.close |= abs(gain) < HAIR
             accept = gain > 0 and self.allowed(cell, t, free, remaining)
-            law.append((self.y[t][j][k][l] / p, cell if accept else None))
-        return law
+            distribution.append((self.y[t][j][k][l] / p, cell if accept else None))
+        return distribution
 
 
 class RescuePlus(Policy):
@@ -150,7 +150,7 @@ class Sumita(Policy):
         self.y = y
 
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
-        law: Lottery = []
+        distribution: Lottery = []
         for k in range(self.plain.K):
             mass = sum(self.y[t][j][k])
             if mass == 0:
@@ -160,8 +160,8 @@ class Sumita(Policy):
                 for l in range(self.plain.L)
                 if self.allowed((k, l), t, free, remaining)
             }
-            law.append((mass / self.plain.p[t][j], self.best(scores, above=-1.0)))
-        return law
+            distribution.append((mass / self.plain.p[t][j], self.best(scores, above=-1.0)))
+        return distribution
 
 
 class Random(Policy):

@@ -130,8 +130,10 @@ def test_one_uniform_per_item_by_hand():
         ((1, 0, 1),): Fraction(1, 3),
         ((0, 1, 1),): Fraction(1, 2),
     }
-    law = distribution_of_coins([thirds()], by_step)
-    assert [sum(p for (x,), p in law.items() if x[m]) for m in range(3)] == [Fraction(2, 3)] * 3
+    distribution = distribution_of_coins([thirds()], by_step)
+    assert [sum(p for (x,), p in distribution.items() if x[m]) for m in range(3)] == [
+        Fraction(2, 3)
+    ] * 3
 
 
 def test_ties_pass_line_four_in_exact_arithmetic():
@@ -201,8 +203,8 @@ def test_mean_duration_by_many_draws(speed, slowing, mean):
     draw = np.random.default_rng(1)
     progress, slots = np.zeros(100_000), np.zeros(100_000)
     while (here := progress < 1 - 1e-9).any():
-        law = speed * np.sqrt(np.maximum(1.2 - progress, 0)) if slowing else speed
-        gain = np.maximum(0, law + draw.uniform(-0.1, 0.1, progress.size))
+        distribution = speed * np.sqrt(np.maximum(1.2 - progress, 0)) if slowing else speed
+        gain = np.maximum(0, distribution + draw.uniform(-0.1, 0.1, progress.size))
         progress, slots = progress + here * gain, slots + here
     assert slots.mean() == pytest.approx(mean, abs=0.075)
 

@@ -182,11 +182,11 @@ def test_popularity_slides_by_five_tasks_every_hour() -> None:
     [outcome] = reproduce("idn", figure="4", quick=True).outcomes
     sliding = outcome.rows[outcome.rows["popularity"] == "sliding"]
     share = sliding.pivot_table(index="slot", columns="task", values="share").to_numpy()
-    law = np.arange(1, 21) ** -1.2
-    law /= law.sum()
+    distribution = np.arange(1, 21) ** -1.2
+    distribution /= distribution.sum()
     for slot in range(5 * HOUR):
         # Request number l is for task i with probability p(i + 5 floor(l / W)).
-        expected = law[(np.arange(20) + 5 * (slot // HOUR)) % 20]
+        expected = distribution[(np.arange(20) + 5 * (slot // HOUR)) % 20]
         assert np.abs(share[slot] - expected).max() < 1e-4
 
 

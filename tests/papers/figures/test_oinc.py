@@ -33,7 +33,7 @@ def devices() -> Reproduction:
 OWN: dict[str, dict[str, Any]] = {
     "default": {"duty": 0.45},
     "calibrated": {
-        "duty": 0.4, "job_scale": 0.06, "arriving": 0.95, "arrival_law": "stratified",
+        "duty": 0.4, "job_scale": 0.06, "arriving": 0.95, "arrival_distribution": "stratified",
     },
 }  # fmt: skip
 

@@ -309,8 +309,8 @@ def test_the_takeaway_of_containers_follows_the_rows(containers: Outcome) -> Non
 
 def test_rows_say_what_policies_are_told(three: Outcome, containers: Outcome) -> None:
     for outcome in (three, containers):
-        assert outcome.paper_figure.columns["told"] == "Told"
-        told = outcome.rows.groupby("policy")["told"].unique().map(list)
+        assert outcome.paper_figure.columns["information"] == "Information"
+        told = outcome.rows.groupby("policy")["information"].unique().map(list)
         for name, what in told.items():
             knows = name in ("reservation", "imitation") or "optimus" in str(name)
             expected = "everything" if name == "bound" else "durations" if knows else "nothing"

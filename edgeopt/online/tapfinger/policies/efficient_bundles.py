@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROUNDING: Final = 1e-9
 """What rounding may add to a duration of whole slots."""
 
-Told = Literal["durations", "nothing"]
+Information = Literal["durations", "nothing"]
 """What a scheduler knows beforehand: how long kinds of tasks take with bundles, or not even that.
 
 All of them know clusters, kinds, and smallest and largest bundles.

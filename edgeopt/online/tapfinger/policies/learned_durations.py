@@ -18,7 +18,7 @@ from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.online.tapfinger.environment import TapFingerTrajectory
 from edgeopt.online.tapfinger.policies.efficient_bundles import (
     Estimates,
-    Told,
+    Information,
     estimates_from,
     whole_slots,
 )
@@ -378,7 +378,7 @@ class LearntReservation(Titled, Deterministic):
 
     title: ClassVar[str] = "LearntReservation"
     preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "nothing"
+    information: ClassVar[Information] = "nothing"
 
     pressure: float = 1.0
     look: int | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.efficient_bundles import Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Information
 
 
 Fit = Literal["correct", "published"]
@@ -263,7 +263,7 @@ class Optimus(Reassigning):
     """
 
     title: ClassVar[str] = "Optimus"
-    told: ClassVar[Told] = "durations"
+    information: ClassVar[Information] = "durations"
 
     fit: Fit = "correct"
 
@@ -348,7 +348,7 @@ class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
 
     title: ClassVar[str] = "Optimus containers"
     preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "durations"
+    information: ClassVar[Information] = "durations"
 
     fit: Fit = "correct"
     offset: float = 1.0

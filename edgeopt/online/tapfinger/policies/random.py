@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.environment import TapFingerEpisode
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.kernels import State
-    from edgeopt.online.tapfinger.policies.efficient_bundles import Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Information
 
 
 @compiled(writes="task bundle")
@@ -146,7 +146,7 @@ class Uniform(Titled, IgnoresFeedback):
     title: ClassVar[str]
     smallest: ClassVar[bool]
     preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "nothing"
+    information: ClassVar[Information] = "nothing"
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""

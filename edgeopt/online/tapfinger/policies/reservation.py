@@ -14,7 +14,7 @@ from edgeopt.online.tapfinger.policies.efficient_bundles import (
     CLOSE,
     LIGHTEST,
     Estimates,
-    Told,
+    Information,
     all_slots_left,
     choices,
     crowding,
@@ -37,7 +37,7 @@ class _Priced(Titled, Deterministic, IgnoresFeedback):
     """What both share: nothing is preempted, and waiting tasks raise the price of time."""
 
     preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "durations"
+    information: ClassVar[Information] = "durations"
 
     pressure: float = 1.0
 

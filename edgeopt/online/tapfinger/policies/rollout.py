@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.efficient_bundles import Estimates, Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Estimates, Information
 
 
 PRESSURES: Final = (1.0, 0.5, 2.0)
@@ -84,7 +84,7 @@ class FutureRollout(Titled, Deterministic, IgnoresFeedback):
 
     title: ClassVar[str] = "FutureRollout"
     preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "durations"
+    information: ClassVar[Information] = "durations"
 
     samples: int = 8
     reach: int = 12

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Round
-    from edgeopt.online.tapfinger.policies.efficient_bundles import Told
+    from edgeopt.online.tapfinger.policies.efficient_bundles import Information
 
 
 Target = Literal["minimum", "elastic"]
@@ -65,7 +65,7 @@ class Tiresias(Reassigning):
 
     title: ClassVar[str] = "Tiresias"
 
-    told: ClassVar[Told] = "nothing"
+    information: ClassVar[Information] = "nothing"
 
     target: Target = "minimum"
     saturated: Saturated = "last"
@@ -191,7 +191,7 @@ class TiresiasContainers(Titled, Deterministic, IgnoresFeedback):
 
     title: ClassVar[str] = "Tiresias containers"
     preemptive: ClassVar[bool] = False
-    told: ClassVar[Told] = "nothing"
+    information: ClassVar[Information] = "nothing"
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""

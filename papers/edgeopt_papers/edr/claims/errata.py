@@ -85,7 +85,7 @@ def _margin(problem: Relaxed) -> float:
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
     alike, lemma5, overloaded = three_alike(), counterexamples.lemma5(), no_room()
-    floored = max(float(product(alike.energy, x)) for x in alike.law("floor"))
+    floored = max(float(product(alike.energy, x)) for x in alike.distribution("floor"))
     problem, least = Relaxed.of(lemma5), parts(lemma5)
     price = lemma5.energy_weight * lemma5.price[:, None]
     trained = float((price * problem.energy * problem.rate).sum())

@@ -232,7 +232,7 @@ def three_alike() -> Frame:
 
 
 HAND = {**named_instance(half), **named_instance(two), **named_instance(three)}
-"""Frames whose laws are found by hand."""
+"""Frames whose distributions are found by hand."""
 
 _UNCAPPED = 5.0
 """A cap as large as this one is none, Wh."""

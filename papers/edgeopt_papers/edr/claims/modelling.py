@@ -58,7 +58,7 @@ def _spent(view: Evaluation, known: str) -> Iterator[Measurement]:
     for t, frame in fractions_of(view):
         if not np.isfinite(instance.cap[t]):
             continue
-        for outcome in frame.law("bernoulli"):
+        for outcome in frame.distribution("bernoulli"):
             rounds = [float(z) for z in outcome]
             trained = float(instance.round_energy[t] @ rounds)
             counted = rounds if known == "rounds" else [float(x) for x in frame.rounds]

@@ -1,4 +1,4 @@
-"""Fractional rounds of one frame, as exact numbers, and the laws of their rounding."""
+"""Fractional rounds of one frame, as exact numbers, and the distributions of their rounding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, NotApplicableError
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.rounding import Law, pairwise_law
+from edgeopt.rounding import Distribution, pairwise_distribution
 from edgeopt_papers.edr.claims.evaluation import TASKS, Evaluation, Planned, claim
 from edgeopt_papers.edr.claims.relaxed import Relaxed
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WIDEST = 8
-"""Most fractional entries whose exact law is found."""
+"""Most fractional entries whose exact distribution is found."""
 
 SMALLEST = 10**6
 """Largest denominator of rounds; theirs would be a power of two and long, if they were floats."""
@@ -73,9 +73,9 @@ class Frame:
         """Largest energy of a round of a task in `mixed`, or 0."""
         return max((self.energy[i] for i in self.mixed), default=Fraction(0))
 
-    def law(self, residual: str, margin: Fraction | None = None) -> Law:
-        """Return the law of Algorithm 2 as the library draws it."""
-        return pairwise_law(self.rounds, self.energy, residual=residual, margin=margin)  # type: ignore[arg-type]
+    def distribution(self, residual: str, margin: Fraction | None = None) -> Distribution:
+        """Return the distribution of Algorithm 2 as the library draws it."""
+        return pairwise_distribution(self.rounds, self.energy, residual=residual, margin=margin)  # type: ignore[arg-type]
 
 
 def product(left: Sequence[Fraction], right: Sequence[Fraction | int]) -> Fraction:
@@ -83,11 +83,11 @@ def product(left: Sequence[Fraction], right: Sequence[Fraction | int]) -> Fracti
     return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
-def mean(law: Law) -> tuple[Fraction, ...]:
+def mean(distribution: Distribution) -> tuple[Fraction, ...]:
     """Return the expectation of each entry."""
-    width = len(next(iter(law)))
+    width = len(next(iter(distribution)))
     return tuple(
-        sum((chance * outcome[i] for outcome, chance in law.items()), Fraction(0))
+        sum((chance * outcome[i] for outcome, chance in distribution.items()), Fraction(0))
         for i in range(width)
     )
 

@@ -18,50 +18,54 @@ from edgeopt_papers.edr.claims.rounded import Frame, about_frames, mean, product
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from edgeopt.rounding import Law
+    from edgeopt.rounding import Distribution
 
 
 def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Iterator[Measurement]:
     """Compare the expected rounds with the fractional ones, at the task where they differ most."""
     for frame in frames:
-        means = mean(frame.law(residual, frame.hungriest if margin else None))
+        means = mean(frame.distribution(residual, frame.hungriest if margin else None))
         i = max(range(len(means)), key=lambda i: abs(means[i] - frame.rounds[i]))
         proof = {"task": i, "means": means, "frame": frame}
         yield Measurement(float(means[i]), float(frame.rounds[i]), proof)
 
 
-def _energies(frame: Frame, law: Law) -> list[Fraction]:
-    return [product(frame.energy, outcome) for outcome in law]
+def _energies(frame: Frame, distribution: Distribution) -> list[Fraction]:
+    return [product(frame.energy, outcome) for outcome in distribution]
 
 
 def _most_energy(frames: Sequence[Frame], residual: str, more: int) -> Iterator[Measurement]:
     """Compare the most energy of an outcome with what was planned and so many rounds more."""
     for frame in frames:
-        law = frame.law(residual)
+        distribution = frame.distribution(residual)
         limit = frame.spent + more * frame.hungriest
-        yield Measurement(float(max(_energies(frame, law))), float(limit), {"law": law})
+        yield Measurement(
+            float(max(_energies(frame, distribution))), float(limit), {"distribution": distribution}
+        )
 
 
 def _most_energy_with_margin(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Compare the most energy of an outcome with the plan and margins of half and a whole round."""
     for frame in frames:
         for margin in (frame.hungriest / 2, frame.hungriest):
-            most = max(_energies(frame, frame.law("bernoulli", margin)))
+            most = max(_energies(frame, frame.distribution("bernoulli", margin)))
             proof = {"frame": frame, "margin": margin}
             yield Measurement(float(most), float(frame.spent + margin), proof)
 
 
 def _least_energy(frames: Sequence[Frame]) -> Iterator[Measurement]:
     for frame in frames:
-        law = frame.law("floor")
+        distribution = frame.distribution("floor")
         limit = frame.spent - frame.hungriest
-        yield Measurement(float(min(_energies(frame, law))), float(limit), {"law": law})
+        yield Measurement(
+            float(min(_energies(frame, distribution))), float(limit), {"distribution": distribution}
+        )
 
 
 def _lost(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Sum what rounding down takes from all tasks that need energy, in expectation."""
     for frame in frames:
-        means = mean(frame.law("floor"))
+        means = mean(frame.distribution("floor"))
         lost = sum((frame.rounds[i] - means[i] for i in frame.mixed), Fraction(0))
         yield Measurement(float(lost), 1.0, {"means": means})
 
@@ -69,9 +73,12 @@ def _lost(frames: Sequence[Frame]) -> Iterator[Measurement]:
 def _either(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Compare the expected energy above the plan with e v (1 - v), for a single fraction v."""
     for frame in frames:
-        law, [i] = frame.law("bernoulli"), frame.mixed
+        distribution, [i] = frame.distribution("bernoulli"), frame.mixed
         above = sum(
-            (p * max(product(frame.energy, z) - frame.spent, Fraction(0)) for z, p in law.items()),
+            (
+                p * max(product(frame.energy, z) - frame.spent, Fraction(0))
+                for z, p in distribution.items()
+            ),
             Fraction(0),
         )
         v = frame.rounds[i] % 1
@@ -80,7 +87,7 @@ def _either(frames: Sequence[Frame]) -> Iterator[Measurement]:
 
 def _expected_cost(frames: Sequence[Frame], residual: str) -> Iterator[Measurement]:
     for frame in frames:
-        after = product(frame.cost, mean(frame.law(residual)))
+        after = product(frame.cost, mean(frame.distribution(residual)))
         before = product(frame.cost, frame.rounds)
         yield Measurement(float(after), float(before), {"frame": frame})
 

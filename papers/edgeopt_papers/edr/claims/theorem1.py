@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 120
-"""Most frames whose laws are found."""
+"""Most frames whose distributions are found."""
 
 SERVED = 16
 """Most frames in which all outcomes are served."""
@@ -33,7 +33,7 @@ def fractions_of(view: Evaluation, most: int = SERVED) -> Iterator[tuple[int, Fr
     for t, point in enumerate(view.points):
         rounds = [Fraction(x).limit_denominator(SMALLEST) for x in point.tolist()]
         if sum(x.denominator > 1 for x in rounds) > WIDEST:
-            raise NotApplicableError("too many fractions for an exact law")
+            raise NotApplicableError("too many fractions for an exact distribution")
         yield t, Frame.of(rounds, problem.energy[t].tolist(), problem.cost[t].tolist())
 
 
@@ -55,7 +55,7 @@ def _before_and_after(view: Evaluation) -> Iterator[tuple[int, Frame, float, flo
     for t, frame in fractions_of(view, SERVED):
         after = sum(
             float(chance) * _cost(view, t, [float(z) for z in outcome])
-            for outcome, chance in frame.law("bernoulli").items()
+            for outcome, chance in frame.distribution("bernoulli").items()
         )
         yield t, frame, after, _cost(view, t, _floats(frame.rounds))
 
@@ -69,7 +69,7 @@ def _regrets(view: Evaluation) -> Measurement:
     """Compare the regret after rounding with that before, each against its own comparators."""
     integral, fractional, size = 0.0, 0.0, 0.0
     for t, frame, after, before in _before_and_after(view):
-        outcomes = [[float(z) for z in outcome] for outcome in frame.law("bernoulli")]
+        outcomes = [[float(z) for z in outcome] for outcome in frame.distribution("bernoulli")]
         for rounds in [_floats(frame.rounds), *outcomes]:
             if not view.serving.slot_by_slot(t, rounds).whole:
                 raise NotApplicableError(f"frame {t}: not all can be served under the cap")
@@ -108,7 +108,7 @@ def _fits(view: Evaluation, residual: str) -> tuple[float, float]:
     for t, frame in fractions_of(view, LONGEST):
         wanted = np.where(problem.active[t], problem.rate[t], 0.0)
         here = problem.active[t]
-        after += np.where(here, wanted - _floats(mean(frame.law(residual))), 0.0)
+        after += np.where(here, wanted - _floats(mean(frame.distribution(residual))), 0.0)
         before += np.where(here, wanted - _floats(frame.rounds), 0.0)
     return tuple(float(np.linalg.norm(np.maximum(m, 0.0))) for m in (after, before))  # type: ignore[return-value]
 

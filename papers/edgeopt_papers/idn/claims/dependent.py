@@ -90,7 +90,7 @@ def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
     ]
     small = [case for case in cases if sum(0 < y < 1 for y in case.point) <= WIDEST]
     if not small:
-        raise NotApplicableError("too large for the exact law of a rounding")
+        raise NotApplicableError("too large for the exact distribution of a rounding")
     return small
 
 
@@ -126,9 +126,9 @@ def _first_pair(cases: list[Knapsack]) -> Measured:
         if pair is None:
             continue
         (y, z), (s, u) = ([values[m] for m in pair] for values in (case.point, case.size))
-        law = _shipped(Knapsack((y, z), (s, u)))
+        distribution = _shipped(Knapsack((y, z), (s, u)))
         up, down = min(1 - y, u * z / s), min(y, u * (1 - z) / s)
-        both = law.get((1, 1), Fraction(0))
+        both = distribution.get((1, 1), Fraction(0))
         found.append(Measurement(float(both), float(y * z - s / u * up * down)))
     if not found:
         raise NotApplicableError("no two fractional entries at one node")
@@ -143,11 +143,11 @@ def _all_subsets(cases: list[Knapsack]) -> Measurement:
     """
     found = []
     for case in cases:
-        law = _shipped(case)
+        distribution = _shipped(case)
         mixed = [m for m, y in enumerate(case.point) if 0 < y < 1]
         for count in range(1, len(mixed) + 1):
             for chosen in itertools.combinations(mixed, count):
-                none = sum(p for x, p in law.items() if not any(x[m] for m in chosen))
+                none = sum(p for x, p in distribution.items() if not any(x[m] for m in chosen))
                 bound = math.prod((1 - case.point[m] for m in chosen), start=Fraction(1))
                 found.append((none - bound, chosen, case))
     if not found:
@@ -181,12 +181,12 @@ def _shared_coins(view: Evaluation) -> Iterator[Measurement]:
     for y in view.fractional[:3]:
         nodes = [Knapsack.of(y[v].tolist(), view.instance.size[v].tolist()) for v in choice]
         if sum(0 < entry < 1 for node in nodes for entry in node.point) > WIDEST:
-            raise NotApplicableError("too large for the exact law of shared coins")
-        law = distribution_of_coins(nodes, common_by_step)
-        rows = np.repeat(y[None], len(law), axis=0)
-        for row, outcome in zip(rows, law, strict=True):
+            raise NotApplicableError("too large for the exact distribution of shared coins")
+        distribution = distribution_of_coins(nodes, common_by_step)
+        rows = np.repeat(y[None], len(distribution), axis=0)
+        for row, outcome in zip(rows, distribution, strict=True):
             row[choice] = outcome
-        chance = np.array([float(p) for p in law.values()])
+        chance = np.array([float(p) for p in distribution.values()])
         for slot in view.slots:
             measured = float(chance @ slot.ranked(rows.reshape(len(rows), -1)))
             yield Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0]))

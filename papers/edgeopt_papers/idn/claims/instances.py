@@ -385,7 +385,7 @@ def tied() -> Projection:
 
 
 def hand_checked() -> Knapsack:
-    """Three entries whose law is easily found by hand: (1/2, 1/3, 3/4), sizes 2, 3, 4."""
+    """Three entries whose distribution is easily found by hand: (1/2, 1/3, 3/4), sizes 2, 3, 4."""
     return Knapsack.of([Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4])
 
 

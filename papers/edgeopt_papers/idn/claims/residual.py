@@ -76,16 +76,16 @@ def _half_of_bernoulli(view: Evaluation) -> Iterator[Measurement]:
         yield Measurement(found.mean(slot.ranked), expected_gain(view, slot, found.point) / 2)
 
 
-def _laws(view: Evaluation, points: Any, residual: Residual) -> Any:
+def _distributions(view: Evaluation, points: Any, residual: Residual) -> Any:
     nodes = np.flatnonzero(free(view.instance))[:6]
     return node_distributions(points, view.instance.size, nodes.tolist(), residual)
 
 
 def _largest_use(view: Evaluation, points: Any, residual: Residual) -> Iterator[Measurement]:
     """Find the node and outcome that come closest to the budget or exceed it most."""
-    for v, point, law in _laws(view, points, residual):
+    for v, point, distribution in _distributions(view, points, residual):
         yield Measurement(
-            max(float(view.instance.size[v] @ outcome) for outcome in law),
+            max(float(view.instance.size[v] @ outcome) for outcome in distribution),
             float(view.instance.budget[v]),
             {"node": v, "point": point},
         )

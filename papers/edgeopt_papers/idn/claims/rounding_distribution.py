@@ -42,8 +42,8 @@ def node_distribution(
     count = sum(0 < entry < 1 for entry in point)
     if count > WIDEST:
         raise NotApplicableError(
-            f"too large for the exact law of a rounding: {count} fractional entries at a node, "
-            f"{WIDEST} at most"
+            f"too large for the exact distribution of a rounding: {count} fractional entries at "
+            f"a node, {WIDEST} at most"
         )
     return _cached_distribution(tuple(point), tuple(size), residual)
 
@@ -52,13 +52,13 @@ def node_distribution(
 def _cached_distribution(
     point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual
 ) -> Distribution:
-    # Several claims need the same law, and fractions are slow.
-    from edgeopt.rounding import depround_law
+    # Several claims need the same distribution, and fractions are slow.
+    from edgeopt.rounding import depround_distribution
 
     if residual == "half":
         # The rounding refuses what may exceed its budget; whether it does is for the claim to say.
-        return depround_law(point, size, residual=residual, budget=float(sum(size)))
-    return depround_law(point, size, residual=residual)
+        return depround_distribution(point, size, residual=residual, budget=float(sum(size)))
+    return depround_distribution(point, size, residual=residual)
 
 
 def node_distributions(
@@ -87,25 +87,30 @@ def joint_distribution(
     """Return the distribution of the whole network, whose nodes draw independently."""
     drawn = [v for v in range(len(size)) if ((allocation[v] > 0) & (allocation[v] < 1)).any()]
     if 2 ** len(drawn) > LARGEST:
-        raise NotApplicableError(f"too large for the exact joint law of {len(drawn)} nodes")
-    laws = [list(node_distribution(allocation[v], size[v], residual).items()) for v in drawn]
-    count = int(np.prod([len(law) for law in laws], dtype=float))
+        raise NotApplicableError(
+            f"too large for the exact joint distribution of {len(drawn)} nodes"
+        )
+    distributions = [
+        list(node_distribution(allocation[v], size[v], residual).items()) for v in drawn
+    ]
+    count = int(np.prod([len(distribution) for distribution in distributions], dtype=float))
     if count > LARGEST:
-        raise NotApplicableError(f"too large for the exact joint law: {count} outcomes")
+        raise NotApplicableError(f"too large for the exact joint distribution: {count} outcomes")
     outcomes = np.repeat(allocation[None], count, axis=0)
     chance = np.ones(count)
-    for n, pick in enumerate(itertools.product(*laws)):
+    for n, pick in enumerate(itertools.product(*distributions)):
         for v, (outcome, probability) in zip(drawn, pick, strict=True):
             outcomes[n, v] = outcome
             chance[n] *= float(probability)
     return outcomes.reshape(count, -1), chance
 
 
-def mean(law: Distribution) -> tuple[Fraction, ...]:
+def mean(distribution: Distribution) -> tuple[Fraction, ...]:
     """Return the probability of each entry, exactly."""
-    width = len(next(iter(law)))
+    width = len(next(iter(distribution)))
     return tuple(
-        sum((p for outcome, p in law.items() if outcome[m]), Fraction(0)) for m in range(width)
+        sum((p for outcome, p in distribution.items() if outcome[m]), Fraction(0))
+        for m in range(width)
     )
 
 
@@ -174,8 +179,8 @@ def common_by_step(node: int, step: int, item: int) -> Hashable:
 
 
 def distribution_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome, Fraction]:
-    """Return the joint law of what nodes draw, pairing by index and drawing the residual entry."""
-    law: dict[Outcome, Fraction] = {}
+    """Return the joint distribution of what nodes draw, paired by index, residual entry drawn."""
+    distribution: dict[Outcome, Fraction] = {}
 
     def visit(
         node: int,
@@ -194,7 +199,7 @@ def distribution_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome
         else:
             outcome = (*done, tuple(int(y) for y in state.point))
             if node + 1 == len(nodes):
-                law[outcome] = law.get(outcome, Fraction(0)) + chance
+                distribution[outcome] = distribution.get(outcome, Fraction(0)) + chance
             else:
                 visit(node + 1, 0, nodes[node + 1], outcome, known, chance)
             return
@@ -209,7 +214,7 @@ def distribution_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome
                 )
 
     visit(0, 0, nodes[0], (), {}, Fraction(1))
-    return law
+    return distribution
 
 
 ALLOCATIONS = 4

@@ -50,7 +50,7 @@ def _peak(view: Evaluation) -> float:
 
 
 def _regret(view: Evaluation, policy: Infida) -> Measurement:
-    """Run a policy on an oblivious adversary; its expected gains are those of its exact law."""
+    """Run a policy on an oblivious adversary; expected gains are those of its distribution."""
     instance, potential = view.instance, view.adversary.potential
     state = policy.start(instance)
     constant, slots = regret_constant(state.constants), instance.horizon

@@ -117,7 +117,7 @@ FIGURE_4 = PaperFigure(
             "share of the most popular task, Zipf law of exponent 1.2 over 20 tasks", 0.3498, _MOST,
             percent=True,
             rule=0.01,
-            why="The paper gives the law; the requests of a slot are whole numbers.",
+            why="The paper gives the distribution; the requests of a slot are whole numbers.",
         )
     ],
     caveats=(OPEN[0], CAVEATS["figure 4"]),

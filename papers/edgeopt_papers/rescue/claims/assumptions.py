@@ -43,12 +43,12 @@ def _is_constant(profit: NDArray[np.float64]) -> bool:
 
 def _is_rare_long_runs(instance: RescueInstance) -> bool:
     slots = instance.horizon
-    law = np.zeros(slots)
-    law[[0, -1]] = 0.5
+    distribution = np.zeros(slots)
+    distribution[[0, -1]] = 0.5
     return (
         instance.shape == (slots, 1, 1, 1, slots)
         and slots >= 2
-        and np.allclose(instance.duration[0], law)
+        and np.allclose(instance.duration[0], distribution)
         and bool((instance.arrival == 1).all())
         and _is_constant(instance.profit_block(slice(0, slots)))
     )

@@ -90,9 +90,11 @@ def rare_long_runs(slots: int = 8) -> RescueInstance:
     OPT(LP) < 2 however many slots there are, since every run may block all that follow. A
     scheduler that knows the durations takes the short runs and earns at least slots / 2.
     """
-    law = np.zeros(slots)
-    law[[0, -1]] = 0.5
-    return one_server(arrival=np.ones((slots, 1)), profit=np.ones((slots, 1)), duration=law)
+    distribution = np.zeros(slots)
+    distribution[[0, -1]] = 0.5
+    return one_server(
+        arrival=np.ones((slots, 1)), profit=np.ones((slots, 1)), duration=distribution
+    )
 
 
 def risky_run(delta: float = 0.1) -> RescueInstance:
@@ -172,11 +174,11 @@ def risky_runs(slots: int = 8, delta: float = 0.01) -> RescueInstance:
     occupation. After any run the next one could block one slot too many: every safe policy, and
     safe hindsight, earns 1.
     """
-    law = np.zeros(slots)
-    law[[0, -1]] += 1.0 - delta, delta
+    distribution = np.zeros(slots)
+    distribution[[0, -1]] += 1.0 - delta, delta
     certain = np.repeat([[1.0], [0.0]], slots, axis=0)
     return one_server(
-        arrival=certain, profit=certain, duration=law, reserved=(0, 2 * slots - 1, slots)
+        arrival=certain, profit=certain, duration=distribution, reserved=(0, 2 * slots - 1, slots)
     )
 
 
@@ -190,15 +192,15 @@ def tempting_runs(slots: int = 8, delta: float = 0.001, epsilon: float = 0.05) -
     state, which know no better use of the slots, wait for one and earn at most 1; hindsight, and
     the best safe policy, earn (1 - epsilon) m.
     """
-    law = np.zeros((2, slots))
-    law[0, 0] = 1.0
-    law[1, [0, -1]] = 1.0 - delta, delta
+    distribution = np.zeros((2, slots))
+    distribution[0, 0] = 1.0
+    distribution[1, [0, -1]] = 1.0 - delta, delta
     profit = np.zeros((3 * slots, 1, 1, 2, 1))
     profit[:slots, ..., 0, :], profit[slots : 2 * slots, ..., 1, :] = 1.0 - epsilon, 1.0
     return one_server(
         arrival=np.repeat([[1.0], [1.0], [0.0]], slots, axis=0),
         profit=profit,
-        duration=law,
+        duration=distribution,
         reserved=(0, 3 * slots - 1, 2 * slots),
     )
 

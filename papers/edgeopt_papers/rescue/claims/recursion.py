@@ -35,7 +35,7 @@ class Values(NamedTuple):
 
 
 def values_by_slot(instance: RescueInstance, routing: NDArray[np.float64]) -> Values:
-    """Run equations (4) to (6) as printed, whatever the law of arrivals."""
+    """Run equations (4) to (6) as printed, whatever the distribution of arrivals."""
     return _backward(instance, routing, by_turn=False)
 
 

@@ -58,7 +58,7 @@ def few_slots(slots: int) -> ParameterSpace:
 def _two_devices(point: Mapping[str, Any]) -> RescueInstance:
     """Return two slots, two devices, runs of one or two slots, perhaps a reserved task.
 
-    Arrivals of both laws.
+    Arrivals of both distributions.
 
     A run of two slots earns a part of what the task would earn within one, `late`, in each slot.
     """
@@ -89,11 +89,11 @@ def _two_devices(point: Mapping[str, Any]) -> RescueInstance:
 def _steady(point: Mapping[str, Any]) -> RescueInstance:
     """Return the same task in every slot, with runs that last one slot or all of them."""
     slots = point["slots"]
-    law = np.zeros(slots)
-    law[0] = 1.0 - point["long"]
-    law[-1] += point["long"]
+    distribution = np.zeros(slots)
+    distribution[0] = 1.0 - point["long"]
+    distribution[-1] += point["long"]
     arrival = np.full((slots, 1), point["arrival"])
-    return one_server(arrival=arrival, profit=np.ones((slots, 1)), duration=law)
+    return one_server(arrival=arrival, profit=np.ones((slots, 1)), duration=distribution)
 
 
 @space(
@@ -159,13 +159,13 @@ def _one_window(point: Mapping[str, Any]) -> RescueInstance:
     profit = np.zeros((slots, 1, 1, 2, 1))
     profit[np.arange(slots), 0, 0, values(point, "risky"), 0] = gain
     capacity = np.array(values(point, "capacity"))
-    law = np.zeros((2, slots - 1))
-    law[0, 0] = 1.0
-    law[1, [0, point["longest"] - 1]] = 1.0 - point["long"], point["long"]
+    distribution = np.zeros((2, slots - 1))
+    distribution[0, 0] = 1.0
+    distribution[1, [0, point["longest"] - 1]] = 1.0 - point["long"], point["long"]
     return one_server(
         arrival=arrival[:, None],
         profit=profit,
-        duration=law,
+        duration=distribution,
         capacity=capacity,
         reserved=(0, slots - 1, float((1.0 - point["slack"]) * capacity.sum())),
     )

@@ -43,13 +43,13 @@ def occupancy_dual(view: Evaluation, mu: NDArray[np.float64]) -> OccupancyDual:
     :math:`\mu \le 1 / (1 + \max_t u_k(t))`, and is worth :math:`\mu V_k`.
     """
     lam = 1 - mu[:, None] * (1 + view.occupancy)
-    planned, law = view.synthetic, view.instance.duration
+    planned, distribution = view.synthetic, view.instance.duration
     routed = planned.sum(axis=2).T
     # Column of B(s): what its own rows contribute less what the rows of earlier slots take.
     column = lam + mu[:, None]
     column[:, 1:] -= lam[:, :-1] + mu[:, None] * (1 - routed[:, :-1])
-    for d in range(1, min(law.shape[1] + 1, len(planned))):
-        column[:, d:] -= mu[:, None] * (planned[:-d] @ law[:, d - 1]).T
+    for d in range(1, min(distribution.shape[1] + 1, len(planned))):
+        column[:, d:] -= mu[:, None] * (planned[:-d] @ distribution[:, d - 1]).T
     column[:, 0] -= 1
     residual = max(float(np.abs(column).max()), float(-lam.min()), float(-mu.min()), 0.0)
     return OccupancyDual(mu, lam, residual)

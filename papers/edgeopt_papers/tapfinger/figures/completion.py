@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     "policy": "Policy",
-    "told": "Told",
+    "information": "Information",
     "part": "Part",
     "slot": "From slot",
     "value": "Value (slots, tasks, units or ms)",
@@ -74,7 +74,7 @@ def _draw(
     *_, last = settings.values()
     for place, setting in settings.items():
         own = where(rows, **{column: place}) if column else rows
-        _boxes(panels[place], own, setting, shades, told=setting is last)
+        _boxes(panels[place], own, setting, shades, information=setting is last)
         if column:
             panels[place].set_title(f"{own['tasks'].iloc[0]} tasks")
             panels[place].set_xlabel("slots to completion")
@@ -97,20 +97,25 @@ def _draw(
 
 
 def _boxes(
-    axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str, str], *, told: bool
+    axes: Axes,
+    rows: pd.DataFrame,
+    setting: Setting,
+    shades: Mapping[str, str],
+    *,
+    information: bool,
 ) -> None:
-    """Draw a box for each policy, and to the right what it is told."""
+    """Draw a box for each policy, and to the right its information."""
     names = {name: f"{LEARNED[name]}, recorded" for name in setting.learned}
     names |= setting.policies
     reach = [by("value", part="mean")(rows)[BOUND]]
     axes.axvline(reach[0], **_LEAST, zorder=0)
-    if told:
-        in_margin(axes, -0.75, "told")
+    if information:
+        in_margin(axes, -0.75, "information")
     for place, name in enumerate(names):
         own = rows[(rows["policy"] == name) & rows["slot"].isna()]
         at = dict(zip(own["part"], own["value"], strict=True))
-        if told:
-            in_margin(axes, place, own["told"].iloc[0] if at else "by training")
+        if information:
+            in_margin(axes, place, own["information"].iloc[0] if at else "by training")
         if at and np.isfinite([at["p5"], at["p95"], at["mean"]]).all():
             shade = shades[name]
             axes.plot([at["p5"], at["p95"]], [place, place], color=shade, linewidth=1.4, zorder=1)
@@ -379,7 +384,7 @@ FIGURES: Final = (
     completion_figure(
         "13", "compared with TapFinger without HAN",
         replace(SEVERAL, learned=("tapfinger", "no_han"), baselines=("optimus+swapped",),
-                others=("optimus", "reservation", "imitation", "imitation+untold")),
+                others=("optimus", "reservation", "imitation", "imitation+unknown")),
     ),
     completion_figure(
         "14", "compared with TapFinger without pointer, on tasks of 1 and 10 slots",

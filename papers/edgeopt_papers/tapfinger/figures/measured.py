@@ -290,8 +290,8 @@ def _milliseconds(table: pd.DataFrame) -> pd.DataFrame:
         id_vars="distance", value_vars=["transfer", "light", "communication"], var_name="part"
     )
     near = where(unfolded(table[table["distance"].isna()]), part="decision_ms")
-    columns = ["part", "policy", "told", "distance", "value", "value_low", "value_high"]
-    both = [parts.assign(policy="any", told=""), near.assign(part="decision")]
+    columns = ["part", "policy", "information", "distance", "value", "value_low", "value_high"]
+    both = [parts.assign(policy="any", information=""), near.assign(part="decision")]
     return pd.concat(both, ignore_index=True).reindex(columns=columns)
 
 
@@ -324,8 +324,8 @@ _FIGURE_7 = PaperFigure(
     cells=_timed,
     rows=_milliseconds,
     columns={
-        "part": "Part", "policy": "Policy", "told": "Told", "distance": "Distance (km)",
-        "value": "Milliseconds",
+        "part": "Part", "policy": "Policy", "information": "Information",
+        "distance": "Distance (km)", "value": "Milliseconds",
     },
     draw=_draw_overhead,
     takeaway=said(

@@ -49,8 +49,8 @@ TITLES: Final = {
     "learnt+kept": "Learnt, kept book, ours",
     "optimus+containers": "Optimus",
     "tiresias+containers": "Tiresias",
-    "imitation": "Imitation, told, ours",
-    "imitation+untold": "Imitation, untold, ours",
+    "imitation": "Imitation, durations known, ours",
+    "imitation+unknown": "Imitation, durations unknown, ours",
 }
 """Titles of the others in the order of their colours, the same in all figures."""
 
@@ -85,7 +85,7 @@ _ABLATIONS: Final = {
 """Trainings of ours, by the setting and the name of the recorded network that lacks a part."""
 
 _TAUGHT: Final = (
-    "Other arrivals, one seed. Ours is smaller, and imitates a scheduler that is told durations."
+    "Other arrivals, one seed. Ours is smaller, and imitates a scheduler that knows durations."
 )
 _LACKS: Final = (
     "Ours imitates on 16 other draws of tasks: median, least and most mean of three trainings."
@@ -205,7 +205,7 @@ SEVERAL: Final = Setting(
     recorded="several",
     open=(*_OPEN, *FREE),
     baselines=("optimus+swapped", "tiresias+elastic", "random", "min"),
-    others=(*OTHERS, "imitation+untold"),
+    others=(*OTHERS, "imitation+unknown"),
 )
 MIXED: Final = replace(
     SEVERAL, recorded="mixed", options={"clusters": 6, "capacity": "mixed"}, tasks=36
@@ -305,7 +305,7 @@ def _simulate(
         simulate(short, policy, rng=0, runs=1)
         run = simulate(whole, policy, rng=0, runs=runs)
         scenarios = run.scenarios
-        about = {"policy": entry.name, "told": getattr(policy, "told", "")}
+        about = {"policy": entry.name, "information": getattr(policy, "information", "")}
         kept = {one: own for one, own in what_ran(run).items() if one in (*SUMMARY, *series)}
         read.append({**about, **kept})
     if bounded:
@@ -313,7 +313,7 @@ def _simulate(
             scenarios = scenarios[:1]  # all are alike
         least = scenario_bound(instance, scenarios).value / instance.tasks
         nothing = {**dict.fromkeys(SUMMARY, np.nan), **{name: [] for name in series}}
-        read.append({"policy": BOUND, "told": "everything", **nothing, "mean": least})
+        read.append({"policy": BOUND, "information": "everything", **nothing, "mean": least})
     return {key: [one[key] for one in read] for key in read[0]}
 
 
@@ -323,18 +323,18 @@ def unfolded(
     """Summarise the draws and return one row per place, scheduler, part and stretch of time."""
     import pandas as pd
 
-    tall = table.explode(["policy", "told", *SUMMARY, *series], ignore_index=True)
+    tall = table.explode(["policy", "information", *SUMMARY, *series], ignore_index=True)
     longest = max((len(one) for name in series for one in tall[name]), default=1)
     step = -(-longest // points)
     rows = []
-    for key, group in tall.groupby([*by, "policy", "told"], sort=False):
+    for key, group in tall.groupby([*by, "policy", "information"], sort=False):
         bound = "policy" in group and (group["policy"] == BOUND).all()
         each = {name: group[name].to_numpy(dtype=float) for name in SUMMARY}
         parts = [(name, np.nan, own) for name, own in each.items() if not np.isnan(own).all()]
         for name in () if bound else series:
             kept = windows([np.asarray(one, dtype=float) for one in group[name]], longest, step)
             parts += [(name, place * step, values) for place, values in enumerate(kept.T)]
-        about = dict(zip((*by, "policy", "told"), key, strict=True))
+        about = dict(zip((*by, "policy", "information"), key, strict=True))
         rows += [{**about, "part": part, "slot": slot, "instances": len(group),
                   **mean_columns("value", values, timing=part == "decision_ms")}
                  for part, slot, values in parts]  # fmt: skip

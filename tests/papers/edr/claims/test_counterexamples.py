@@ -149,7 +149,7 @@ def test_published_constant_is_linear_in_the_horizon():
 
 
 @pytest.mark.parametrize(
-    ("frame", "residual", "law"),
+    ("frame", "residual", "distribution"),
     [
         (named.two(), "floor", {(0, 0): "1/2", (1, 0): "1/2"}),
         (named.two(), "bernoulli",
@@ -160,8 +160,10 @@ def test_published_constant_is_linear_in_the_horizon():
           (1, 0, 1): "21/100", (1, 1, 0): "1/25"}),
     ],
 )  # fmt: skip
-def test_laws_by_hand(frame, residual, law):
-    assert frame.law(residual) == {outcome: Fraction(p) for outcome, p in law.items()}
+def test_laws_by_hand(frame, residual, distribution):
+    assert frame.distribution(residual) == {
+        outcome: Fraction(p) for outcome, p in distribution.items()
+    }
 
 
 def test_departed_task_keeps_its_multiplier():

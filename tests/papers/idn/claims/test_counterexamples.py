@@ -73,8 +73,8 @@ def test_two_shelves_under_either_kind_of_coins():
     assert slot.ranked(y.reshape(1, -1)) == pytest.approx(1)
     assert chance @ slot.ranked(outcomes) == pytest.approx(3 / 4)
     half = dependent.Knapsack.of([0.5], [1])
-    law = distribution_of_coins([half, half], common_by_step)
-    assert law == {((1,), (1,)): Fraction(1, 2), ((0,), (0,)): Fraction(1, 2)}
+    distribution = distribution_of_coins([half, half], common_by_step)
+    assert distribution == {((1,), (1,)): Fraction(1, 2), ((0,), (0,)): Fraction(1, 2)}
     own = distribution_of_coins([half, half], by_step)
     assert own == {((a,), (b,)): Fraction(1, 4) for a in (0, 1) for b in (0, 1)}
 
@@ -96,10 +96,10 @@ def test_large_leftover_keeps_half_with_a_fair_coin():
 
 def test_overshoot_of_an_oversized_model_is_refused_by_the_rounding_itself():
     from edgeopt.errors import InputError
-    from edgeopt.rounding import depround_law
+    from edgeopt.rounding import depround_distribution
 
     with pytest.raises(InputError):
-        depround_law([0.5], [2], residual="half", budget=1)
+        depround_distribution([0.5], [2], residual="half", budget=1)
 
 
 def test_projections_checked_by_hand_are_those_of_the_entropy():

@@ -115,9 +115,9 @@ def test_joint_law_is_the_product_of_plain_laws(residual):
         instance = small(seed)
         y = np.round(16 * fractional(instance, 1, np.random.default_rng(seed))[0]) / 16
         outcomes, chance = joint_distribution(y, instance.size, residual)
-        laws = [rounding.depround(y[v], instance.size[v], residual) for v in range(len(y))]
+        distributions = [rounding.depround(y[v], instance.size[v], residual) for v in range(len(y))]
         expected = {}
-        for pick in itertools.product(*(law.items() for law in laws)):
+        for pick in itertools.product(*(distribution.items() for distribution in distributions)):
             key = tuple(bit for outcome, _ in pick for bit in outcome)
             expected[key] = expected.get(key, 0) + float(np.prod([float(p) for _, p in pick]))
         found = {}
@@ -132,8 +132,8 @@ def test_coins_by_step_give_the_law_of_the_rounding():
     for _ in range(60):
         count = int(rng.integers(1, 6))
         y, size = rng.integers(0, 9, count) / 8, rng.integers(1, 5, count).astype(float)
-        law = distribution_of_coins([Knapsack.of(y.tolist(), size.tolist())], by_step)
-        assert {outcome[0]: p for outcome, p in law.items()} == node_distribution(y, size)
+        distribution = distribution_of_coins([Knapsack.of(y.tolist(), size.tolist())], by_step)
+        assert {outcome[0]: p for outcome, p in distribution.items()} == node_distribution(y, size)
         assert [float(p) for p in mean(node_distribution(y, size))] == pytest.approx(y)
 
 

@@ -63,7 +63,7 @@ def evaluate_by_state(
                             after[at] += chance
                             continue
                         profit += chance * scenario.reward[slot][device][server][profile]
-                        for d, q in scenario.law[profile]:
+                        for d, q in scenario.distribution[profile]:
                             run = (slot + d, d)
                             runs = (*at.runs[:server], run, *at.runs[server + 1 :])
                             after[at._replace(runs=runs)] += chance * q

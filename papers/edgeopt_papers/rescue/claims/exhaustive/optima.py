@@ -28,10 +28,10 @@ def online_optimum(
 ) -> float:
     """Return the largest expected profit of any online policy.
 
-    The policy knows the laws of arrivals and durations, sees a task when it arrives and the end
-    of a run when it ends. Independent arrivals of one slot come in the order of their index, and
-    each is decided before the next one is seen. Reserved tasks are ignored or met on every path,
-    up to a share `tolerance` of their demand.
+    The policy knows the distributions of arrivals and durations, sees a task when it arrives and
+    the end of a run when it ends. Independent arrivals of one slot come in the order of their
+    index, and each is decided before the next one is seen. Reserved tasks are ignored or met on
+    every path, up to a share `tolerance` of their demand.
     """
     scenario = Scenario(instance, reserved=reserved == "pathwise", tolerance=tolerance, limit=limit)
     return _Program(scenario).value(0, scenario.idle, scenario.demands)
@@ -230,26 +230,28 @@ def clairvoyant_optimum(instance: RescueInstance, *, limit: int = SCENARIO_LIMIT
 def _duration_vectors(scenario: Scenario) -> list[tuple[float, tuple[int, ...]]]:
     """Cut (0, 1) where any profile changes its duration; weight and durations of every piece."""
     steps = []
-    for law in scenario.law:
+    for distribution in scenario.distribution:
         total = 0.0
-        for _, q in law[:-1]:
+        for _, q in distribution[:-1]:
             total += q
             steps.append(total)
     cuts = [0.0, *sorted(set(steps)), 1.0]
     vectors: dict[tuple[int, ...], float] = {}
     for low, high in itertools.pairwise(cuts):
-        durations = tuple(_quantile(law, (low + high) / 2) for law in scenario.law)
+        durations = tuple(
+            _quantile(distribution, (low + high) / 2) for distribution in scenario.distribution
+        )
         vectors[durations] = vectors.get(durations, 0.0) + high - low
     return [(weight, durations) for durations, weight in vectors.items() if weight > 0]
 
 
-def _quantile(law: list[tuple[int, float]], u: float) -> int:
+def _quantile(distribution: list[tuple[int, float]], u: float) -> int:
     total = 0.0
-    for d, q in law:
+    for d, q in distribution:
         total += q
         if u < total:
             return d
-    return law[-1][0]
+    return distribution[-1][0]
 
 
 def _scenarios(

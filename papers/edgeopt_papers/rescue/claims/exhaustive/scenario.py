@@ -61,7 +61,7 @@ class Scenario:
         self.require(self.horizon * joint * self.devices * self.servers * self.profiles)
         self.arrival: list[list[float]] = instance.arrival.tolist()
         self.reward: list[list[list[list[float]]]] = instance.expected_profit.tolist()
-        self.law = [
+        self.distribution = [
             [(d + 1, q) for d, q in enumerate(row) if q > 0] for row in instance.duration.tolist()
         ]
         self.survival: list[list[float]] = instance.survival.tolist()
@@ -197,7 +197,8 @@ def evaluate(
 ) -> Outcome:
     """Evaluate a policy exactly while reserved tasks are served, on one arrival sequence or on all.
 
-    Arrivals are the arriving devices per slot; by default they follow the law of the instance.
+    Arrivals are the arriving devices per slot; by default they follow the distribution of the
+    instance.
     """
     scenario = Scenario(instance, reserved=True, limit=limit)
 

@@ -11,7 +11,7 @@ import pytest
 
 from edgeopt.cli.main import run
 from edgeopt.instances.tapfinger import generate
-from edgeopt.online.tapfinger.policies.efficient_bundles import Told
+from edgeopt.online.tapfinger.policies.efficient_bundles import Information
 from edgeopt.studies import study
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.policies import earlier
@@ -34,25 +34,27 @@ def small() -> Study:
 
 def test_every_policy_says_what_it_is_told() -> None:
     instance = generate(tasks=4, clusters=2)
-    told = {entry.name: entry.make(instance, {}).told for entry in SYSTEM.policies.entries}
-    assert set(told.values()) == set(get_args(Told))
-    nothing = {name for name, what in told.items() if what == "nothing"}
+    information = {
+        entry.name: entry.make(instance, {}).information for entry in SYSTEM.policies.entries
+    }
+    assert set(information.values()) == set(get_args(Information))
+    nothing = {name for name, what in information.items() if what == "nothing"}
     tiresias = {"tiresias", "tiresias+elastic", "tiresias+containers"}
-    assert nothing == tiresias | {"learnt", "learnt+kept", "random", "min", "imitation+untold"}
+    assert nothing == tiresias | {"learnt", "learnt+kept", "random", "min", "imitation+unknown"}
 
 
 def test_tables_say_it(small: Study, tmp_path: Path) -> None:
-    assert dict(zip(small.table["policy"], small.table["told"], strict=True)) == POLICIES
+    assert dict(zip(small.table["policy"], small.table["information"], strict=True)) == POLICIES
     rows = json.loads(small.to_json())["policies"]
-    assert {row["policy"]: row["told"] for row in rows} == POLICIES
+    assert {row["policy"]: row["information"] for row in rows} == POLICIES
     page = small.page(tmp_path).read_text(encoding="utf-8")
     summary, compared = page.split("Policies</h2>")[1], page.split('id="compared-')[1]
     for part in (summary, compared):
         heading, body = part.split("</thead>")[:2]
-        assert ">Told</th>" in heading
+        assert ">Information</th>" in heading
         assert (body.count(">durations</td>"), body.count(">nothing</td>")) == (1, 2)
     compared_rows = pd.read_csv(tmp_path / "over_instances.csv")
-    assert dict(zip(compared_rows["policy"], compared_rows["told"], strict=True)) == POLICIES
+    assert dict(zip(compared_rows["policy"], compared_rows["information"], strict=True)) == POLICIES
 
 
 def test_the_terminal_says_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -61,15 +63,15 @@ def test_the_terminal_says_it(capsys: pytest.CaptureFixture[str], tmp_path: Path
     chosen = ["--instance", path, "--policies", "tiresias,reservation", "--runs", "2"]
     assert run(["study", "tapfinger", *chosen]) == 0
     printed = capsys.readouterr().out
-    assert printed.count(" told ") >= 2  # of the instance, and over all
+    assert printed.count(" information ") >= 2  # of the instance, and over all
     assert printed.count(" durations ") >= 2
     assert printed.count(" nothing ") >= 2
 
 
 def test_where_no_policy_says_anything_there_is_no_column(tmp_path: Path) -> None:
     found = study({"a": stopping.Offers(4)}, system=stopping.SYSTEM, runs=2)
-    assert set(found.table["told"]) == {""}
-    assert ">Told<" not in found.page(tmp_path).read_text(encoding="utf-8")
+    assert set(found.table["information"]) == {""}
+    assert ">Information<" not in found.page(tmp_path).read_text(encoding="utf-8")
 
 
 def test_earlier_tasks_are_others_at_the_same_pace() -> None:

@@ -1,4 +1,4 @@
-"""The exact output laws against an enumeration of their own, by hand, and what they keep."""
+"""Exact output distributions against enumeration, by hand, and what they keep."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.rounding import depround_law, pairwise_law
-from edgeopt.rounding.exact import chain_law
+from edgeopt.rounding import depround_distribution, pairwise_distribution
+from edgeopt.rounding.exact import chain_distribution
 from edgeopt.testing.strategies import fractions_to_round
 from edgeopt.testing.strategies.basic import SHARES, WEIGHTS
 from tests.oracles import rounding as oracle
@@ -55,27 +55,27 @@ def total(y, s):
     return sum((w * v for v, w in zip(y, s, strict=True)), F(0))
 
 
-def marginals(law, n):
-    return [sum((p * x[i] for x, p in law.items()), F(0)) for i in range(n)]
+def marginals(distribution, n):
+    return [sum((p * x[i] for x, p in distribution.items()), F(0)) for i in range(n)]
 
 
-def mean_of(law, value):
-    return sum((p * value(x) for x, p in law.items()), F(0))
+def mean_of(distribution, value):
+    return sum((p * value(x) for x, p in distribution.items()), F(0))
 
 
 def chosen(x):
     return [i for i, v in enumerate(x) if v]
 
 
-def product_bounds(law, y):
+def product_bounds(distribution, y):
     """Yield E prod_S (1 - x), prod_S (1 - y), E prod_S x, prod_S y for every set S.
 
     Both sides are affine in every c_i, so what holds with c in {0, 1} holds for c in [0, 1].
     """
     for r in range(len(y) + 1):
         for S in itertools.combinations(range(len(y)), r):
-            none = sum(p for x, p in law.items() if not any(x[i] for i in S))
-            every = sum(p for x, p in law.items() if all(x[i] for i in S))
+            none = sum(p for x, p in distribution.items() if not any(x[i] for i in S))
+            every = sum(p for x, p in distribution.items() if all(x[i] for i in S))
             missed = hit = F(1)
             for i in S:
                 missed *= 1 - y[i]
@@ -86,15 +86,15 @@ def product_bounds(law, y):
 @given(fractions_to_round())
 def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
     y, s = row
-    law = depround_law(y, s)
-    assert law == oracle.depround(y, s)
-    assert sum(law.values()) == 1
-    assert all(isinstance(p, F) and p > 0 for p in law.values())
-    assert marginals(law, len(y)) == y
+    distribution = depround_distribution(y, s)
+    assert distribution == oracle.depround(y, s)
+    assert sum(distribution.values()) == 1
+    assert all(isinstance(p, F) and p > 0 for p in distribution.values())
+    assert marginals(distribution, len(y)) == y
     largest = max((w for v, w in zip(y, s, strict=True) if 0 < v < 1), default=F(0))
-    for x in law:
+    for x in distribution:
         assert abs(total(x, s) - total(y, s)) < largest or total(x, s) == total(y, s)
-    for none, missed, every, hit in product_bounds(law, y):
+    for none, missed, every, hit in product_bounds(distribution, y):
         assert none <= missed
         assert every <= hit
 
@@ -102,24 +102,24 @@ def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
 @given(fractions_to_round(n=8, fits=True), st.sampled_from(MODES))
 def test_segments_have_the_law_of_their_oracle(row, mode):
     y, s = row
-    law = depround_law(y, s, residual=mode, segments=4)
-    assert law == oracle.depround(y, s, mode, order="segments")
+    distribution = depround_distribution(y, s, residual=mode, segments=4)
+    assert distribution == oracle.depround(y, s, mode, order="segments")
 
 
 @given(fractions_to_round(n=8), st.sampled_from(MODES[:2]))
 def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
     y, s = row
-    law = depround_law(y, s, residual=mode, segments=4)
-    assert law == oracle.depround(y, s, mode, order="segments")
-    assert sum(law.values()) == 1
+    distribution = depround_distribution(y, s, residual=mode, segments=4)
+    assert distribution == oracle.depround(y, s, mode, order="segments")
+    assert sum(distribution.values()) == 1
     if len(y) < 4:
-        assert law == depround_law(y, s, residual=mode)
+        assert distribution == depround_distribution(y, s, residual=mode)
     largest = max((w for v, w in zip(y, s, strict=True) if 0 < v < 1), default=F(0))
-    for x in law:
+    for x in distribution:
         assert abs(total(x, s) - total(y, s)) < largest or total(x, s) == total(y, s)
     if mode == "bernoulli":
-        assert marginals(law, len(y)) == y
-        for none, missed, every, hit in product_bounds(law, y):
+        assert marginals(distribution, len(y)) == y
+        for none, missed, every, hit in product_bounds(distribution, y):
             assert none <= missed
             assert every <= hit
 
@@ -127,13 +127,13 @@ def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
 @given(fractions_to_round(n=8), st.integers(1, 4))
 def test_any_number_of_segments_keeps_marginals_and_negative_correlation(row, segments):
     y, s = row
-    law = {}
-    for bits, last, part in (endings := chain_law(y, s, "index", "y", segments)):
+    distribution = {}
+    for bits, last, part in (endings := chain_distribution(y, s, "index", "y", segments)):
         for bit, share in ((1, part), (0, 1 - part)) if last >= 0 else ((0, F(1)),):
             x = (*bits[:last], bit, *bits[last + 1 :]) if last >= 0 else bits
-            law[x] = law.get(x, F(0)) + endings[bits, last, part] * share
-    assert marginals(law, len(y)) == y
-    for none, missed, every, hit in product_bounds(law, y):
+            distribution[x] = distribution.get(x, F(0)) + endings[bits, last, part] * share
+    assert marginals(distribution, len(y)) == y
+    for none, missed, every, hit in product_bounds(distribution, y):
         assert none <= missed
         assert every <= hit
 
@@ -143,50 +143,50 @@ def test_prefix_sums_are_looser_in_segments() -> None:
     y = [F(3, 10)] * 12
 
     def farthest(segments):
-        law = depround_law(y, segments=segments)
-        return max(abs(sum(x[:k]) - sum(y[:k])) for x in law for k in range(13))
+        distribution = depround_distribution(y, segments=segments)
+        return max(abs(sum(x[:k]) - sum(y[:k])) for x in distribution for k in range(13))
 
     assert farthest(1) == F(9, 10)
     assert farthest(4) == F(3, 2)
 
 
 def test_numbers_of_numpy_stay_exact() -> None:
-    law = depround_law(np.full(9, 0.3), np.arange(1, 10))
-    assert law == depround_law([0.3] * 9, list(range(1, 10)))
+    distribution = depround_distribution(np.full(9, 0.3), np.arange(1, 10))
+    assert distribution == depround_distribution([0.3] * 9, list(range(1, 10)))
 
 
 @given(fractions_to_round())
 def test_at_most_one_entry_is_left_and_the_sum_is_kept_until_then(row):
-    """Before the residual is decided, in the oracle; dropping it, in the law."""
+    """Before the residual is decided, in the oracle; dropping it, in the distribution."""
     y, s = row
     for state in oracle.finish(y, s):
         assert sum(0 < v < 1 for v in state) <= 1
         assert total(state, s) == total(y, s)
-    law = depround_law(y, s, residual="drop")
-    assert law == oracle.depround(y, s, "drop")
+    distribution = depround_distribution(y, s, residual="drop")
+    assert distribution == oracle.depround(y, s, "drop")
     largest = max((w for v, w in zip(y, s, strict=True) if 0 < v < 1), default=F(0))
-    for x in law:
+    for x in distribution:
         short = total(y, s) - total(x, s)
         assert 0 <= short < largest or short == 0
-    for share, v in zip(marginals(law, len(y)), y, strict=True):
+    for share, v in zip(marginals(distribution, len(y)), y, strict=True):
         assert share <= v
-    for _, _, every, hit in product_bounds(law, y):
+    for _, _, every, hit in product_bounds(distribution, y):
         assert every <= hit
 
 
 @given(fractions_to_round(fits=True, n=5), st.data())
 def test_half_keeps_the_budget_half_the_marginals_and_half_the_gain(row, data):
     y, s = row
-    law = depround_law(y, s, residual="half")
-    assert law == oracle.depround(y, s, "half")
-    assert all(total(x, s) <= total(y, s) for x in law)
-    for share, v in zip(marginals(law, len(y)), y, strict=True):
+    distribution = depround_distribution(y, s, residual="half")
+    assert distribution == oracle.depround(y, s, "half")
+    assert all(total(x, s) <= total(y, s) for x in distribution)
+    for share, v in zip(marginals(distribution, len(y)), y, strict=True):
         assert v / 2 <= share <= v
-    for _, _, every, hit in product_bounds(law, y):
+    for _, _, every, hit in product_bounds(distribution, y):
         assert every <= hit
     f = data.draw(coverage(len(y)))
-    whole = sum(p * f(chosen(x)) for x, p in depround_law(y, s).items())
-    half = sum(p * f(chosen(x)) for x, p in law.items())
+    whole = sum(p * f(chosen(x)) for x, p in depround_distribution(y, s).items())
+    half = sum(p * f(chosen(x)) for x, p in distribution.items())
     assert 2 * half >= whole
     assert float(whole) >= (1 - 1 / euler) * float(f.relaxed(y)) - 1e-12
 
@@ -195,23 +195,23 @@ def test_half_keeps_the_budget_half_the_marginals_and_half_the_gain(row, data):
 def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, data):
     y, s = row
     limit = total(y, s) + data.draw(st.sampled_from([F(0), F(0), F(1, 2), F(3)]))
-    law = depround_law(y, s, residual="reserve", budget=limit)
-    assert law == oracle.depround(y, s, "reserve", budget=limit)
-    assert all(total(x, s) <= limit for x in law)
+    distribution = depround_distribution(y, s, residual="reserve", budget=limit)
+    assert distribution == oracle.depround(y, s, "reserve", budget=limit)
+    assert all(total(x, s) <= limit for x in distribution)
     heaviest = max((w for v, w in zip(y, s, strict=True) if v > 0), default=F(0))
     fits = all(total(y, s) + w <= limit for v, w in zip(y, s, strict=True) if 0 < v < 1)
     share = F(1) if fits else (limit - heaviest) / total(y, s)
     if fits:
-        assert law == depround_law(y, s)
+        assert distribution == depround_distribution(y, s)
     else:
         assert 1 - heaviest / limit <= share < 1
     scaled = [share * v for v in y]
-    assert marginals(law, len(y)) == scaled
-    for none, missed, every, hit in product_bounds(law, scaled):
+    assert marginals(distribution, len(y)) == scaled
+    for none, missed, every, hit in product_bounds(distribution, scaled):
         assert none <= missed
         assert every <= hit
     f = data.draw(coverage(len(y)))
-    kept = mean_of(law, lambda x: f(chosen(x)))
+    kept = mean_of(distribution, lambda x: f(chosen(x)))
     assert float(kept) >= (1 - 1 / euler) * float(share * f.relaxed(y)) - 1e-12
 
 
@@ -228,29 +228,29 @@ def test_filling_follows_its_rule_and_only_helps(row, data):
         return [score(chosen(x), n) if not x[n] else F(0) for n in range(len(y))]
 
     for mode in ("fill", "half", "reserve"):
-        law = depround_law(y, s, residual=mode, gain=gain, budget=limit)
-        assert law == oracle.depround(y, s, mode, score=score, budget=limit)
-        assert all(total(x, s) <= limit for x in law)
+        distribution = depround_distribution(y, s, residual=mode, gain=gain, budget=limit)
+        assert distribution == oracle.depround(y, s, mode, score=score, budget=limit)
+        assert all(total(x, s) <= limit for x in distribution)
         without = ("drop", None) if mode == "fill" else (mode, limit)
-        bare = depround_law(y, s, residual=without[0], budget=without[1])
-        filled = sum(p * f(chosen(x)) for x, p in law.items())
+        bare = depround_distribution(y, s, residual=without[0], budget=without[1])
+        filled = sum(p * f(chosen(x)) for x, p in distribution.items())
         assert filled >= sum(p * f(chosen(x)) for x, p in bare.items())
     fixed = [F(data.draw(st.integers(0, 3))) for _ in y]
-    law = depround_law(y, s, residual="fill", gain=fixed)
-    assert law == oracle.depround(y, s, "fill", score=lambda _, n: fixed[n])
-    assert depround_law(y, s, residual="fill") == oracle.depround(y, s, "fill")
+    distribution = depround_distribution(y, s, residual="fill", gain=fixed)
+    assert distribution == oracle.depround(y, s, "fill", score=lambda _, n: fixed[n])
+    assert depround_distribution(y, s, residual="fill") == oracle.depround(y, s, "fill")
 
 
 @given(fractions_to_round(n=4, fits=True), st.sampled_from(MODES))
 def test_random_order_is_the_mean_over_all_orders(row, mode):
     y, s = row
-    law = depround_law(y, s, residual=mode, order="random")
-    assert law == oracle.depround(y, s, mode, order="random")
+    distribution = depround_distribution(y, s, residual=mode, order="random")
+    assert distribution == oracle.depround(y, s, mode, order="random")
     if mode == "bernoulli":
-        assert marginals(law, len(y)) == y
-        assert all(none <= missed for none, missed, _, _ in product_bounds(law, y))
+        assert marginals(distribution, len(y)) == y
+        assert all(none <= missed for none, missed, _, _ in product_bounds(distribution, y))
     if mode != "fill":
-        assert all(every <= hit for _, _, every, hit in product_bounds(law, y))
+        assert all(every <= hit for _, _, every, hit in product_bounds(distribution, y))
 
 
 @st.composite
@@ -267,15 +267,15 @@ def loads(draw, n=5):
 @given(loads())
 def test_pairwise_floor_stays_under_the_cap(row):
     x, e = row
-    law = pairwise_law(x, e)
-    assert law == oracle.pairwise(x, e)
-    assert sum(law.values()) == 1
+    distribution = pairwise_distribution(x, e)
+    assert distribution == oracle.pairwise(x, e)
+    assert sum(distribution.values()) == 1
     largest = max((w for v, w in zip(x, e, strict=True) if v % 1), default=F(0))
-    for z in law:
+    for z in distribution:
         short = total(x, e) - total(z, e)
         assert 0 <= short < largest or short == 0
         assert all(n in (v // 1, -(-v // 1)) for n, v in zip(z, x, strict=True))
-    lost = [v - m for v, m in zip(x, marginals(law, len(x)), strict=True)]
+    lost = [v - m for v, m in zip(x, marginals(distribution, len(x)), strict=True)]
     assert all(0 <= v < 1 for v in lost)
     assert sum(lost) < 1
     assert all(v == 0 for v, w in zip(lost, e, strict=True) if w == 0)
@@ -284,27 +284,27 @@ def test_pairwise_floor_stays_under_the_cap(row):
 @given(loads(), st.sampled_from([F(0), F(1, 2), F(2), F(10) ** 12]))
 def test_pairwise_bernoulli_keeps_marginals_and_the_margin(row, margin):
     x, e = row
-    law = pairwise_law(x, e, residual="bernoulli")
-    assert law == oracle.pairwise(x, e, "bernoulli")
-    assert marginals(law, len(x)) == x
+    distribution = pairwise_distribution(x, e, residual="bernoulli")
+    assert distribution == oracle.pairwise(x, e, "bernoulli")
+    assert marginals(distribution, len(x)) == x
     largest = max((w for v, w in zip(x, e, strict=True) if v % 1), default=F(0))
-    for z in law:
+    for z in distribution:
         assert abs(total(z, e) - total(x, e)) < largest or total(z, e) == total(x, e)
     fractions = [v % 1 for v in x]
-    ups = {tuple(n - v // 1 for n, v in zip(z, x, strict=True)): p for z, p in law.items()}
+    ups = {tuple(n - v // 1 for n, v in zip(z, x, strict=True)): p for z, p in distribution.items()}
     for none, missed, every, hit in product_bounds(ups, fractions):
         assert none <= missed
         assert every <= hit
 
-    held = pairwise_law(x, e, residual="bernoulli", margin=margin)
+    held = pairwise_distribution(x, e, residual="bernoulli", margin=margin)
     assert held == oracle.pairwise(x, e, "bernoulli", margin)
     assert all(total(z, e) <= total(x, e) + margin for z in held)
     if margin >= largest:
-        assert held == law
+        assert held == distribution
 
 
 def test_laws_worked_out_by_hand():
-    assert depround_law([F(1, 2), F(1, 3), F(3, 4)], [2, 3, 4]) == {
+    assert depround_distribution([F(1, 2), F(1, 3), F(3, 4)], [2, 3, 4]) == {
         (0, 0, 1): F(1, 6),
         (0, 1, 0): F(1, 8),
         (0, 1, 1): F(5, 24),
@@ -315,62 +315,66 @@ def test_laws_worked_out_by_hand():
 
 def test_dropping_the_residual_loses_more_than_the_guarantee_allows():
     """Two entries of size 3 in a budget of 5: one is left, while 5/3 are to be kept a share of."""
-    law = depround_law([F(5, 6), F(5, 6)], [3, 3], residual="drop")
-    assert law == {(0, 1): F(1, 2), (1, 0): F(1, 2)}
-    assert float(sum(p * sum(x) for x, p in law.items())) < (1 - 1 / euler) * 5 / 3
+    distribution = depround_distribution([F(5, 6), F(5, 6)], [3, 3], residual="drop")
+    assert distribution == {(0, 1): F(1, 2), (1, 0): F(1, 2)}
+    assert float(sum(p * sum(x) for x, p in distribution.items())) < (1 - 1 / euler) * 5 / 3
 
 
 def test_one_uniform_per_entry_would_not_do():
     """Three entries of 2/3: exactly two are taken, each as often as it should."""
-    law = depround_law([F(2, 3)] * 3)
-    assert all(sum(x) == 2 for x in law)
-    assert marginals(law, 3) == [F(2, 3)] * 3
+    distribution = depround_distribution([F(2, 3)] * 3)
+    assert all(sum(x) == 2 for x in distribution)
+    assert marginals(distribution, 3) == [F(2, 3)] * 3
 
 
 def test_half_is_tight():
     """One of two whole-budget entries: half of the draw's worth is all that is left."""
     eps = F(1, 1000)
     y, weights = [1 - eps, eps], [F(1), F(1)]
-    assert depround_law(y, weights, residual="half") == {(1, 0): 1 - eps, (0, 1): eps}
+    assert depround_distribution(y, weights, residual="half") == {(1, 0): 1 - eps, (0, 1): eps}
     # an entry of nearly the whole budget beside one that is kept
     y, weights = [F(1), 1 - eps], [eps, F(1)]
-    law = depround_law(y, weights, residual="half")
-    assert mean_of(law, lambda x: x[1]) == (1 - eps) / 2
-    assert mean_of(depround_law(y, weights), lambda x: x[1]) == 1 - eps
+    distribution = depround_distribution(y, weights, residual="half")
+    assert mean_of(distribution, lambda x: x[1]) == (1 - eps) / 2
+    assert mean_of(depround_distribution(y, weights), lambda x: x[1]) == 1 - eps
 
 
 def test_half_by_hand():
     """(2, 3, 4) above ends with residuals 3/4, 1/4 or none; half of what is drawn splits."""
-    law = depround_law([F(1, 2), F(3, 4)], [2, 4], residual="half")
+    distribution = depround_distribution([F(1, 2), F(3, 4)], [2, 4], residual="half")
     # up: (1, 1/2) with 1/2; down: (0, 1) with 1/2
-    assert law == {(0, 1): F(1, 2) + F(1, 8), (1, 0): F(3, 8)}
+    assert distribution == {(0, 1): F(1, 2) + F(1, 8), (1, 0): F(3, 8)}
 
 
 def test_neither_dropping_nor_filling_keeps_a_constant_share():
     eps = F(1, 10**6)
     y, weights, gain = [F(1), 1 - eps], [eps, F(1)], [2 * eps, F(1)]
-    for law in (
-        depround_law(y, weights, residual="drop"),
-        depround_law(y, weights, residual="fill", gain=gain),
+    for distribution in (
+        depround_distribution(y, weights, residual="drop"),
+        depround_distribution(y, weights, residual="fill", gain=gain),
     ):
-        assert law == {(1, 0): 1}
-    half = depround_law(y, weights, residual="half")
+        assert distribution == {(1, 0): 1}
+    half = depround_distribution(y, weights, residual="half")
     assert mean_of(half, lambda x: total(gain, x)) >= F(1, 2) * (1 - eps)
 
 
 def test_order_matters_only_for_who_goes_together():
     y, weights = [F(1, 2), F(1, 2), F(1, 2), F(1, 2)], None
     pairs = [x for x in product((0, 1), repeat=4) if sum(x) == 2]
-    assert depround_law(y, weights) == {x: F(1, 4) for x in pairs if x[0] + x[1] == 1}
-    assert depround_law(y, weights, order="random") == dict.fromkeys(pairs, F(1, 6))
+    assert depround_distribution(y, weights) == {x: F(1, 4) for x in pairs if x[0] + x[1] == 1}
+    assert depround_distribution(y, weights, order="random") == dict.fromkeys(pairs, F(1, 6))
 
 
 def test_fill_prefers_gain_per_weight_and_then_the_first():
     y = [F(0), F(0), F(0), F(0)]
-    law = depround_law(y, [4, 2, 2, 1], residual="fill", gain=[8, 4, 4, 0], budget=4)
-    assert law == {(1, 0, 0, 0): 1}
-    law = depround_law(y, [4, 2, 2, 1], residual="fill", gain=[7, 4, 4, 0], budget=5)
-    assert law == {(0, 1, 1, 0): 1}
+    distribution = depround_distribution(
+        y, [4, 2, 2, 1], residual="fill", gain=[8, 4, 4, 0], budget=4
+    )
+    assert distribution == {(1, 0, 0, 0): 1}
+    distribution = depround_distribution(
+        y, [4, 2, 2, 1], residual="fill", gain=[7, 4, 4, 0], budget=5
+    )
+    assert distribution == {(0, 1, 1, 0): 1}
 
 
 @pytest.mark.parametrize(
@@ -382,17 +386,19 @@ def test_fill_asks_for_marginal_gains_anew(budget, outcome):
     def gain(bits):
         return [0, 0, 0, F(1, 9)] if bits[2] else [1, 1, 5, 0]
 
-    law = depround_law([0] * 4, [4, 2, 2, 1], residual="fill", gain=gain, budget=budget)
-    assert law == {outcome: 1}
+    distribution = depround_distribution(
+        [0] * 4, [4, 2, 2, 1], residual="fill", gain=gain, budget=budget
+    )
+    assert distribution == {outcome: 1}
 
 
 def test_floats_are_what_they_are():
     """0.1 is a little more than a tenth, so that ten of them leave a residual with that chance."""
-    law = depround_law([0.1] * 10)
-    assert sum(law.values()) == 1
-    assert marginals(law, 10) == [F(0.1)] * 10
-    assert sum(p for x, p in law.items() if sum(x) == 2) == 10 * F(0.1) - 1
-    assert depround_law([np.float32(0.5), np.int64(1), True, 0]) == {
+    distribution = depround_distribution([0.1] * 10)
+    assert sum(distribution.values()) == 1
+    assert marginals(distribution, 10) == [F(0.1)] * 10
+    assert sum(p for x, p in distribution.items() if sum(x) == 2) == 10 * F(0.1) - 1
+    assert depround_distribution([np.float32(0.5), np.int64(1), True, 0]) == {
         (0, 1, 1, 0): F(1, 2),
         (1, 1, 1, 0): F(1, 2),
     }
@@ -401,7 +407,7 @@ def test_floats_are_what_they_are():
 @pytest.mark.parametrize("y", [[0.5] * 19, [0.3] * 19])
 def test_large_inputs_are_refused_by_name(y):
     with pytest.raises(InputError, match="at most 18 fractional entries"):
-        depround_law(y)
+        depround_distribution(y)
     with pytest.raises(InputError, match="at most 8 fractional"):
-        depround_law(y[:9], order="random")
-    assert sum(depround_law([*y[:3], *[1] * 40]).values()) == 1
+        depround_distribution(y[:9], order="random")
+    assert sum(depround_distribution([*y[:3], *[1] * 40]).values()) == 1

@@ -127,10 +127,10 @@ def linear(primal, sign, cost, matrix, low, high, y, offset=0):
         need(side is not None, "has a multiplier that rests on a missing side", *i)
         sides.append((one, side))
     found = None if primal is None else reached(
-        placed(primal, matrix), cost, matrix, low, high, offset)
+        by_column(primal, matrix), cost, matrix, low, high, offset)
     return sign, total(sides), found
 
-def placed(primal, matrix):
+def by_column(primal, matrix):
     names = {",".join(map(str, j)): j for j in matrix}
     need(type(primal) is dict and primal.keys() <= names.keys(), "must be by column", "primal")
     work(4 * len(primal), "primal")
@@ -185,7 +185,7 @@ def unbounded_program(primal, sense, offset, cost, *parts):
     slope, missed, _ = reached(parts[-1], cost, matrix, *sides, 0)
     need(missed == 0, "leads past a side", "dual.ray")
     need(sign * slope < 0, "leads to no better values", "dual.ray")
-    _, missed, words = reached(placed(primal, matrix), cost, matrix, low, high, offset[()])
+    _, missed, words = reached(by_column(primal, matrix), cost, matrix, low, high, offset[()])
     need(not words, words, "primal")
     return sign, -sign * INF, (-sign * INF, missed, None)
 
@@ -353,7 +353,7 @@ def examine(content, data, patience=1):
 def opened(path, digest=None, patience=1):
     """Return a certificate and its data, which may be in a file beside it."""
     METER.left = METER.left if digest else WORK * patience
-    def once(pairs):
+    def unique(pairs):
         work(16 + len(pairs), "an object")
         need(len(dict(pairs)) == len(pairs), "has a name twice", "an object")
         return dict(pairs)
@@ -363,7 +363,7 @@ def opened(path, digest=None, patience=1):
             text = unpacked.read(MOST + 1) if raw[:2] == b"\x1f\x8b" else raw
         need(max(len(raw), len(text)) <= MOST, f"has more than {MOST} bytes", code=2)
         need(digest in (None, hashlib.sha256(raw).hexdigest()), "is another one", "data_sha256")
-        content = json.loads(text.decode(), object_pairs_hook=once)
+        content = json.loads(text.decode(), object_pairs_hook=unique)
         if digest or "data" in content:
             return content if digest else (content, content.pop("data"))
         name, digest = re.sub(r".*[/\\]", "", content.pop("data_file")), content.pop("data_sha256")

@@ -20,7 +20,7 @@ from edgeopt.errors import OptionError, OutputError
 from edgeopt.instances.rescue import generate
 from edgeopt.solvers import LinearProgram
 from edgeopt.studies.sweeps import Store
-from edgeopt.writing import MARKER, Folder, checked_name, placed, target_of, write_file
+from edgeopt.writing import MARKER, Folder, atomic_write, checked_name, target_of, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ def test_a_read_only_file_stays(tmp_path: Path) -> None:
 
 def test_what_appears_meanwhile_is_not_replaced_unasked(tmp_path: Path) -> None:
     path = tmp_path / "mine.nc"
-    with pytest.raises(OutputError, match="exists; --force"), placed(path, force=False):
+    with pytest.raises(OutputError, match="exists; --force"), atomic_write(path, force=False):
         path.write_text("theirs")
     assert path.read_text() == "theirs"
     assert list(tmp_path.iterdir()) == [path]
@@ -258,8 +258,8 @@ def test_cells_are_kept_in_a_folder_of_their_own(tmp_path: Path) -> None:
 
 HANGS = """
 import sys, time
-from edgeopt.writing import placed
-with placed(sys.argv[1]) as draft:
+from edgeopt.writing import atomic_write
+with atomic_write(sys.argv[1]) as draft:
     draft.write_text("half")
     print("drafted", flush=True)
     time.sleep(60)
@@ -299,7 +299,7 @@ def test_the_draft_of_a_killed_run_goes_and_that_of_a_running_one_stays(tmp_path
 
 
 def test_a_draft_of_a_number_that_was_used_again_goes(tmp_path: Path) -> None:
-    with placed(tmp_path / "x") as draft:
+    with atomic_write(tmp_path / "x") as draft:
         name = draft.name
     parts = name.split("-")
     parts[4] = str(int(parts[4]) + 1)

@@ -18,7 +18,7 @@ from edgeopt.cli.choose import (
 from edgeopt.errors import OptionError
 from edgeopt.instances.csv_tables import is_zip
 from edgeopt.instances.instance import Instance
-from edgeopt.writing import placed, target_of
+from edgeopt.writing import atomic_write, target_of
 
 
 def generate(
@@ -45,7 +45,7 @@ def generate(
     if is_zip(out):
         instance.save(out)
     else:
-        with placed(out, force=force) as draft:
+        with atomic_write(out, force=force) as draft:
             instance.save(draft)
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
 

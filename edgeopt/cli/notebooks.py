@@ -17,7 +17,7 @@ from edgeopt.cli.choose import (
     SystemArgument,
     chosen_system,
 )
-from edgeopt.writing import placed, target_of
+from edgeopt.writing import atomic_write, target_of
 
 if TYPE_CHECKING:
     from edgeopt.explore.server import Served
@@ -88,7 +88,7 @@ def tutorial(
         for target in files.values():
             target_of(target, force=force)
         for source, target in files.items():
-            with placed(target, force=force) as draft:
+            with atomic_write(target, force=force) as draft:
                 draft.write_bytes(source.read_bytes())
             show.note(f"{target}: run it with 'python {target}' or 'marimo edit {target}'")
         return 0

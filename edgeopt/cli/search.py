@@ -7,7 +7,7 @@ import typer
 
 from edgeopt.cli import complete, show
 from edgeopt.cli.choose import ForceOption, JsonOption
-from edgeopt.writing import placed, target_of
+from edgeopt.writing import atomic_write, target_of
 
 if TYPE_CHECKING:
     from edgeopt.bounds.search import Found
@@ -56,7 +56,7 @@ def search(
     with progress_bar(len(places) * budget + budget // 2) as step:
         found = least_slack(chosen, space, budget, seed, step=step)
     if out is not None:
-        with placed(out, force=force) as draft:
+        with atomic_write(out, force=force) as draft:
             found.save(draft)
     violated = found.verdict.verdict == "violated"
     if as_json:

@@ -17,7 +17,7 @@ from edgeopt.cli.choose import (
     chosen_system,
 )
 from edgeopt.errors import OptionError
-from edgeopt.writing import placed, target_of
+from edgeopt.writing import atomic_write, target_of
 
 if TYPE_CHECKING:
     from edgeopt.studies import System
@@ -71,7 +71,7 @@ def solve(
     else:
         benchmark = entry.compute(chosen.instance)
     if out is not None and offline.export is not None:
-        with placed(out, force=force) as draft:
+        with atomic_write(out, force=force) as draft:
             offline.export(benchmark, draft)
     if as_json:
         show.document(

@@ -317,7 +317,7 @@ def repeated(
 ) -> Kernel:
     """Return a kernel that simulates a policy without coins once and counts it as all runs."""
 
-    def once(scenarios: Any, rng: Any = None, *, keep_trace: bool = False) -> Any:
+    def counted(scenarios: Any, rng: Any = None, *, keep_trace: bool = False) -> Any:
         episode = environment.episode(scenarios[0], keep_trace=keep_trace)
         seconds = run_policy(episode, policy, state, np.random.default_rng(0))
         runs = len(scenarios)
@@ -325,7 +325,7 @@ def repeated(
             policy.name, [episode] * runs, seconds=seconds * runs, keep_trace=keep_trace
         )
 
-    return once
+    return counted
 
 
 class IgnoresFeedback:

@@ -69,7 +69,8 @@ def check_environment(
     system
         Name or record of its system, which draws instances.
     policy
-        Who decides: a policy, or the name of one of the system; by default its first causal one.
+        Who decides: a policy, or the name of one of the system; by default the first without
+        hindsight.
     instances
         Instances to check it on, instead of small ones that the system draws.
     seeds

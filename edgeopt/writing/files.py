@@ -95,7 +95,7 @@ def write_file(
 
 
 @contextlib.contextmanager
-def placed(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
     """Give a draft to write to, which replaces the file when the block ends without error.
 
     Parameters

@@ -186,7 +186,7 @@ def test_words_say_why_there_is_no_certificate() -> None:
     assert "no prices" in why(flow_bound(tasks, method="volume").certificate)
     assert "pooled_bound" in why(scenario_bound(tasks, [0]).certificate)
     servers = rescue.generate(servers=1, devices=2, horizon=8, reserved=2, rng=1)
-    week = edr.generate(rng=1, sites=2, tasks=2, frames=6, slots=2, law=True)
+    week = edr.generate(rng=1, sites=2, tasks=2, frames=6, slots=2, distribution=True)
     assert "expectation" in why(informed_bound(week, draws=2, steps=2).certificate)
     plan = solve_p1_lp(servers)
     other = rescue.generate(servers=1, devices=2, horizon=8, reserved=2, rng=2)

@@ -79,7 +79,7 @@ TEACHER: Final = (_NONE, *(np.zeros((0, 0)), _NONE) * 2, np.zeros((0, 0)), np.ze
 """In place of weights: choose what costs least, latencies and missed objectives together."""
 
 
-def placed(
+def sites_by_weights(
     weights: tuple[Floats, ...],
     terms: Floats,
     slo: Floats,
@@ -216,7 +216,7 @@ class InsertionActor(Part):
     ) -> tuple[SlotPlan, float]:
         """Place the requests of a slot and share out band and CPU."""
         terms = terms_of(problem)
-        best = evaluate(problem, placed(self._weights, terms, problem.slo), late=memory)
+        best = evaluate(problem, sites_by_weights(self._weights, terms, problem.slo), late=memory)
         if self.samples > 1 and problem.requests:
             assert rng is not None
             noise = rng.gumbel(
@@ -225,7 +225,7 @@ class InsertionActor(Part):
             )
             for one in noise:
                 plan = evaluate(
-                    problem, placed(self._weights, terms, problem.slo, one), late=memory
+                    problem, sites_by_weights(self._weights, terms, problem.slo, one), late=memory
                 )
                 if reward_of(plan) > reward_of(best):
                     best = plan

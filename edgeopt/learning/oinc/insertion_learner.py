@@ -24,7 +24,7 @@ from edgeopt.learning.networks import (
     step,
     to_arrays,
 )
-from edgeopt.learning.oinc.insertion import HIDDEN, in_order, measured, placed, terms_of
+from edgeopt.learning.oinc.insertion import HIDDEN, in_order, measured, sites_by_weights, terms_of
 from edgeopt.learning.oinc.placing import FEATURES, REGRET, SCALE, SWEEPS
 from edgeopt.learning.oinc.slots import TRAINING, VALIDATION, drawn, held_out
 from edgeopt.models.oinc.slot import evaluate
@@ -91,7 +91,7 @@ class Batch:
             n, width = terms.shape[:2]
             here = slice(first, first + n)
             seen, more = np.empty((SWEEPS, n, width, len(FEATURES))), np.empty((SWEEPS, n, width))
-            placed(weights, terms, slo, noise[:, here, :width], seen, more)
+            sites_by_weights(weights, terms, slo, noise[:, here, :width], seen, more)
             features[:, here, :width], costs[:, here, :width] = seen, more
             there[here, :width] = True
             first += n
@@ -159,7 +159,7 @@ class InsertionLearner:
         """Return the same of other slots."""
         weights = in_order(to_arrays(self.network))
         return measured(
-            [evaluate(one, placed(weights, terms_of(one), one.slo)) for one in problems]
+            [evaluate(one, sites_by_weights(weights, terms_of(one), one.slo)) for one in problems]
         )
 
     def weights(self) -> dict[str, NDArray[Any]]:

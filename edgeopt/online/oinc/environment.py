@@ -22,7 +22,7 @@ from edgeopt.online.oinc.events import (
     Served,
     Slot,
 )
-from edgeopt.online.oinc.feasibility import answered, dispatched, kept, served
+from edgeopt.online.oinc.feasibility import answered, check_reserved, dispatched, served
 from edgeopt.online.simulate import padded, stacked
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
@@ -108,7 +108,7 @@ class OincEpisode:
         if not isinstance(decision, Decision):
             raise OptionError("the decision of a slot must be a Decision")
         try:
-            reserved = kept(decision.reserved, self._instance.sites)
+            reserved = check_reserved(decision.reserved, self._instance.sites)
             plan = answered(decision.plan, slot.requests, reserved)
             job_site = dispatched(decision.job_site, slot.jobs, reserved)
             service = served(decision.runs, slot.jobs, job_site, reserved, self._instance.speed)

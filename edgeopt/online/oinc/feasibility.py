@@ -36,7 +36,7 @@ class Service(NamedTuple):
     site: Ints  # where each run ran, [r]
 
 
-def kept(reserved: object, sites: int) -> Floats:
+def check_reserved(reserved: object, sites: int) -> Floats:
     """Check the shares that are kept for jobs."""
     shares = _numbers("reserved", reserved, sites)
     for j in np.flatnonzero(~((shares >= 0) & (shares < 1))):

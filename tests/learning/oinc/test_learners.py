@@ -120,7 +120,7 @@ from edgeopt.learning.networks import soft_actor_loss, to_arrays  # noqa: E402
 from edgeopt.learning.oinc.insertion import (  # noqa: E402
     TEACHER,
     in_order,
-    placed,
+    sites_by_weights,
     terms_of,
 )
 from edgeopt.learning.oinc.insertion_learner import (  # noqa: E402
@@ -249,7 +249,7 @@ def test_placing_goes_by_scores_and_training_by_costs(tiny: Rooms, taught: bool)
                 entropy -= float(p @ torch.log_softmax(score, -1).numpy() / p.sum())
                 raised = (-more if taught else score.numpy()) + noise[sweep, row]
                 site[i] = int(np.argmax(raised))
-        assert placed(weights, terms, slo, noise[:, here]).tolist() == site.tolist()
+        assert sites_by_weights(weights, terms, slo, noise[:, here]).tolist() == site.tolist()
         first += n
     assert float(cost_loss(made.network, batch).detach()) == pytest.approx(
         entropy / first, rel=1e-3
@@ -345,12 +345,18 @@ def test_the_likeliest_choices_come_to_what_they_learn_from(tiny: Rooms) -> None
     # Where the rule that they learn from misses an objective, so do they: training does not search.
     problems = later(tiny, 25)[1]
     best = np.array([max(rewards(one)) for one in problems])
-    taught = [reward_of(evaluate(one, placed(TEACHER, terms_of(one), one.slo))) for one in problems]
+    taught = [
+        reward_of(evaluate(one, sites_by_weights(TEACHER, terms_of(one), one.slo)))
+        for one in problems
+    ]
     made = InsertionLearner(seed=0, updates=60, batch=32, rooms=[tiny], validation=problems)
     for _ in range(60):
         made.update()
     weights = in_order(to_arrays(made.network))
-    mine = [reward_of(evaluate(one, placed(weights, terms_of(one), one.slo))) for one in problems]
+    mine = [
+        reward_of(evaluate(one, sites_by_weights(weights, terms_of(one), one.slo)))
+        for one in problems
+    ]
     wrong = np.array(taught) < 1.5 * best
     assert wrong.sum() == 1
     assert ((np.array(mine) < 1.5 * best) == wrong).all()

@@ -9,7 +9,7 @@ from edgeopt_papers import cases
 from edgeopt_papers.figures import reproduce
 from edgeopt_papers.figures.reading import where
 from edgeopt_papers.rescue.figures import PAPER_FIGURES
-from edgeopt_papers.rescue.figures.examples import placed
+from edgeopt_papers.rescue.figures.examples import with_reservations
 from edgeopt_papers.rescue.figures.profits import BASELINES, QUICK
 
 from edgeopt.instances.rescue import generate
@@ -91,7 +91,7 @@ def test_every_line_of_a_sweep_has_a_figure(servers: Outcome) -> None:
 
 def test_reservations_fit_and_exceed_loads_by_the_over_provisioning() -> None:
     rows = quick("1").rows
-    reserved = [placed(36, 0.1, draw) for draw in range(5)]
+    reserved = [with_reservations(36, 0.1, draw) for draw in range(5)]
     assert max(map(np.max, reserved)) <= 1 + 1e-9
     unused = [1 - one.mean() / 1.1 for one in reserved]
     row = one(rows, sweep="over", over=0.1)

@@ -124,7 +124,7 @@ def greedily(slots: Sequence[SlotProblem], rule: Rule = "least") -> list[Any]:
 
 def fixed_points() -> list[Point]:
     """Evaluate the policies that do not learn."""
-    from edgeopt.learning.oinc.insertion import TEACHER, measured, placed, terms_of
+    from edgeopt.learning.oinc.insertion import TEACHER, measured, sites_by_weights, terms_of
     from edgeopt.models.oinc.bounds import least_latency
     from edgeopt.models.oinc.slot import evaluate, solve_slot
     from edgeopt.online.oinc import Liu
@@ -136,7 +136,9 @@ def fixed_points() -> list[Point]:
         greedy = greedily(slots)
         plans = {
             "near": [solve_slot(one) for one in slots],
-            "teacher": [evaluate(one, placed(TEACHER, terms_of(one), one.slo)) for one in slots],
+            "teacher": [
+                evaluate(one, sites_by_weights(TEACHER, terms_of(one), one.slo)) for one in slots
+            ],
             "greedy": greedy,
             "first-fit": greedily(slots, "first-fit"),
             "liu": [Liu().answer(None, one)[0] for one in slots],

@@ -46,7 +46,7 @@ _OVER: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 _LEFT: Final = ("unused", "over_provisioned", "gaps", "pieces", "fragmentation")
 
 
-def placed(tasks: int, over: float, rng: int) -> NDArray[np.float64]:
+def with_reservations(tasks: int, over: float, rng: int) -> NDArray[np.float64]:
     """Give tasks constant reservations, each in the first slot and on the first server that fit."""
     generator = np.random.default_rng(rng)
     reserved = np.zeros((4, 100))
@@ -65,7 +65,7 @@ def left_over(tasks: int, over: float, draws: int) -> Mapping[str, list[float]]:
     """Measure the free resources; a piece is a run of slots of a server at one free level."""
     measured = []
     for draw in range(draws):
-        free = 1.0 - placed(tasks, over, draw)
+        free = 1.0 - with_reservations(tasks, over, draw)
         sums = [
             piece.sum()
             for server in free

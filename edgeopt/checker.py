@@ -208,15 +208,15 @@ def p1_lp(primal, arrival, gain, alive, capacity, demand, server, start, end, oc
     return linear(primal, -1, gain, matrix, low, high, y)
 
 def cooperative(primal, weight, copies, asked, options, capacity, size, budget, node, price, room):
-    """IDN's relaxation: columns q by slot, type, cell, and x by cell; prices of what is short."""
+    """IDN's relaxation: columns q by slot, type, pair, and x by pair; prices of what is short."""
     work(4 * len(weight) * len(options), "data.options")
     cost = {(*t, *at): weight[t] * gain for t in weight for at, gain in options.items()}
-    matrix = {(t, r, c): {("free", t, r): 1, ("cell", t, c): 1} for t, r, c in cost}
+    matrix = {(t, r, c): {("free", t, r): 1, ("pair", t, c): 1} for t, r, c in cost}
     for (c,), n in node.items():
-        matrix[c,] = {("cell", *t, c): -capacity[*t, c] for t in weight} | {("room", n): size[c,]}
+        matrix[c,] = {("pair", *t, c): -capacity[*t, c] for t in weight} | {("room", n): size[c,]}
     high = copies | named("free", asked) | named("room", budget)
-    high |= dict.fromkeys(named("cell", capacity), 0)
-    y = {("cell", t, c): weight[t,] * one for (t, c), one in price.items()} | named("room", room)
+    high |= dict.fromkeys(named("pair", capacity), 0)
+    y = {("pair", t, c): weight[t,] * one for (t, c), one in price.items()} | named("room", room)
     return linear(primal, -1, cost, matrix, dict.fromkeys(matrix, 0), high, y)
 
 def pooled(primal, starts, space, times, weight, begin, kind, own, size, room, price, start, pool):

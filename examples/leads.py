@@ -52,24 +52,24 @@ def compare(instance, seed, runs):
 
 
 def grid(slots=300, runs=3, seeds=(301, 302)):
-    """Compare in all cells, one row per cell and seed."""
+    """Compare in all settings, one row per setting and seed."""
     rows = []
     for popularity, network, alpha, seed in product(("fixed", "sliding"), NETWORKS, ALPHAS, seeds):
         instance = generate(
             rng=seed, horizon=slots, popularity=popularity, alpha=alpha, **NETWORKS[network]
         )
-        cell = {"popularity": popularity, "network": network, "alpha": alpha, "seed": seed}
-        rows.append(cell | compare(instance, seed, runs))
+        setting = {"popularity": popularity, "network": network, "alpha": alpha, "seed": seed}
+        rows.append(setting | compare(instance, seed, runs))
     return pd.DataFrame(rows)
 
 
 def main(*given):
     found = grid(*given[:2], *([given[2:]] if given[2:] else []))
     assert (found["violations"] == 0).all()
-    cells = found.groupby(["popularity", "network", "alpha"]).mean()
-    for popularity, part in cells.groupby("popularity"):
+    settings = found.groupby(["popularity", "network", "alpha"]).mean()
+    for popularity, part in settings.groupby("popularity"):
         leads = part["lead, %"]
-        print(f"{popularity}: ahead in {(leads > 0).sum()} of {len(leads)} cells,", end=" ")
+        print(f"{popularity}: ahead in {(leads > 0).sum()} of {len(leads)} settings,", end=" ")
         print(f"worst {leads.min():+.2f} %, mean {leads.mean():+.2f} %")
         for column, form in COLUMNS.items():
             if part[column].notna().all():

@@ -16,7 +16,7 @@ SHOWN = (
     "rescue/test_formulation.py", "rescue/test_oracles.py", "rescue/test_paths.py",
     "rescue/test_values.py",
     "idn/test_gain.py", "idn/test_oracles.py", "idn/test_placement.py", "idn/test_policies.py",
-    "idn/test_round_trip.py", "idn/test_useful_cells.py",
+    "idn/test_round_trip.py", "idn/test_useful_pairs.py",
     "oinc/test_density.py", "oinc/test_policies.py", "oinc/test_slots.py",
     "edr/test_offline.py", "edr/test_policies.py", "edr/test_relaxed.py", "edr/test_routing.py",
     "tapfinger/test_changes.py", "tapfinger/test_plans.py", "tapfinger/test_runs.py",

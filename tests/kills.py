@@ -128,7 +128,7 @@ def _timeless(content: Any) -> Any:
 
 def faults(name: str, out: Path, workers: int, expected: dict[str, Any]) -> list[str]:
     """Run a killed command again, and return what is wrong then."""
-    kept = {path: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
+    kept = {path: path.stat().st_mtime_ns for path in (out / "jobs").glob("*.json")}
     code = ended(begin(name, out, workers))
     if code != 0:
         return [f"the next run ended with {code}"]
@@ -136,7 +136,7 @@ def faults(name: str, out: Path, workers: int, expected: dict[str, Any]) -> list
         f"{file} differs" for file, said in outcome(name, out).items() if said != expected[file]
     ]
     wrong += [
-        f"finished cell {path.name} was lost or computed again"
+        f"finished job {path.name} was lost or computed again"
         for path, moment in kept.items()
         if not path.exists() or path.stat().st_mtime_ns != moment
     ]
@@ -144,7 +144,7 @@ def faults(name: str, out: Path, workers: int, expected: dict[str, Any]) -> list
 
 
 def kill_at_random(moments: int, seed: int) -> tuple[int, int, list[str]]:
-    """Kill runs; return how many still ran then, how many had left cells, and what was wrong."""
+    """Kill runs; return how many still ran then, how many had left jobs, and what was wrong."""
     drawn = random.Random(seed)
     alive, begun, wrong = 0, 0, []
     with tempfile.TemporaryDirectory() as scratch:

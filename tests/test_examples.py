@@ -250,8 +250,8 @@ def test_leads_are_counted_and_no_budget_is_exceeded(printed: Callable[..., str]
             np.array([row.replace(",", "").split()[-5:] for row in table.splitlines()], dtype=float)
             for table in tables
         )
-        ahead, cells, worst, mean = re.findall(r"[+-]?[\d.]+", head)
-        assert (int(ahead), int(cells)) == ((leads > 0).sum(), leads.size)
+        ahead, settings, worst, mean = re.findall(r"[+-]?[\d.]+", head)
+        assert (int(ahead), int(settings)) == ((leads > 0).sum(), leads.size)
         assert float(worst) == leads.min()
         assert float(mean) == pytest.approx(leads.mean(), abs=0.011)
         # Nobody within the budgets gains more than the bound where all slots are alike.

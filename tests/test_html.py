@@ -128,7 +128,7 @@ def test_long_tables_are_cut() -> None:
     assert len(html) <= MOST
 
 
-GIVEN = {"Claim", "ParameterSpace", "Backend", "System", "Cell", "Bundles"}
+GIVEN = {"Claim", "ParameterSpace", "Backend", "System", "Job", "Bundles"}
 """What functions return to be worked on, and not as a result; and what is called a problem."""
 
 

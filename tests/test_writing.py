@@ -247,12 +247,12 @@ def test_no_link_leads_out_of_a_folder(tmp_path: Path) -> None:
         Folder(outside / "page.html" / "deeper", "study")
 
 
-def test_cells_are_kept_in_a_folder_of_their_own(tmp_path: Path) -> None:
+def test_jobs_are_kept_in_a_folder_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
     with pytest.raises(OutputError, match="--force"):
         Store(tmp_path)
-    Store(tmp_path / "cells")
-    Store(tmp_path / "cells")
+    Store(tmp_path / "jobs")
+    Store(tmp_path / "jobs")
     Store(tmp_path, force=True)
 
 

@@ -47,19 +47,19 @@ class PlainInfida:
     def serve(self, requests: Array, hosted: Array, turn: Array) -> tuple[float, Array]:
         ranking, flat = self.ranking, hosted.ravel()
         left = self.instance.capacity.ravel().copy()
-        load, cost = np.zeros(ranking.cell.size), 0.0
+        load, cost = np.zeros(ranking.pair.size), 0.0
         for n in turn:
             mine = self.options[n]
-            cell = ranking.cell[mine]
-            room = np.where(ranking.permanent[mine], np.inf, left[cell])
-            room[~flat[cell]] = 0.0
+            pair = ranking.pair[mine]
+            room = np.where(ranking.permanent[mine], np.inf, left[pair])
+            room[~flat[pair]] = 0.0
             covered = np.minimum(np.cumsum(room), requests[n])
             taken = np.diff(covered, prepend=0.0)
             load[mine] = taken
-            left[cell] -= taken
+            left[pair] -= taken
             cost += float(taken @ ranking.cost[mine])
         wanted = requests[ranking.type].astype(float)
-        free = np.where(flat[ranking.cell], left[ranking.cell] + load, ranking.capacity)
+        free = np.where(flat[ranking.pair], left[ranking.pair] + load, ranking.capacity)
         return cost, np.where(ranking.permanent, wanted, np.minimum(free, wanted))
 
     def learn(self, requests: Array, potential: Array) -> None:
@@ -67,10 +67,10 @@ class PlainInfida:
         gradient = np.zeros(self.share.size)
         for n, mine in enumerate(self.options):
             if requests[n] > 0:
-                cell, cost = ranking.cell[mine], ranking.cost[mine]
-                covered = np.cumsum(self.share.ravel()[cell] * potential[mine])
+                pair, cost = ranking.pair[mine], ranking.cost[mine]
+                covered = np.cumsum(self.share.ravel()[pair] * potential[mine])
                 closing = cost[np.argmax(covered >= requests[n])]
-                gradient[cell] += potential[mine] * np.maximum(closing - cost, 0.0)
+                gradient[pair] += potential[mine] * np.maximum(closing - cost, 0.0)
         worth = gradient.reshape(self.share.shape) / self.instance.size
         for place, v in enumerate(self.free):
             self.spread[place] += np.ptp(worth[v]) ** 2
@@ -164,13 +164,13 @@ BENCHMARK = Benchmark(
     ladder=Ladder.over("tasks", (5, 10, 20, 40, 60), topology=1, horizon=20),
 )
 
-COMPACT = "useful cells, common coins"
+COMPACT = "useful pairs, common coins"
 LOOP = "the same, slot by slot"
-PUBLISHED = "all cells, fresh coins"
+PUBLISHED = "all pairs, fresh coins"
 PLUS = "INFIDA+"
 
 
-def build_cells(size: Mapping[str, Any], candidate: str) -> Candidate:
+def build_pairs(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Simulate five runs; all but the loop are compiled."""
     from edgeopt.instances.idn import generate
     from edgeopt.online import simulate
@@ -178,7 +178,7 @@ def build_cells(size: Mapping[str, Any], candidate: str) -> Candidate:
 
     environment = IdnEnvironment(generate(**size))
     _ = environment.truth.ranking
-    policy = Infida() if candidate == PUBLISHED else Infida(cells="useful", coins="common")
+    policy = Infida() if candidate == PUBLISHED else Infida(pairs="useful", coins="common")
     policy = Infida.recommended() if candidate == PLUS else policy
 
     def run(_: float | None) -> Reading:
@@ -190,12 +190,12 @@ def build_cells(size: Mapping[str, Any], candidate: str) -> Candidate:
     return run
 
 
-def over_cells(attachment: str, rate: float, ratio: float) -> Benchmark:
+def over_pairs(attachment: str, rate: float, ratio: float) -> Benchmark:
     """Compare storage and coins of INFIDA where tasks enter at stations of their own, or not."""
     return Benchmark(
-        name=f"idn-cells-{attachment}",
-        question="INFIDA on useful cells and common coins: slots per second of the processor",
-        build=build_cells,
+        name=f"idn-pairs-{attachment}",
+        question="INFIDA on useful pairs and common coins: slots per second of the processor",
+        build=build_pairs,
         sizes={
             "full": {"topology": 1, "attachment": attachment, "horizon": 300},
             "smoke": {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8},
@@ -214,5 +214,5 @@ def over_cells(attachment: str, rate: float, ratio: float) -> Benchmark:
     )
 
 
-CELLS = over_cells("task", 20_000.0, 6.0)
-CELLS_COMMON = over_cells("common", 10_000.0, 3.0)
+PAIRS = over_pairs("task", 20_000.0, 6.0)
+PAIRS_COMMON = over_pairs("common", 10_000.0, 3.0)

@@ -1,6 +1,6 @@
 """``{paper_figure} SYSTEM figure N ...``: figures computed at quick size, and published values.
 
-Figures that are named together share the cells that they have in common.
+Figures that are named together share the jobs that they have in common.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def content(system: str, kind: str, number: str, outcome: Outcome) -> dict[str, 
             svg(figure(outcome)), prefix=f"{system}-{paper_figure.name}-", label=takeaway
         ),
         "caption": (
-            f"{outcome.caption} Computed from {outcome.cells} small cells when this page was "
+            f"{outcome.caption} Computed from {outcome.jobs} small jobs when this page was "
             f"built; edgeopt reproduce {system} --{kind} {number} uses the paper's sizes."
         ).strip(),
     }

@@ -19,7 +19,7 @@ def bench(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results, profile, page and finished cells.")
+        Path | None, typer.Option(help="Folder for results, profile, page and finished jobs.")
     ] = None,
     offline: Annotated[
         list[str] | None, typer.Option(help="Solvers by name, or auto; commas or repeated.")
@@ -76,11 +76,11 @@ def bench(
     if dry_run:
         rows = forecast(plan)
         show.table(
-            f"{len(plan.cells)} cells",
-            ["", "system", "size", "cells", "one of them", "all", "all, on 1,000 scenarios"],
+            f"{len(plan.jobs)} jobs",
+            ["", "system", "size", "jobs", "one of them", "all", "all, on 1,000 scenarios"],
             [
                 [
-                    row["part"], row["system"], row["size"], str(row["cells"]),
+                    row["part"], row["system"], row["size"], str(row["jobs"]),
                     *(duration(row[name]) for name in ("seconds", "sum", "of_1000")),
                 ]
                 for row in rows
@@ -89,14 +89,14 @@ def bench(
         )  # fmt: skip
         whole, many = (duration(sum(row[name] for row in rows)) for name in ("sum", "of_1000"))
         show.note(
-            f"About {whole} of one core, and {many} on 1,000 scenarios, if cells take as long as "
+            f"About {whole} of one core, and {many} on 1,000 scenarios, if jobs take as long as "
             "those measured."
         )
         return 0
     if out is None:
         raise OptionError("--out: name the folder to write to, or give --dry-run")
     Folder(out, "bench", force=force).begin()
-    found = carried_out(plan, workers=workers, cluster=cluster, store=out / "cells")
+    found = carried_out(plan, workers=workers, cluster=cluster, store=out / "jobs")
     page = found.save(out, force=force)
     for group in found.groups:
         heading = "seconds" if group.startswith("offline") else "mean gap"

@@ -1,4 +1,4 @@
-"""Compare solvers and policies of anybody on named instances; each finished cell is kept."""
+"""Compare solvers and policies of anybody on named instances; each finished job is kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 ONLINE: Final = "online"
 PUBLISHED: Final = "published"
@@ -28,9 +28,9 @@ GAPS: Final = (1e-2, 1e-4, 1e-6)
 
 
 class Plan(NamedTuple):
-    """The cells of a comparison, each with its part, and the options that they share."""
+    """The jobs of a comparison, each with its part, and the options that they share."""
 
-    cells: tuple[tuple[str, Cell], ...]
+    jobs: tuple[tuple[str, Job], ...]
     time_limit: float
     gaps: tuple[float, ...]
     runs: int
@@ -75,7 +75,7 @@ def bench(
     cluster
         Address of the scheduler of a Dask cluster, which computes instead.
     store
-        Folder that keeps finished cells: what it holds is not computed again.
+        Folder that keeps finished jobs: what it holds is not computed again.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
 
@@ -113,7 +113,7 @@ def planned(
     runs: int,
 ) -> Plan:
     """Return what a comparison computes."""
-    from edgeopt.collection import cells
+    from edgeopt.collection import jobs
     from edgeopt.collection.optima import PROBLEMS
 
     check_real("time_limit", time_limit, "(0, inf)")
@@ -121,20 +121,20 @@ def planned(
     for one in gaps:
         check_real("gap", one, "(0, 1)")
     check_whole("runs", runs, 2)
-    plan: list[tuple[str, Cell]] = []
+    plan: list[tuple[str, Job]] = []
     solvers, wanted = _solvers(offline), _listed(online)
     unused = set(wanted)
     several = [row_of(name) for name in chosen(instances)]
     _refuse_homeless(wanted, {row["system"] for row in several})
     for row in several:
         plan += [
-            (OFFLINE, cells.offline_cell(row, solver, gaps, time_limit))
+            (OFFLINE, jobs.offline_job(row, solver, gaps, time_limit))
             for solver in solvers
             if PROBLEMS[row["system"]].taken_by(solver)
         ]
         for policy, pattern in _policies(row["system"], wanted):
             unused.discard(pattern)
-            plan.append((ONLINE, cells.online_cell(row, policy, runs)))
+            plan.append((ONLINE, jobs.online_job(row, policy, runs)))
     if unused:
         from edgeopt.studies import find_system
 
@@ -184,16 +184,16 @@ def _solvers(offline: Iterable[str]) -> list[str]:
 
 def _policies(system: str, wanted: Sequence[str]) -> list[tuple[str, str]]:
     """Return the policies of a system that are wanted, each with the text that names it."""
-    from edgeopt.collection import cells
+    from edgeopt.collection import jobs
     from edgeopt.studies import find_system
 
     record = find_system(system)
     found: dict[str, str] = {}
     for pattern in wanted:
         if pattern == PUBLISHED:
-            names_here = [entry.name for entry in cells.published(record)]
+            names_here = [entry.name for entry in jobs.published(record)]
         elif ":" in pattern:
-            home = getattr(cells.class_of(pattern), "system", system)
+            home = getattr(jobs.class_of(pattern), "system", system)
             names_here = [pattern] if home == system else []
         else:
             every = [entry.name for entry in record.policies.entries]
@@ -205,10 +205,10 @@ def _policies(system: str, wanted: Sequence[str]) -> list[tuple[str, str]]:
 
 def _refuse_homeless(wanted: Sequence[str], systems: set[str]) -> None:
     """Refuse a class of the user of which it is not known to what system it belongs."""
-    from edgeopt.collection import cells
+    from edgeopt.collection import jobs
 
     for policy in wanted:
-        if ":" in policy and len(systems) > 1 and not hasattr(cells.class_of(policy), "system"):
+        if ":" in policy and len(systems) > 1 and not hasattr(jobs.class_of(policy), "system"):
             raise OptionError(
                 f"policy {policy!r}: name instances of one system, or give the class an attribute "
                 "system"
@@ -224,57 +224,57 @@ def carried_out(
     progress: bool | None = None,
 ) -> Bench:
     """Compute what a comparison still lacks, and return it."""
-    from edgeopt.studies.sweeps import compute_cells
+    from edgeopt.studies.sweeps import compute_jobs
 
     how: dict[str, Any] = {"store": store, "workers": workers, "progress": progress}
     how["cluster"] = cluster
-    found = compute_cells([one for _, one in plan.cells], **how)
+    found = compute_jobs([one for _, one in plan.jobs], **how)
     bounds = _bounds_of(plan, found)
-    kept = compute_cells(list(bounds.values()), **how)
-    proven = {key: kept[cell.key] for key, cell in bounds.items()}
+    kept = compute_jobs(list(bounds.values()), **how)
+    proven = {key: kept[job.key] for key, job in bounds.items()}
     rows: list[dict[str, Any]] = []
     certificates: dict[tuple[str, str], str] = {}
-    for part, cell in plan.cells:
-        name, row = cell.identity["instance"], found[cell.key]
+    for part, job in plan.jobs:
+        name, row = job.identity["instance"], found[job.key]
         if part == ONLINE:
-            rows.append(_online_row(cell, row, proven.get((name, row["bound"]), {})))
+            rows.append(_online_row(job, row, proven.get((name, row["bound"]), {})))
         else:
-            rows += _offline_rows(cell, row)
+            rows += _offline_rows(job, row)
             if row["certificate"]:
-                certificates[name, cell.identity["competitor"]] = row["certificate"]
+                certificates[name, job.identity["competitor"]] = row["certificate"]
 
     import pandas as pd
 
     return Bench(pd.DataFrame(rows), plan.time_limit, plan.gaps, plan.runs, certificates)
 
 
-def _bounds_of(plan: Plan, found: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Cell]:
-    """Return the cells of the bounds that are valid for what policies did."""
-    from edgeopt.collection import cells
+def _bounds_of(plan: Plan, found: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Job]:
+    """Return the jobs of the bounds that are valid for what policies did."""
+    from edgeopt.collection import jobs
 
     used = {
-        (cell.identity["instance"], found[cell.key]["bound"])
-        for part, cell in plan.cells
-        if part == ONLINE and found[cell.key]["bound"]
+        (job.identity["instance"], found[job.key]["bound"])
+        for part, job in plan.jobs
+        if part == ONLINE and found[job.key]["bound"]
     }
     return {
-        (name, bound): cells.bound_cell(row_of(name), bound, plan.runs)
+        (name, bound): jobs.bound_job(row_of(name), bound, plan.runs)
         for name, bound in sorted(used)
     }
 
 
-def _row(part: str, cell: Cell, competitor: str, failed: str) -> dict[str, Any]:
-    name = cell.identity["instance"]
+def _row(part: str, job: Job, competitor: str, failed: str) -> dict[str, Any]:
+    name = job.identity["instance"]
     entry = row_of(name)
     return {
         "part": part, "instance": name, "system": entry["system"], "size": entry["size"],
-        "competitor": cell.identity[competitor], "target": None, "value": None, "bound": None,
+        "competitor": job.identity[competitor], "target": None, "value": None, "bound": None,
         "bounds": "", "gap": None, "seconds": None, "se": None, "violated": None, "failed": failed,
     }  # fmt: skip
 
 
-def _online_row(cell: Cell, found: Mapping[str, Any], proven: Mapping[str, Any]) -> dict[str, Any]:
-    row = _row(ONLINE, cell, "policy", found["failed"])
+def _online_row(job: Job, found: Mapping[str, Any], proven: Mapping[str, Any]) -> dict[str, Any]:
+    row = _row(ONLINE, job, "policy", found["failed"])
     if row["failed"]:
         return row
     row |= {name: found[name] for name in ("seconds", "se", "violated")}
@@ -285,10 +285,10 @@ def _online_row(cell: Cell, found: Mapping[str, Any], proven: Mapping[str, Any])
     return row
 
 
-def _offline_rows(cell: Cell, found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _offline_rows(job: Job, found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row per gap that was to be reached."""
     for one in json.loads(found["reached"]):
-        row = _row(OFFLINE, cell, "competitor", "") | one
+        row = _row(OFFLINE, job, "competitor", "") | one
         if not row["failed"]:
             row["failed"] = wrong(row, row_of(row["instance"]))
         if not row["failed"] and row["gap"] > row["target"]:
@@ -308,18 +308,18 @@ def wrong(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
 
 
 def forecast(plan: Plan) -> list[dict[str, Any]]:
-    """Measure a cell of each part, system and size; say how long all of them would take."""
+    """Measure a job of each part, system and size; say how long all of them would take."""
     made = []
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for part, cell in plan.cells:
-        row = row_of(cell.identity["instance"])
-        groups.setdefault((part, row["system"], row["size"]), []).append(cell)
+    groups: dict[tuple[str, str, str], list[Job]] = {}
+    for part, job in plan.jobs:
+        row = row_of(job.identity["instance"])
+        groups.setdefault((part, row["system"], row["size"]), []).append(job)
     for (part, system, size), several in groups.items():
         one = several[len(several) // 2]
         spent = timed(one.compute, warm=True).median  # the first one compiles
         many = 1000 / plan.runs if part == ONLINE else 1.0
         made.append({
-            "part": part, "system": system, "size": size, "cells": len(several), "seconds": spent,
+            "part": part, "system": system, "size": size, "jobs": len(several), "seconds": spent,
             "sum": spent * len(several), "of_1000": spent * len(several) * many,
         })  # fmt: skip
     return made

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.collection import cells
+from edgeopt.collection import jobs
 from edgeopt.collection.entries import FILE
 from edgeopt.collection.measures import timed
 from edgeopt.errors import EdgeOptError
 from edgeopt.online import simulate
 from edgeopt.studies import find_system
-from edgeopt.studies.sweeps import Cell, compute_cells
+from edgeopt.studies.sweeps import Job, compute_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ SURE: Final = 2.0
 
 def information(system: str, name: str) -> frozenset[str]:
     """Return what a policy must know beyond the present and the past of its run."""
-    entry = cells.chosen(find_system(system), name)
+    entry = jobs.chosen(find_system(system), name)
     parts = {
         BEYOND.get(system, {}).get(name, ""),
         "" if entry.causal else "future",
@@ -101,10 +101,10 @@ def _measured(system: str, setting: str, seed: int) -> Row:
     return {"rows": json.dumps(rows)}
 
 
-def wanted_cells(system: str) -> list[Cell]:
+def wanted_jobs(system: str) -> list[Job]:
     """Return what is measured of a system: all its policies on every held-out instance."""
     return [
-        Cell({"fronts": system, "setting": text, "seed": seed}, _measured, (system, text, seed))
+        Job({"fronts": system, "setting": text, "seed": seed}, _measured, (system, text, seed))
         for text in map(json.dumps, SETTINGS[system][1])
         for seed in SEEDS
     ]
@@ -156,7 +156,7 @@ def make_fronts(how: Mapping[str, Any]) -> list[Row]:
     """Measure all policies of all systems, and return the rows of the table."""
     rows = []
     for system in SETTINGS:
-        wanted = wanted_cells(system)
-        found = compute_cells(wanted, **how)
-        rows += front_of(system, [json.loads(found[cell.key]["rows"]) for cell in wanted])
+        wanted = wanted_jobs(system)
+        found = compute_jobs(wanted, **how)
+        rows += front_of(system, [json.loads(found[job.key]["rows"]) for job in wanted])
     return rows

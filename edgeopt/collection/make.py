@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import edgeopt
-from edgeopt.collection import cells, fronts
+from edgeopt.collection import fronts, jobs
 from edgeopt.collection.entries import (
     CERTIFICATES,
     CLOSED,
@@ -36,7 +36,7 @@ from edgeopt.collection.optima import ENUMERATED, PROBLEMS
 from edgeopt.errors import CollectionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies import find_system
-from edgeopt.studies.sweeps import Store, compute_cells
+from edgeopt.studies.sweeps import Store, compute_jobs
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def scenarios(row: Mapping[str, Any]) -> int:
 def policies_of(row: Mapping[str, Any]) -> list[str]:
     """Return the policies of the scoreboard: all published ones, and the recommended one."""
     record = find_system(row["system"])
-    names = [entry.name for entry in cells.published(record)]
-    return list(dict.fromkeys([cells.recommended(record).name, *names]))
+    names = [entry.name for entry in jobs.published(record)]
+    return list(dict.fromkeys([jobs.recommended(record).name, *names]))
 
 
 def offline_of(row: Row, found: Row, today: str) -> Row:
@@ -177,8 +177,8 @@ def scores_of(row: Row, ran: Mapping[str, Row], bounds: Mapping[str, Row]) -> li
 
 def make_offline(rows: Sequence[Row], how: Mapping[str, Any], folder: str, today: str) -> None:
     """Solve and prove all offline problems."""
-    wanted = {row["name"]: cells.best_cell(row, cells.GAP, LIMIT, folder) for row in rows}
-    found = compute_cells(list(wanted.values()), **how)
+    wanted = {row["name"]: jobs.best_job(row, jobs.GAP, LIMIT, folder) for row in rows}
+    found = compute_jobs(list(wanted.values()), **how)
     for row in rows:
         row["offline"] = offline_of(row, found[wanted[row["name"]].key], today)
         _ship_certificate(row, Path(folder))
@@ -200,19 +200,19 @@ def _ship_certificate(row: Row, folder: Path) -> None:
 def make_online(rows: Sequence[Row], how: Mapping[str, Any], today: str) -> list[Row]:
     """Run all policies, and return the rows of the scoreboard."""
     ran = {
-        row["name"]: {n: cells.online_cell(row, n, scenarios(row)) for n in policies_of(row)}
+        row["name"]: {n: jobs.online_job(row, n, scenarios(row)) for n in policies_of(row)}
         for row in rows
     }
-    found = compute_cells([cell for each in ran.values() for cell in each.values()], **how)
+    found = compute_jobs([job for each in ran.values() for job in each.values()], **how)
     bounds = {}
     for row in rows:
-        used = {found[cell.key]["bound"] for cell in ran[row["name"]].values()} - {""}
-        bounds[row["name"]] = {n: cells.bound_cell(row, n, scenarios(row)) for n in sorted(used)}
-    found |= compute_cells([cell for each in bounds.values() for cell in each.values()], **how)
+        used = {found[job.key]["bound"] for job in ran[row["name"]].values()} - {""}
+        bounds[row["name"]] = {n: jobs.bound_job(row, n, scenarios(row)) for n in sorted(used)}
+    found |= compute_jobs([job for each in bounds.values() for job in each.values()], **how)
     scores = []
     for row in rows:
-        values = {name: found[cell.key] for name, cell in ran[row["name"]].items()}
-        proven = {name: found[cell.key] for name, cell in bounds[row["name"]].items()}
+        values = {name: found[job.key] for name, job in ran[row["name"]].items()}
+        proven = {name: found[job.key] for name, job in bounds[row["name"]].items()}
         row["online"] = online_of(row, values, proven, today)
         scores += scores_of(row, values, proven)
     return scores
@@ -226,7 +226,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", help="of which, as patterns; by default of all")
     parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--store", default=".collection", help="folder of finished cells")
+    parser.add_argument("--store", default=".collection", help="folder of finished jobs")
     parser.add_argument(
         "--only", choices=("offline", "online", "fronts"), help="leave the rest as it is"
     )
@@ -237,7 +237,7 @@ def main() -> None:
     _write(FILE, document)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     folder = Path(given.store)
-    how: dict[str, Any] = {"store": Store(folder / "cells"), "workers": given.workers}
+    how: dict[str, Any] = {"store": Store(folder / "jobs"), "workers": given.workers}
     if given.only in (None, "offline"):
         (folder / "certificates").mkdir(exist_ok=True)
         wanted = [row for row in rows if not given.names or _matches(row, given.names)]

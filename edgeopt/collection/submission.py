@@ -63,7 +63,7 @@ def submissions(found: Bench) -> dict[str, dict[str, Any]]:
 
 
 def _submission(found: Bench, competitor: str, facts: Mapping[str, str]) -> dict[str, Any]:
-    from edgeopt.collection.cells import scenarios_of
+    from edgeopt.collection.jobs import scenarios_of
 
     results = []
     for row in found.results[found.results["competitor"] == competitor].to_dict("records"):
@@ -275,7 +275,7 @@ def _tolerated(proof: Certificate) -> float:
 
 def _online(one: Row, _proofs: Mapping[str, Any], _improved: list[str]) -> Iterator[str]:
     """Say what contradicts the bound of the entry on what policies can reach, and its scenarios."""
-    from edgeopt.collection.cells import scenarios_of
+    from edgeopt.collection.jobs import scenarios_of
 
     row = row_of(one["instance"])
     if one["seed"] != scenarios_of(row["fingerprint"]):
@@ -297,9 +297,9 @@ def _online(one: Row, _proofs: Mapping[str, Any], _improved: list[str]) -> Itera
 
 def _repeated(content: Row, one: Row) -> Iterator[str]:
     """Run a policy again, and say what differs."""
-    from edgeopt.collection.cells import online_cell
+    from edgeopt.collection.jobs import online_job
 
-    found = online_cell(row_of(one["instance"]), content["competitor"], one["scenarios"]).compute()
+    found = online_job(row_of(one["instance"]), content["competitor"], one["scenarios"]).compute()
     if found["failed"]:
         yield f"cannot be run again: {found['failed']}"
         return

@@ -13,7 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.options import MOST_DRAWS, check_whole, check_workers
 from edgeopt.studies.claims.verdict_table import Checked, CheckedClaim
 from edgeopt.studies.registry import find_system, systems
-from edgeopt.studies.sweeps import Cell, run_cells
+from edgeopt.studies.sweeps import Job, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,13 +72,13 @@ def check_all(
     records = _drawing(chosen) if instances else {}
     known = {name: one for system in _systems_of(chosen) for name, one in _known(system).items()}
     local = workers == 1 or any(known.get(claim.id) is not claim for claim in chosen)
-    cells = [*_named(chosen, local=local)]
+    jobs = [*_named(chosen, local=local)]
     for system, about in records.items():
         for seed in range(rng, rng + instances):
             identity = {"system": system, "seed": seed, "claims": [one.id for one in about]}
             work = (system, seed, tuple(one if local else one.id for one in about))
-            cells.append(Cell(identity, _check_drawn, work))
-    rows = run_cells(cells, workers=1 if local else workers, progress=progress)
+            jobs.append(Job(identity, _check_drawn, work))
+    rows = run_jobs(jobs, workers=1 if local else workers, progress=progress)
     found: list[tuple[str, str, Verdict]] = [one for row in rows["found"] for one in row]
     by_name = {(claim, verdict.instance): verdict for kind, claim, verdict in found if not kind}
     drawn: dict[str, list[Verdict]] = {}
@@ -138,8 +138,8 @@ def _undrawn(claim: Claim) -> str:
     return f"no system draws {' or '.join(one.__name__ for one in types)}"
 
 
-def _named(chosen: Sequence[Claim], *, local: bool) -> Iterable[Cell]:
-    """Yield a cell for every named instance, with all claims about it that share its view."""
+def _named(chosen: Sequence[Claim], *, local: bool) -> Iterable[Job]:
+    """Yield a job for every named instance, with all claims about it that share its view."""
     shared: dict[tuple[Any, int], list[tuple[Claim, str]]] = {}
     for claim in chosen:
         for name, build in claim.test_instances.items():
@@ -147,7 +147,7 @@ def _named(chosen: Sequence[Claim], *, local: bool) -> Iterable[Cell]:
     for several in shared.values():
         identity = {"named": [[claim.id, name] for claim, name in several]}
         work = tuple((claim if local else claim.id, name) for claim, name in several)
-        yield Cell(identity, _check_named, (work,))
+        yield Job(identity, _check_named, (work,))
 
 
 def _check_named(several: Sequence[tuple[Any, str]]) -> Mapping[str, Any]:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Step(Protocol):
-    """Called after each finished cell of work."""
+    """Called after each finished job."""
 
     def __call__(self, doing: str) -> None:
-        """Advance by one; `doing` names the stage of the cell."""
+        """Advance by one; `doing` names the stage of the job."""
 
 
 @contextmanager

@@ -233,16 +233,16 @@ def _compute(
     workers: int,
     step: Step,
 ) -> dict[str, dict[str, Any]]:
-    """Solve, simulate and check; every stage is a flat list of independent cells."""
+    """Solve, simulate and check; every stage is a flat list of independent jobs."""
     environment, warm_up = record.policies.environment, record.policies.warm_up
     with processes.pool(workers) as pool:
 
-        def stage(doing: str, call: Callable[..., Any], cells: Mapping[Any, Any]) -> dict[Any, Any]:
+        def stage(doing: str, call: Callable[..., Any], jobs: Mapping[Any, Any]) -> dict[Any, Any]:
             found = {}
-            calls = ((call, given) for given in cells.values())
-            for cell, result in zip(cells, pool(calls), strict=True):
+            calls = ((call, given) for given in jobs.values())
+            for job, result in zip(jobs, pool(calls), strict=True):
                 step(doing)
-                found[cell] = result
+                found[job] = result
             return found
 
         solved = stage("solving benchmarks", BenchmarkEntry.solve, {

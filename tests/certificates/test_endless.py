@@ -144,7 +144,7 @@ def slots_times_options() -> Any:
     return document("idn.cooperative", data, {"capacity": {}, "budget": {}})
 
 
-def slots_times_types_times_cells() -> Any:
+def slots_times_types_times_pairs() -> Any:
     S = R = C = 200
     data = {
         "weight": ["1"] * S, "copies": ["1"] * C, "requests": [["1"] * R] * S,
@@ -208,7 +208,7 @@ ATTACKS: list[Callable[[], Any]] = [
     windows_longer_than_the_file,
     speeds_that_are_coprime,
     slots_times_options,
-    slots_times_types_times_cells,
+    slots_times_types_times_pairs,
     a_task_that_may_wait_for_ever,
     bundles_in_the_largest_room,
     bundles_of_coprime_sizes,

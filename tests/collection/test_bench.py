@@ -1,4 +1,4 @@
-"""Comparisons are stored cell by cell, resumed, checked against what is proven, and written."""
+"""Comparisons are stored job by job, resumed, checked against what is proven, and written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Homeless(Min):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> tuple[Bench, object]:
-    store = tmp_path_factory.mktemp("bench") / "cells"
+    store = tmp_path_factory.mktemp("bench") / "jobs"
     online = ["min", "random", f"{__name__}:Smallest"]
     return edgeopt.bench(SMALL, offline=["auto", "scip"], online=online, runs=6, store=store), store
 
@@ -43,7 +43,7 @@ def test_policies_ran_on_the_common_scenarios(found) -> None:
     rows = results[results["part"] == "online"].set_index(["instance", "competitor"])
     name = SMALL[0]
     one = entry(name)
-    from edgeopt.collection.cells import scenarios_of
+    from edgeopt.collection.jobs import scenarios_of
 
     instance = edgeopt.collection.load(name)
     runs = simulate(
@@ -71,7 +71,7 @@ def test_solvers_agree_with_the_entries(found) -> None:
     assert best >= 1 - 1e-12
 
 
-def test_finished_cells_are_not_computed_again(found) -> None:
+def test_finished_jobs_are_not_computed_again(found) -> None:
     first, store = found
     moments = {path: path.stat().st_mtime_ns for path in store.glob("*.json")}
     again = edgeopt.bench(
@@ -187,16 +187,16 @@ def test_options_are_refused() -> None:
     assert comparing.chosen(["s", "l", names(size="s")[0]]) == [*names(size="s"), *names(size="l")]
 
 
-def test_a_forecast_measures_a_cell_of_each_system_and_size() -> None:
+def test_a_forecast_measures_a_job_of_each_system_and_size() -> None:
     names_of = [*SMALL[:2], "rescue-odd-k1-t50"]
     plan = comparing.planned(names_of, ["highs"], ["min", "rescueplus"], 60.0, [1e-2], 4)
     rows = comparing.forecast(plan)
     groups = [(row["part"], row["system"], row["size"]) for row in rows]
     assert len(set(groups)) == len(groups) == len(rows)
     assert {system for _, system, _ in groups} == {"rescue", "tapfinger"}
-    assert sum(row["cells"] for row in rows) == len(plan.cells)
+    assert sum(row["jobs"] for row in rows) == len(plan.jobs)
     for row in rows:
-        assert row["sum"] == row["cells"] * row["seconds"] > 0.0
+        assert row["sum"] == row["jobs"] * row["seconds"] > 0.0
         # Offline problems are solved once; policies run on 4 scenarios each.
         times = 250.0 if row["part"] == comparing.ONLINE else 1.0
         assert row["of_1000"] == pytest.approx(times * row["sum"])
@@ -206,8 +206,8 @@ def test_command(tmp_path, capsys) -> None:
     words = ["bench", "--set", SMALL[0], "--online", "min,random", "--runs", "4"]
     assert run([*words, "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "2 cells" in said
-    assert re.search(r"About .+ of one core, and .+ on 1,000 scenarios, if cells", said)
+    assert "2 jobs" in said
+    assert re.search(r"About .+ of one core, and .+ on 1,000 scenarios, if jobs", said)
     assert run(words) == 2
     assert "--out" in capsys.readouterr().err
     assert run([*words, "--out", str(tmp_path / "b")]) == 0

@@ -11,7 +11,6 @@ from itertools import product
 import pytest
 
 from edgeopt import checker, collection
-from edgeopt.collection.cells import published, scenarios_of
 from edgeopt.collection.certification import is_program_of
 from edgeopt.collection.entries import (
     CLOSED,
@@ -29,6 +28,7 @@ from edgeopt.collection.entries import (
     row_of,
     stored,
 )
+from edgeopt.collection.jobs import published, scenarios_of
 from edgeopt.collection.make import SCOREBOARD, policies_of
 from edgeopt.collection.optima import ENUMERATED, solved
 from edgeopt.errors import CertificateError, CollectionError, OptionError

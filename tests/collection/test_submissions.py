@@ -9,7 +9,7 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
-from edgeopt.collection import cells, entries, entry
+from edgeopt.collection import entries, entry, jobs
 from edgeopt.collection.submission import examined
 from edgeopt.studies.entries import Benchmark
 
@@ -196,15 +196,15 @@ def test_a_tighter_gap_that_was_reached_before_takes_no_other_run(monkeypatch) -
         calls.append(gap)
         return Benchmark(value=1.0, bound=1.0, gap=reaches[gap], seconds=0.0, solver="mine")
 
-    monkeypatch.setattr(cells, "solved", solved)
-    monkeypatch.setattr(cells, "_warm", lambda *_: None)
-    monkeypatch.setattr(cells, "improvements", lambda *_: [])
-    cell = cells.offline_cell(row, "mine", (1e-6, 1e-2, 1e-4), 1.0)
-    found = json.loads(cell.compute()["reached"])
+    monkeypatch.setattr(jobs, "solved", solved)
+    monkeypatch.setattr(jobs, "_warm", lambda *_: None)
+    monkeypatch.setattr(jobs, "improvements", lambda *_: [])
+    job = jobs.offline_job(row, "mine", (1e-6, 1e-2, 1e-4), 1.0)
+    found = json.loads(job.compute()["reached"])
     assert calls == [1e-2]
     assert [one["target"] for one in found] == [1e-2, 1e-4, 1e-6]
     assert len({one["seconds"] for one in found}) == 1
     calls.clear()
     reaches |= {1e-2: 1e-3, 1e-4: 1e-7}
-    cell.compute()
+    job.compute()
     assert calls == [1e-2, 1e-4]

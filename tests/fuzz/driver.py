@@ -40,7 +40,7 @@ PARTS: Final = {
     "commands": 0.12,
     "policies": 0.08,
     "entry points": 0.05,
-    "cells": 0.06,
+    "jobs": 0.06,
     "claims": 0.05,
 }
 """Which part of the cases each test runs."""

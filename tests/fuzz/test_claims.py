@@ -9,7 +9,7 @@ from edgeopt.bounds import Claim, Measurement, Relation, Source, check, search
 from edgeopt.bounds.claim import Assumption
 from edgeopt.instances.rescue import RescueInstance, generate
 from edgeopt.studies import check_all, study
-from edgeopt.studies.sweeps import Cell, run_cells
+from edgeopt.studies.sweeps import Job, run_jobs
 from tests.fuzz import driver
 from tests.fuzz.driver import Case
 from tests.fuzz.hostile import shown, value_for
@@ -39,7 +39,7 @@ RIGHT: dict[str, Any] = {
     "counterexample": None,
     "corrected_by": (),
 }
-WORK = (Cell({"a": 1}, dict, ({"b": 2},)),)
+WORK = (Job({"a": 1}, dict, ({"b": 2},)),)
 
 
 def decided(verdict: Any) -> bool:
@@ -95,7 +95,7 @@ CALLS = {
         lambda **o: search(**{"claim": "rescue.routing.published", "budget": 2} | o),
         ("claim", "test_instances", "budget", "rng"),
     ),
-    "run_cells": (lambda **o: run_cells(**{"cells": WORK} | o), ("cells", "workers", "cluster")),
+    "run_jobs": (lambda **o: run_jobs(**{"jobs": WORK} | o), ("jobs", "workers", "cluster")),
 }  # fmt: skip
 
 

@@ -213,10 +213,10 @@ class Case:
         ranking = self.instance.ranking
         values = np.full(ranking.node.size, np.nan)
         for rho in range(self.plain.R):
-            mine = {o.cell: v for o, v in zip(self.plain.options(rho), table[rho], strict=True)}
+            mine = {o.pair: v for o, v in zip(self.plain.options(rho), table[rho], strict=True)}
             place = ranking.options(rho)
-            cells = zip(ranking.node[place], ranking.model[place], strict=True)
-            values[place] = [float(mine[int(v), int(m)]) for v, m in cells]
+            pairs = zip(ranking.node[place], ranking.model[place], strict=True)
+            values[place] = [float(mine[int(v), int(m)]) for v, m in pairs]
         return values
 
     def by_type(self, values: NDArray[np.float64], number: Any = float) -> list[list[Any]]:
@@ -225,9 +225,9 @@ class Case:
         table = []
         for rho in range(self.plain.R):
             place = ranking.options(rho)
-            cells = zip(ranking.node[place], ranking.model[place], values[place], strict=True)
-            mine = {(int(v), int(m)): number(float(x)) for v, m, x in cells}
-            table.append([mine[o.cell] for o in self.plain.options(rho)])
+            pairs = zip(ranking.node[place], ranking.model[place], values[place], strict=True)
+            mine = {(int(v), int(m)): number(float(x)) for v, m, x in pairs}
+            table.append([mine[o.pair] for o in self.plain.options(rho)])
         return table
 
     def slots(self, rng: np.random.Generator) -> list[Slot]:

@@ -61,7 +61,7 @@ def test_flowing_types_share_in_proportion() -> None:
     assert loads("fluid", None) == pytest.approx(np.array([[2, 1, 1], [4, 2, 2]]))
 
 
-def test_a_cell_that_stays_open_is_filled_once() -> None:
+def test_a_pair_that_stays_open_is_filled_once() -> None:
     # Type 0 has a model of its own with room for all; that of type 1 is full at a quarter.
     apart = TWO_TYPES_ONE_EDGE.replace(
         edges=[[0, 2], [1, 2]],

@@ -97,10 +97,10 @@ def test_the_published_static_greedy_stops_once_no_repository_is_needed(
     def is_served() -> bool:
         return not any(serve(instance, r, expected).load[permanent].any() for r in planned)
 
-    for cell in picks(instance, demand):
+    for pair in picks(instance, demand):
         if is_served():
             break
-        expected.flat[cell] = True
+        expected.flat[pair] = True
     found = StaticGreedy.plan(instance, plan=plan, stop="served")
     assert (found.allocation == expected).all()
     full = StaticGreedy.plan(instance, demand)
@@ -130,10 +130,10 @@ def test_picks_are_the_greedy_placement_in_its_order() -> None:
     assert order.tolist() == plain_picks(instance, demand)
     gains = []
     chosen = np.array(instance.empty)
-    for cell in order:
+    for pair in order:
         before = average_gain(instance, demand, chosen)
-        chosen.flat[cell] = True
-        gains.append((average_gain(instance, demand, chosen) - before) / instance.size.flat[cell])
+        chosen.flat[pair] = True
+        gains.append((average_gain(instance, demand, chosen) - before) / instance.size.flat[pair])
     # The gain is submodular while capacities are fixed, so that gains per MB only fall: but for
     # models that no longer fit, which make room for nobody.
     assert (chosen == greedy(instance, demand)).all()
@@ -236,18 +236,18 @@ def private(capacity: float, requests: Any, budget: float = 1.0) -> IdnInstance:
 def best_fraction(instance: IdnInstance) -> float:
     """Largest average gain of a fractional allocation, by a linear program."""
     ranking, T = instance.ranking, instance.horizon
-    P, cells = len(ranking), instance.size.size
+    P, pairs = len(ranking), instance.size.size
     demand = instance.requests.astype(float)
     potential = ranking.potential(instance.requests)
-    cost = np.concatenate([np.zeros(cells), np.tile(ranking.cost, T) / T])
-    budget = sparse.lil_matrix((instance.nodes, cells + T * P))
+    cost = np.concatenate([np.zeros(pairs), np.tile(ranking.cost, T) / T])
+    budget = sparse.lil_matrix((instance.nodes, pairs + T * P))
     for v in range(instance.nodes):
         budget[v, v * instance.models : (v + 1) * instance.models] = instance.size[v]
-    offered = sparse.lil_matrix((T * P, cells))
+    offered = sparse.lil_matrix((T * P, pairs))
     served = sparse.lil_matrix((T * instance.types, T * P))
     for t in range(T):
         for o in range(P):
-            offered[t * P + o, ranking.cell[o]] = -potential[t, o]
+            offered[t * P + o, ranking.pair[o]] = -potential[t, o]
             served[t * instance.types + ranking.type[o], t * P + o] = 1.0
     rows = [sparse.hstack([offered, sparse.eye(T * P)]), budget]
     limit = np.concatenate([np.zeros(T * P), instance.budget])
@@ -258,7 +258,7 @@ def best_fraction(instance: IdnInstance) -> float:
         cost,
         sparse.vstack(rows),
         limit,
-        sparse.hstack([sparse.csr_matrix((served.shape[0], cells)), served]),
+        sparse.hstack([sparse.csr_matrix((served.shape[0], pairs)), served]),
         demand.ravel(),
         bounds=bounds + [(0.0, None)] * (T * P),
     )

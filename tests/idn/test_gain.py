@@ -41,9 +41,9 @@ def test_options_are_ranked_by_cost_then_position_then_model(case):
             assert getattr(ranking, field)[place].tolist() == exact
         assert ranking.repository_cost[rho] == float(case.plain.repository_cost(rho))
         assert (ranking.type[place] == rho).all()
-    cells = ranking.node * case.instance.models + ranking.model
-    assert ranking.cell.tolist() == cells.tolist()
-    assert ranking.capacity.tolist() == case.instance.capacity.ravel()[cells].tolist()
+    pairs = ranking.node * case.instance.models + ranking.model
+    assert ranking.pair.tolist() == pairs.tolist()
+    assert ranking.capacity.tolist() == case.instance.capacity.ravel()[pairs].tolist()
 
 
 @given(cases(), st.sampled_from(["own", "shared"]))

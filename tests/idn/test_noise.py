@@ -56,7 +56,7 @@ def near_and_far(horizon: int) -> IdnInstance:
 def regret(instance: IdnInstance, noise) -> tuple[float, float, float]:
     """Return the mean regret of the fractions, its standard error, and the bound on it."""
     view = Evaluation(Adversary(instance, instance.ranking.potential(instance.requests)))
-    policy = Infida(step="theory", cells="useful", peak=1.0, noise=noise)
+    policy = Infida(step="theory", pairs="useful", peak=1.0, noise=noise)
     potential, requests = view.adversary.potential, instance.requests
     best = static_optimum(view).gain * instance.horizon
     found = []
@@ -98,12 +98,12 @@ def test_messages_that_arrive_make_up_for_those_that_are_lost() -> None:
     instance = generate(topology=2, alpha=3.0, horizon=8)
     environment = IdnEnvironment(instance)
     episode = environment.episode(environment.scenarios(np.random.default_rng(0), 1)[0])
-    quiet = Infida(cells="useful")
+    quiet = Infida(pairs="useful")
     rng = np.random.default_rng(1)
     decision, state = quiet.decide(quiet.start(environment.instance), episode.observe(), rng)
     outcome = episode.act(decision)
     exact = quiet.gradient(state, decision, outcome)
-    lossy = Infida(cells="useful", noise=MessageLoss(0.4))
+    lossy = Infida(pairs="useful", noise=MessageLoss(0.4))
     loud = dataclasses.replace(state, noise=np.random.default_rng(2))
     drawn = np.array(
         [lossy.gradient(loud, decision, outcome) for _ in range(2_500 if LEAN else 10_000)]
@@ -111,7 +111,7 @@ def test_messages_that_arrive_make_up_for_those_that_are_lost() -> None:
     error = drawn.std(axis=0) / np.sqrt(len(drawn))
     assert (np.abs(drawn.mean(axis=0) - exact) <= 4.5 * error + 1e-9).all()
     runs = [
-        simulate(environment, Infida(cells="useful", noise=noise), runs=2)
+        simulate(environment, Infida(pairs="useful", noise=noise), runs=2)
         for noise in (None, MessageLoss(0.0), Gaussian(0.0))
     ]
     for run in runs[1:]:
@@ -120,16 +120,16 @@ def test_messages_that_arrive_make_up_for_those_that_are_lost() -> None:
 
 def test_normal_noise_is_on_the_scale_of_the_best_gain_per_mb() -> None:
     state = Infida().start(generate(topology=2, horizon=1))
-    cells = state.mirror.cells
-    gradient = np.random.default_rng(0).random(cells.size.size)
+    pairs = state.mirror.pairs
+    gradient = np.random.default_rng(0).random(pairs.size.size)
     drawn = np.repeat(gradient[None], 4000, axis=0)
     rng = np.random.default_rng(1)
     for row in drawn:
-        Gaussian(0.5).disturb(cells, row, rng)
-    for v in range(cells.free.size):
-        mine = slice(cells.first[v], cells.first[v + 1])
-        if cells.free[v]:
-            scale = 0.5 * (gradient[mine] / cells.size[mine]).max() * cells.size[mine]
+        Gaussian(0.5).disturb(pairs, row, rng)
+    for v in range(pairs.free.size):
+        mine = slice(pairs.first[v], pairs.first[v + 1])
+        if pairs.free[v]:
+            scale = 0.5 * (gradient[mine] / pairs.size[mine]).max() * pairs.size[mine]
             assert drawn[:, mine].std(axis=0) == pytest.approx(scale, rel=0.08)
             off = drawn[:, mine].mean(axis=0) - gradient[mine]
             assert (np.abs(off) <= 5 * scale / np.sqrt(len(drawn))).all()

@@ -49,9 +49,9 @@ def over_budget(plain, x):
     st.sampled_from(["all", "useful"]),
     ORDERS,
 )
-def test_safe_roundings_never_exceed_a_budget(case, residual, coins, cells, order):
+def test_safe_roundings_never_exceed_a_budget(case, residual, coins, pairs, order):
     environment = IdnEnvironment(case.instance, order=order)
-    policy = Infida(step=1.0, residual=residual, coins=coins, cells=cells)
+    policy = Infida(step=1.0, residual=residual, coins=coins, pairs=pairs)
     run = simulate(environment, policy, rng=case.seed, runs=3, keep_trace=True)
     assert (run.violations == 0).all()
     for x in run.hosted:
@@ -134,7 +134,7 @@ def test_each_learning_step_of_infida(case, rate, residual, credit):
             table = case.per_option(
                 plain.potential(outcome.requests.tolist(), shared=True, wanting=True)
             )
-            absent = ~decision.ravel()[case.instance.ranking.cell]
+            absent = ~decision.ravel()[case.instance.ranking.pair]
             potential[absent] = table[absent]
         g = supergradient(case.instance, outcome.requests, potential, before.fractional)
         for v in range(plain.V):

@@ -39,7 +39,7 @@ def options_of(instance, rho):
 def test_options_are_ranked_by_cost_then_position_then_model(instance):
     ranking = instance.ranking
     assert ranking.first[0] == 0
-    assert ranking.first[-1] == len(ranking) == ranking.cell.size
+    assert ranking.first[-1] == len(ranking) == ranking.pair.size
     for rho in range(instance.types):
         expected = options_of(instance, rho)
         here = ranking.options(rho)
@@ -64,7 +64,7 @@ def test_options_are_ranked_by_cost_then_position_then_model(instance):
 
 
 COLUMNS = (
-    "cost", "position", "model", "node", "latency", "cell", "type", "inaccuracy", "permanent",
+    "cost", "position", "model", "node", "latency", "pair", "type", "inaccuracy", "permanent",
     "capacity",
 )  # fmt: skip
 
@@ -82,19 +82,19 @@ def test_potential_is_what_an_option_could_serve(instance):
                 assert own[p] == shared[p] == r
                 continue
             assert own[p] == min(L, r)
-            rivals = {int(ranking.type[q]) for q in np.flatnonzero(ranking.cell == ranking.cell[p])}
+            rivals = {int(ranking.type[q]) for q in np.flatnonzero(ranking.pair == ranking.pair[p])}
             total = sum(int(requests[rho]) for rho in rivals)
             fair = min(r, Fraction(L) * r / total) if total > L else r
             assert shared[p] == pytest.approx(float(fair), abs=1e-12)
         # Shared credits never promise more than a model can do; own ones do.
         limit = np.where(instance.repository, np.inf, instance.capacity).ravel()
-        promised = np.bincount(ranking.cell, shared, limit.size)
+        promised = np.bincount(ranking.pair, shared, limit.size)
         assert (promised <= limit * (1 + 1e-12)).all()
 
 
 def test_own_credit_promises_a_shared_model_twice():
     instance = shared_model()
-    here = instance.ranking.cell == 1
+    here = instance.ranking.pair == 1
     assert instance.ranking.potential([1, 1])[here].tolist() == [1, 1]
     shared = shared_potential(instance.ranking, np.array([[1, 1], [1, 0]]))
     assert shared[:, here].tolist() == [[0.5, 0.5], [1, 0]]
@@ -134,4 +134,4 @@ def test_the_papers_network_has_6000_options():
     for rho in (0, 17, 39):
         here = ranking.options(rho)
         assert (np.diff(ranking.cost[here]) >= 0).all()
-        assert np.unique(ranking.cell[here]).size == 150
+        assert np.unique(ranking.pair[here]).size == 150

@@ -60,7 +60,7 @@ def test_p1_lp_has_the_same_bits(monkeypatch, method):
         return call
 
     passes = ("begin_direction", "finish_direction", "_prepare", "_gather", "_complete")
-    products = ("price_runs", "occupancy", "assemble_band", "eliminate", "load_by_cell")
+    products = ("price_runs", "occupancy", "assemble_band", "eliminate", "load_by_pair")
     for module, names in ((newton, passes), (kernels, products)):
         for name in names:
             monkeypatch.setattr(module, name, held(getattr(module, name)))

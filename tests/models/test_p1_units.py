@@ -114,11 +114,11 @@ def test_first_columns_do_not_depend_on_the_unit_of_a_server(unit):
     columns = [
         promising_columns(P1Relaxation(scaled(instance, work=work)), 1) for work in (1.0, unit)
     ]
-    np.testing.assert_array_equal(columns[0].cell, columns[1].cell)
+    np.testing.assert_array_equal(columns[0].pair, columns[1].pair)
 
 
-def best_cells(instance, *, forbid):
-    """Sum up what every arrival earns on its best cell that may be used at all."""
+def best_pairs(instance, *, forbid):
+    """Sum up what every arrival earns on its best pair that may be used at all."""
     usable = P1Relaxation(instance, forbid).usable
     profit = np.where(usable[:, None], instance.expected_profit, 0.0)
     return float((instance.arrival * profit.max(axis=(2, 3))).sum())
@@ -137,7 +137,7 @@ def test_without_time_the_answer_is_what_is_known_beforehand(method, instance, u
     assert plan.solution.primal_residual() <= 1e-9
     assert plan.solution.dual_residual() <= 1e-12
     assert plan.solution.quality.usable
-    best = best_cells(instance, forbid=forbid)
+    best = best_pairs(instance, forbid=forbid)
     assert plan.bound <= best * (1 + 1e-12)
     assert plan.objective <= plan.bound * (1 + 1e-6)
     if method in ("structured", "columns"):  # presolve alone may do more than nothing

@@ -74,7 +74,7 @@ def test_steps_equal_those_of_dense_linear_algebra(reserved, kept):
     every = every_column(problem)
     chosen = rng.random(every.size) < kept
     indptr = np.concatenate([[0], np.cumsum(chosen)])[every.indptr]
-    columns = ColumnSet(indptr, every.cell[chosen], every.profit[chosen])
+    columns = ColumnSet(indptr, every.pair[chosen], every.profit[chosen])
     form = StructuredMaster(problem, columns, correctors=3, partial=False).form
     ours = InteriorPoint(form, correctors=3, newton=BandNewton)
     theirs = InteriorPoint(WrittenOut(form), correctors=3)
@@ -144,20 +144,20 @@ def test_a_profit_model_needs_no_matrix_of_profits():
 @given(seed=st.integers(0, 10_000), data=st.data())
 def test_merging_keeps_each_column_once_and_knows_its_origin(seed, data):
     rng = np.random.default_rng(seed)
-    rows, cells = 4, 6
+    rows, pairs = 4, 6
 
     def draw() -> ColumnSet:
-        chosen = rng.random((rows, cells)) < data.draw(st.sampled_from([0.0, 0.3, 1.0]))
+        chosen = rng.random((rows, pairs)) < data.draw(st.sampled_from([0.0, 0.3, 1.0]))
         indptr = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
-        row, cell = np.nonzero(chosen)
-        return ColumnSet(indptr, cell.astype(np.int32), 10.0 * row + cell)
+        row, pair = np.nonzero(chosen)
+        return ColumnSet(indptr, pair.astype(np.int32), 10.0 * row + pair)
 
     old, new = draw(), draw()
     united, origin = merge_columns(old, new)
-    keys = [set(zip(c.rows().tolist(), c.cell.tolist(), strict=True)) for c in (old, new, united)]
+    keys = [set(zip(c.rows().tolist(), c.pair.tolist(), strict=True)) for c in (old, new, united)]
     assert keys[2] == keys[0] | keys[1]
     assert united.size == len(keys[2])
-    np.testing.assert_array_equal(united.profit, 10.0 * united.rows() + united.cell)
+    np.testing.assert_array_equal(united.profit, 10.0 * united.rows() + united.pair)
     known = origin >= 0
     assert known.sum() == old.size
     np.testing.assert_array_equal(united.profit[known], old.profit[origin[known]])
@@ -179,7 +179,7 @@ def test_found_columns_are_the_best_of_each_row(seed):
         if instance.arrival.ravel()[row] == 0.0:
             continue
         order = [c for c in np.argsort(-flat[row], kind="stable")[:2] if flat[row, c] > 0.0]
-        mine = found.cell[found.indptr[row] : found.indptr[row + 1]]
+        mine = found.pair[found.indptr[row] : found.indptr[row + 1]]
         np.testing.assert_allclose(np.sort(flat[row, mine]), np.sort(flat[row, order]))
 
 

@@ -29,19 +29,19 @@ def plan_of(instance: RescueInstance) -> P1Solution:
     """Solve the relaxation of a tiny instance: columns y[t, j, k, l], then x[i, t] by windows."""
     T, J, K, L, _ = instance.shape
     tasks = instance.reserved
-    cells = list(product(range(T), range(J), range(K), range(L)))
+    runs = list(product(range(T), range(J), range(K), range(L)))
     shares = [(i, t) for i in range(len(tasks)) for t in range(tasks.start[i], tasks.end[i] + 1)]
-    arrives = np.zeros((T, J, len(cells) + len(shares)))
-    occupied = np.zeros((K, T, len(cells) + len(shares)))
-    done = np.zeros((len(tasks), len(cells) + len(shares)))
-    for column, (t, j, k, profile) in enumerate(cells):
+    arrives = np.zeros((T, J, len(runs) + len(shares)))
+    occupied = np.zeros((K, T, len(runs) + len(shares)))
+    done = np.zeros((len(tasks), len(runs) + len(shares)))
+    for column, (t, j, k, profile) in enumerate(runs):
         arrives[t, j, column] = 1
         for age, chance in enumerate(instance.survival[profile][: T - t]):
             occupied[k, t + age, column] = chance
-    for column, (i, t) in enumerate(shares, start=len(cells)):
+    for column, (i, t) in enumerate(shares, start=len(runs)):
         occupied[tasks.server[i], t, column] = 1
         done[i, column] = instance.capacity[tasks.server[i], t]
-    size = len(cells) + len(shares)
+    size = len(runs) + len(shares)
     found = linprog(
         -np.concatenate([instance.expected_profit.ravel(), np.zeros(len(shares))]),
         A_ub=np.concatenate([arrives.reshape(-1, size), occupied.reshape(-1, size), -done]),
@@ -50,7 +50,7 @@ def plan_of(instance: RescueInstance) -> P1Solution:
         method="highs",
     )
     assert found.status == 0, found.message
-    y = np.where(found.x[: len(cells)] < 1e-12, 0.0, found.x[: len(cells)]).reshape(T, J, K, L)
+    y = np.where(found.x[: len(runs)] < 1e-12, 0.0, found.x[: len(runs)]).reshape(T, J, K, L)
     used = y.sum(axis=(2, 3))
     y *= np.minimum(1.0, instance.arrival / np.where(used > 0, used, 1.0))[..., None, None]
     # Profit is maximised and the demand stands on the right of >=: both signs turn.

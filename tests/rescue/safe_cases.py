@@ -64,13 +64,13 @@ def _fit(tasks: list[tuple[int, int, int, float]], capacity: np.ndarray) -> bool
 
 @cache
 def lp_plan(instance: RescueInstance) -> P1Solution:
-    """Solve the relaxation without unsafe cells."""
+    """Solve the relaxation without unsafe pairs."""
     return solve_p1_lp(instance, method="direct", forbid_unsafe=True)
 
 
 @cache
 def any_plan(instance: RescueInstance) -> P1Solution:
-    """Draw a plan that assigns at most what arrives, some of it to unsafe cells."""
+    """Draw a plan that assigns at most what arrives, some of it to unsafe pairs."""
     T, J, K, L, _ = instance.shape
     rng = np.random.default_rng(T + 10 * J + 100 * K + 1000 * L)
     shares = rng.dirichlet(np.ones(K * L + 1), (T, J))[..., :-1].reshape(T, J, K, L)

@@ -23,7 +23,7 @@ from edgeopt.testing.strategies import rescue_instances
 
 
 def certain(**changes):
-    """A task of device 0 in every slot, runs of two slots, two servers; profit names the cell."""
+    """A task of device 0 in every slot, runs of two slots, two servers; profit names the pair."""
     T, D = 4, 2
     profit = 100.0 * np.arange(T).reshape(T, 1, 1, 1, 1) + 10.0 * np.arange(1, 3).reshape(2, 1, 1)
     fields = {

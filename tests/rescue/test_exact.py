@@ -125,10 +125,10 @@ class Pressing(RandomPolicy):
     def decide(
         self, state: Rule, observation: Arrival, rng: np.random.Generator | None = None
     ) -> tuple[Placement | None, Rule]:
-        cells = np.argwhere(
+        pairs = np.argwhere(
             state.permitted(observation.slot, observation.idle, observation.remaining)
         )
-        return (tuple(cells[-1].tolist()) if cells.size else None), state
+        return (tuple(pairs[-1].tolist()) if pairs.size else None), state
 
 
 @given(rescue_instances(reserved=True, arrivals=None), st.integers(0, 2**32 - 1))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.instances.rescue import ReservedTasks, generate
-from edgeopt.models.rescue import p1, p1_lp, p1_lp_matrix, solve_p1_lp, unsafe_cells
+from edgeopt.models.rescue import p1, p1_lp, p1_lp_matrix, solve_p1_lp, unsafe_pairs
 from edgeopt.solvers import solve
 from tests.draws import LEAN, some
 from tests.oracles.rescue import plain, programs, reserved
@@ -166,9 +166,9 @@ def test_integer_problem_equals_brute_force(instance):
 
 
 @given(with_reserved())
-def test_unsafe_cells(instance):
-    expected = reserved.unsafe_cells(plain(instance, float))
-    assert np.array_equal(unsafe_cells(instance), np.array(expected))
+def test_unsafe_pairs(instance):
+    expected = reserved.unsafe_pairs(plain(instance, float))
+    assert np.array_equal(unsafe_pairs(instance), np.array(expected))
 
 
 def test_exact_simplex_confirms_the_float_optimum():
@@ -190,14 +190,14 @@ METHODS = ("direct", "columns", "structured")
 
 def oracle_optimum(instance, *, forbid=False):
     oracle = plain(instance, float)
-    forbidden = reserved.unsafe_cells(oracle) if forbid else None
+    forbidden = reserved.unsafe_pairs(oracle) if forbid else None
     return programs.optimum(programs.p1_lp(oracle, forbidden))[0]
 
 
 def check_feasible(instance, plan, *, forbid=False):
     """Put the plan into the printed rows."""
     oracle = plain(instance, float)
-    dense = programs.p1_lp(oracle, reserved.unsafe_cells(oracle) if forbid else None)
+    dense = programs.p1_lp(oracle, reserved.unsafe_pairs(oracle) if forbid else None)
     windows = [(tag[1], tag[2]) for tag in dense.columns if tag[0] == "x"]
     v = np.concatenate([plan.y.ravel(), [plan.x[pair] for pair in windows]])
     body = np.array(dense.matrix, dtype=float).reshape(-1, len(v)) @ v
@@ -222,7 +222,7 @@ def exact_bound(instance, plan, *, forbid=False):
         plan.duals.arrival.tolist(),
         plan.duals.occupancy.tolist(),
         plan.duals.reserved.tolist(),
-        reserved.unsafe_cells(oracle) if forbid else None,
+        reserved.unsafe_pairs(oracle) if forbid else None,
     )
 
 
@@ -289,7 +289,7 @@ def test_more_reserved_work_never_pays(instance, step):
 
 
 @given(instance=with_reserved())
-def test_forbidding_cells_and_reserving_work_only_lower_the_optimum(instance):
+def test_forbidding_pairs_and_reserving_work_only_lower_the_optimum(instance):
     free = solve_p1_lp(instance.replace(reserved=ReservedTasks.none()))
     plan = solve_p1_lp(instance)
     safe = solve_p1_lp(instance, forbid_unsafe=True)

@@ -98,7 +98,7 @@ def test_reserved_work_fails_with_the_known_probability():
     guarded = paths.evaluate(instance, policies.Rescue(instance, y, guarded=True))
     assert guarded.profit == guarded.any_failure == 0
     assert hindsight.arrival_clairvoyant(instance, pathwise=True) == 0
-    assert reserved.unsafe_cells(instance)[0] == [[True]]
+    assert reserved.unsafe_pairs(instance)[0] == [[True]]
 
 
 def test_knowing_durations_beats_the_relaxation():

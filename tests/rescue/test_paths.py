@@ -51,8 +51,8 @@ def pieces(cuts):
 def coin_cuts(oracle, y, t, j):
     """Return where the routing coin matters: routes of y, and equal shares of one half."""
     routes = np.cumsum(np.ravel(y[t][j])) / oracle.p[t][j] if oracle.p[t][j] > 0 else []
-    cells = oracle.K * oracle.L
-    return routes, [i / (2 * n) for n in range(1, cells + 1) for i in range(1, n + 1)]
+    pairs = oracle.K * oracle.L
+    return routes, [i / (2 * n) for n in range(1, pairs + 1) for i in range(1, n + 1)]
 
 
 def steps_of(oracle, y, kind):

@@ -192,7 +192,7 @@ def test_without_a_plan_one_is_solved(kind):
     safe = kind(guarded=True).start(instance)
     if kind is not RescuePlus:
         reached = np.diff(safe.routes.cumulative, prepend=0) > 1e-6
-        assert 1 not in safe.routes.cell[reached]  # two slots on server 0
+        assert 1 not in safe.routes.pair[reached]  # two slots on server 0
 
 
 def test_names_tell_policies_apart():

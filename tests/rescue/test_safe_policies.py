@@ -82,7 +82,7 @@ def test_the_joint_chain_of_rules_gives_the_sum_of_first_values_too():
             states = ServerStates.of(instance, up=True, grid=grid)
             chain, routes = Chain.of(instance, states), Routes.of(instance, any_plan(instance).y)
             values = state_values(
-                chain, states.first, routes=(routes.first, routes.cell, routes.mass)
+                chain, states.first, routes=(routes.first, routes.pair, routes.mass)
             )
             rule, places = SafeRescue(plan=any_plan(instance)).start(instance)
             rule = replace(rule, states=states, values=values)

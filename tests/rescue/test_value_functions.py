@@ -35,8 +35,8 @@ def test_sparse_and_dense_plans_have_one_value(instance):
     assert np.array_equal(thin.activation.indptr, rows.indptr)
     assert np.array_equal(thin.activation.indices, rows.indices)
     flat = full.activation.reshape(rows.shape)
-    row, cell = y.reshape(rows.shape).nonzero()
-    assert thin.activation.data == pytest.approx(flat[row, cell], rel=1e-12)
+    row, pair = y.reshape(rows.shape).nonzero()
+    assert thin.activation.data == pytest.approx(flat[row, pair], rel=1e-12)
 
 
 def test_entries_of_a_sparse_plan_may_come_in_any_order():
@@ -57,9 +57,9 @@ def test_a_sparse_plan_never_becomes_a_full_table(monkeypatch):
     T, J, K, L, _ = instance.shape
     rng = np.random.default_rng(0)
     # Every arrival is sent to one server with the shortest profile, thinly.
-    cell = rng.integers(0, K, T * J) * L
+    pair = rng.integers(0, K, T * J) * L
     mass = instance.arrival.ravel() / 20
-    y = sparse.csr_array((mass, cell, np.arange(T * J + 1)), shape=(T * J, K * L))
+    y = sparse.csr_array((mass, pair, np.arange(T * J + 1)), shape=(T * J, K * L))
     expected = value_functions(instance.replace(), y.toarray().reshape(T, J, K, L)).baseline
     monkeypatch.setattr(tables, "ENTRIES", 4 * J * K * instance.max_duration)
     value_functions(instance, y)  # compile first

@@ -92,7 +92,7 @@ class Columns(NamedTuple):
     """What compiled loops read of a ranking."""
 
     first: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    pair: NDArray[np.int64]
     cost: NDArray[np.float64]
     capacity: NDArray[np.float64]
     permanent: NDArray[np.bool_]
@@ -117,7 +117,7 @@ class Ranking:
         The pair itself, shape [P].
     position
         Position of the node on the path, 0 being the entry, shape [P].
-    cell
+    pair
         Index of the pair in a flattened allocation, ``node * M + model``, shape [P].
     cost
         Cost :math:`\gamma` of serving one request, ms, ascending within a type, shape [P].
@@ -142,7 +142,7 @@ class Ranking:
     node: NDArray[np.int64]
     model: NDArray[np.int64]
     position: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    pair: NDArray[np.int64]
     cost: NDArray[np.float64]
     latency: NDArray[np.float64]
     inaccuracy: NDArray[np.float64]
@@ -151,7 +151,7 @@ class Ranking:
     capacity: NDArray[np.float64]
 
     def __len__(self) -> int:
-        return int(self.cell.size)
+        return int(self.pair.size)
 
     def options(self, type: int) -> slice:
         """Return the range of the options of one request type."""
@@ -160,7 +160,7 @@ class Ranking:
     @cached_property
     def columns(self) -> Columns:
         """The arrays that compiled loops read."""
-        return Columns(self.first, self.cell, self.cost, self.capacity, self.permanent)
+        return Columns(self.first, self.pair, self.cost, self.capacity, self.permanent)
 
     @cached_property
     def repository(self) -> NDArray[np.int64]:
@@ -512,7 +512,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
             "node": node,
             "model": model,
             "position": position[order],
-            "cell": node * self.models + model,
+            "pair": node * self.models + model,
             "cost": cost,
             "latency": latency[order],
             "inaccuracy": inaccuracy[order],

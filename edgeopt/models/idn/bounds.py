@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 class CooperativeProgram:
     """What is to be decided, sorted by task (see `maps` for the layout).
 
-    Types without an option are left out, and cells that can serve no request.
+    Types without an option are left out, and pairs that can serve no request.
 
     Parameters
     ----------
@@ -68,24 +68,24 @@ class CooperativeProgram:
         Of the slots, shape [S].
     requests
         Of each type in each slot, shape [S, R].
-    type_first, cell_first
-        Where the types and the cells of each task begin, shape [tasks + 1].
+    type_first, pair_first
+        Where the types and the pairs of each task begin, shape [tasks + 1].
     option_first
         Where the options of each type begin, shape [R + 1]; the largest gain comes first.
-    cell
-        Cell of each option, shape [O].
+    pair
+        Pair of each option, shape [O].
     gain
         Saved by an option against the repository, positive, ms per request, shape [O].
     capacity
-        Of one replica of each cell in each slot, positive, requests, shape [S, C].
+        Of one replica of each pair in each slot, positive, requests, shape [S, C].
     copies, size
-        Number of identical replicas of each cell, and the MB of one, shape [C].
+        Number of identical replicas of each pair, and the MB of one, shape [C].
     node
-        Of each cell, shape [C].
+        Of each pair, shape [C].
     budget
         Of each node, MB, shape [V].
     offer, option
-        Position of each cell, shape [C], and of each option, shape [O], in `Offers`.
+        Position of each pair, shape [C], and of each option, shape [O], in `Offers`.
     instance
         The instance, if there is one.
     """
@@ -93,9 +93,9 @@ class CooperativeProgram:
     weight: Floats
     requests: Floats
     type_first: Ints
-    cell_first: Ints
+    pair_first: Ints
     option_first: Ints
-    cell: Ints
+    pair: Ints
     gain: Floats
     capacity: Floats = field(repr=False)
     copies: Floats = field(repr=False)
@@ -129,7 +129,7 @@ class CooperativeProgram:
 
     @cached_property
     def knapsack(self) -> Ints:
-        """Knapsack of each cell, -1 where the node has room for everything, shape [C]."""
+        """Knapsack of each pair, -1 where the node has room for everything, shape [C]."""
         number = np.cumsum(self._tight_nodes) - 1
         return np.where(self._tight_nodes, number, -1)[self.node]
 
@@ -155,7 +155,7 @@ class CooperativeProgram:
         np.divide(self.budget, used, out=share, where=used > self.budget)
         hosted *= share[self.node]
         served = np.maximum(served, 0.0, order="C")
-        kernels.fit(self.option_first, self.cell, self.requests, self.capacity * hosted, served)
+        kernels.fit(self.option_first, self.pair, self.requests, self.capacity * hosted, served)
         return hosted, served
 
     def bound(self, price: Floats) -> float:
@@ -164,7 +164,7 @@ class CooperativeProgram:
         Prices are in ms per request, shape [S, C]; all prove a bound, and negative ones count as 0.
         """
         price = np.maximum(price, 0.0)
-        saved = kernels.best_reduced_gain(self.option_first, self.cell, self.gain, price)
+        saved = kernels.best_reduced_gain(self.option_first, self.pair, self.gain, price)
         worth = self.weight @ (self.capacity * price)
         knapsacks = kernels.fill_knapsacks(
             np.argsort(-worth / self.size, kind="stable"),
@@ -188,7 +188,7 @@ class CooperativeProgram:
         hosted, served = solution.values["x"], solution.values["q"]
         demand, usage = np.zeros_like(self.requests), np.zeros_like(self.capacity)
         ones = np.ones_like(served)
-        kernels.add_up(self.option_first, self.cell, ones, served, demand, usage)
+        kernels.add_up(self.option_first, self.pair, ones, served, demand, usage)
         used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
         finite = np.isfinite(self.budget)
         violations = (
@@ -252,23 +252,23 @@ def cooperative_program(
 
     offer = np.unique(chosen.offer[option])
     offer = offer[np.argsort(instance.task[chosen.model[offer]], kind="stable")]
-    cell_of = np.empty(chosen.node.size, dtype=np.int64)
-    cell_of[offer] = np.arange(offer.size)
-    cell = cell_of[chosen.offer[option]]
-    first_cell = np.searchsorted(instance.task[chosen.model[offer]], tasks)
+    pair_of = np.empty(chosen.node.size, dtype=np.int64)
+    pair_of[offer] = np.arange(offer.size)
+    pair = pair_of[chosen.offer[option]]
+    first_pair = np.searchsorted(instance.task[chosen.model[offer]], tasks)
 
     requests = np.ascontiguousarray(demand.requests[:, types])
     reach = np.zeros((len(demand), offer.size))
-    np.add.at(reach.T, cell, requests.T[kind])
+    np.add.at(reach.T, pair, requests.T[kind])
     reach[reach == 0.0] = 1.0  # no demand: any capacity is as good
     ranking, place = instance.ranking, chosen.option[option]
     return CooperativeProgram(
         weight=demand.weight,
         requests=requests,
         type_first=first_type,
-        cell_first=np.append(first_cell, offer.size),
+        pair_first=np.append(first_pair, offer.size),
         option_first=first_option,
-        cell=cell,
+        pair=pair,
         gain=ranking.repository_cost[chosen.type[option]] - ranking.cost[place],
         capacity=np.minimum(capacity[offer], reach),
         copies=chosen.copies[offer].astype(np.float64),
@@ -332,8 +332,8 @@ def compile_kernels() -> None:
     zero, one = np.zeros(1, dtype=np.int64), np.ones(1)
     ends = np.array([0, 1])
     program = CooperativeProgram(
-        weight=one, requests=np.ones((1, 1)), type_first=ends, cell_first=ends, option_first=ends,
-        cell=zero, gain=one, capacity=np.ones((1, 1)), copies=one, size=2.0 * one, node=zero,
+        weight=one, requests=np.ones((1, 1)), type_first=ends, pair_first=ends, option_first=ends,
+        pair=zero, gain=one, capacity=np.ones((1, 1)), copies=one, size=2.0 * one, node=zero,
         budget=one, offer=zero, option=zero,
     )  # fmt: skip
     master = CooperativeMaster(program)
@@ -419,7 +419,7 @@ def solve_cooperative(
     common: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
     chosen_here = method == "auto"
     if chosen_here:
-        small = program.slots * program.cell.size <= SMALL
+        small = program.slots * program.pair.size <= SMALL
         method = "direct" if solver or small else "structured"
     built = time.perf_counter() - began
     if not (program.weight @ program.requests).any():
@@ -502,7 +502,7 @@ def _in_hand(program: CooperativeProgram, solution: Solution) -> Solution:
     bound = program.bound(prices)
     if solution.values is not None:
         return solution if solution.bound <= bound else replace(solution, bound=bound, duals=prices)
-    hosted, served = program.repaired(program.copies, np.zeros((program.slots, program.cell.size)))
+    hosted, served = program.repaired(program.copies, np.zeros((program.slots, program.pair.size)))
     solution = replace(solution, quality=Quality.FEASIBLE)
     return _at(program, solution, hosted, served, prices)
 
@@ -516,5 +516,5 @@ def _nothing_to_gain(program: CooperativeProgram) -> Solution:
         bound=0.0, values=None, duals=None, seconds=Seconds(0.0, 0.0), solver="edgeopt",
         version=__version__, options={}, problem=program,
     )  # fmt: skip
-    hosted, served = np.zeros(program.copies.size), np.zeros((program.slots, program.cell.size))
+    hosted, served = np.zeros(program.copies.size), np.zeros((program.slots, program.pair.size))
     return _at(program, nothing, hosted, served, np.zeros(program.capacity.shape))

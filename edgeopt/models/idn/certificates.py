@@ -49,21 +49,21 @@ def _points(program: CooperativeProgram, solution: Solution) -> Iterator[dict[st
 
 
 def _entries(program: CooperativeProgram, served: Floats, hosted: Floats) -> dict[str, str]:
-    """Return what is served by slot, type and cell, and what is hosted by cell."""
-    kind, cell = program.option_type.tolist(), program.cell.tolist()
-    found = {f"{t},{kind[o]},{cell[o]}": text(q) for (t, o), q in np.ndenumerate(served) if q}
+    """Return what is served by slot, type and pair, and what is hosted by pair."""
+    kind, pair = program.option_type.tolist(), program.pair.tolist()
+    found = {f"{t},{kind[o]},{pair[o]}": text(q) for (t, o), q in np.ndenumerate(served) if q}
     return found | entries(hosted)
 
 
 def data_of(program: CooperativeProgram) -> dict[str, Any]:
     """Return the numbers of the program as texts."""
     ends = program.option_first.tolist()
-    cell, gain = program.cell.tolist(), program.gain.tolist()
+    pair, gain = program.pair.tolist(), program.gain.tolist()
     return {
         "weight": texts(program.weight),
         "requests": texts(program.requests),
         "options": [
-            {str(cell[o]): text(gain[o]) for o in range(first, last)}
+            {str(pair[o]): text(gain[o]) for o in range(first, last)}
             for first, last in pairwise(ends)
         ],
         "capacity": texts(program.capacity),

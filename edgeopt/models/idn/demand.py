@@ -118,7 +118,7 @@ class Demand:
             weights = np.divide(weights, total, out=np.zeros(horizon), where=total > 0)
         given = None
         if potential is not None:
-            given = checked_amounts("potential", potential, (horizon, ranking.cell.size))
+            given = checked_amounts("potential", potential, (horizon, ranking.pair.size))
             _require_full_repositories(instance, requests, given)
         kept, slot_of = _distinct(requests if given is None else np.hstack([requests, given]))
         amounts = ranking.potential(instance.requests[kept]) if given is None else given[kept]
@@ -138,7 +138,7 @@ class Demand:
             return self  # nothing has changed since: its arrays are read-only
         for name, length in (
             ("requests", instance.types),
-            ("potential", instance.ranking.cell.size),
+            ("potential", instance.ranking.pair.size),
         ):
             array = getattr(self, name)
             if array.shape[1] != length:

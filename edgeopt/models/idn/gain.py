@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     Numbers = NDArray[Any]
 
 
-class Cells(NamedTuple):
-    """Cells that a policy decides on, and the options on them that rank before the repository.
+class Pairs(NamedTuple):
+    """Pairs (node, model) to decide on, and the options on them that rank before the repository.
 
     Attributes
     ----------
     first
-        Where the cells of each node begin, shape [V + 1].
+        Where the pairs of each node begin, shape [V + 1].
     place
-        Index of each cell in a flattened allocation, ``node * M + model``, ascending, shape [C].
+        Index of each pair in a flattened allocation, ``node * M + model``, ascending, shape [C].
     size, capacity
         Of the model at the node, MB and requests per slot, shape [C].
     budget, filled
         Of every node, and what of it a fractional allocation fills, MB, shape [V].
     free
-        Nodes whose budget does not hold all their cells, shape [V].
+        Nodes whose budget does not hold all their pairs, shape [V].
     order
-        Nodes that have cells, by their number: neighbours are rounded side by side.
+        Nodes that have pairs, by their number: neighbours are rounded side by side.
     types
         Where the options of each request type begin, cheapest first, shape [R + 1].
     option
         Index of each option in the ranking, shape [O].
-    cell
-        Cell that each option stands on, shape [O].
+    pair
+        Pair that each option stands on, shape [O].
     cost
         Cost of serving one request there, ms, shape [O].
     """
@@ -62,7 +62,7 @@ class Cells(NamedTuple):
     order: Ints
     types: Ints
     option: Ints
-    cell: Ints
+    pair: Ints
     cost: Floats
 
 
@@ -85,15 +85,15 @@ def useful_models(instance: IdnInstance) -> NDArray[np.bool_]:
     ranking = instance.ranking
     saves = (ranking.cost < ranking.repository_cost[ranking.type]) & (ranking.capacity > 0)
     found = np.zeros(instance.size.size, dtype=np.bool_)
-    found[ranking.cell[saves]] = True
+    found[ranking.pair[saves]] = True
     return found.reshape(instance.size.shape) & ~instance.pinned[:, np.newaxis]
 
 
-def cells_of(
+def pairs_of(
     instance: IdnInstance, allowed: NDArray[np.bool_], free: NDArray[np.bool_],
     filled: NDArray[np.float64],
-) -> Cells:  # fmt: skip
-    """Store the allowed cells of the nodes with a budget, shape [V, M], node by node."""
+) -> Pairs:  # fmt: skip
+    """Store the allowed pairs of the nodes with a budget, shape [V, M], node by node."""
     ranking = instance.ranking
     kept = allowed & instance.active[:, np.newaxis]
     place = np.flatnonzero(kept)
@@ -105,9 +105,9 @@ def cells_of(
     by_count = np.argsort(count, kind="stable")
     # The first permanent option takes all that is left of a type: what ranks behind serves nothing.
     before = np.arange(len(ranking)) < ranking.repository[ranking.type]
-    taken = (number[ranking.cell] >= 0) & before
+    taken = (number[ranking.pair] >= 0) & before
     option = np.flatnonzero(taken)
-    return Cells(
+    return Pairs(
         first=first,
         place=place,
         size=size,
@@ -118,7 +118,7 @@ def cells_of(
         order=by_count[count[by_count] > 0],
         types=np.searchsorted(option, ranking.first),
         option=option,
-        cell=number[ranking.cell[option]],
+        pair=number[ranking.pair[option]],
         cost=ranking.cost[option],
     )
 
@@ -136,7 +136,7 @@ def gain_kernel(options: Columns, requests: Numbers, potential: Floats, hosted: 
                 served = min(alone, potential[k])
                 total += cost[k] * served
                 alone -= served
-            share = hosted[options.cell[k]]
+            share = hosted[options.pair[k]]
             if share > 0 and left > 0.0:
                 served = min(left, share * potential[k])
                 total -= cost[k] * served
@@ -149,7 +149,7 @@ def supergradient_kernel(
     options: Columns, requests: Numbers, potential: Floats, hosted: Numbers, out: Floats
 ) -> None:
     r"""Write the supergradient of equation (18); no memory is allocated."""
-    first, cell, cost = options.first, options.cell, options.cost
+    first, pair, cost = options.first, options.pair, options.cost
     out[:] = 0.0
     for n in range(first.size - 1):
         needed = float(requests[n])
@@ -159,14 +159,14 @@ def supergradient_kernel(
         covered = 0.0
         last = begin
         while last < end:
-            covered += hosted[cell[last]] * potential[last]
+            covered += hosted[pair[last]] * potential[last]
             if covered >= needed:
                 break
             last += 1
         marginal_cost = cost[min(last, end - 1)]
         # Options behind the last one needed cost as much or more: they could save nothing.
         for k in range(begin, min(last, end)):
-            out[cell[k]] += potential[k] * (marginal_cost - cost[k])
+            out[pair[k]] += potential[k] * (marginal_cost - cost[k])
 
 
 def gain(
@@ -252,7 +252,7 @@ def _checked(
 ) -> tuple[Floats, Floats, NDArray[Any]]:
     return (
         checked_amounts("requests", requests, (instance.types,)),
-        checked_amounts("potential", potential, instance.ranking.cell.shape),
+        checked_amounts("potential", potential, instance.ranking.pair.shape),
         checked_allocation(instance, allocation).ravel(),
     )
 

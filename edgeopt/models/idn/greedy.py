@@ -30,8 +30,8 @@ class _Service(NamedTuple):
 
     cost: Floats  # of each option, ms per request, shape [P]
     type: Ints  # of each option, shape [P]
-    cell_first: Ints  # where the options of each cell begin in `cell_option`, shape [V * M + 1]
-    cell_option: Ints  # options by cell, shape [P]
+    pair_first: Ints  # where the options of each pair begin in `pair_option`, shape [V * M + 1]
+    pair_option: Ints  # options by pair, shape [P]
     weight: Floats  # of each slot, shape [S]
     potential: Floats  # potential capacity of each option in each slot, requests, shape [P, S]
     served: Floats  # requests that each option serves in each slot, shape [P, S]
@@ -47,11 +47,11 @@ class _Service(NamedTuple):
 def service_of(instance: IdnInstance, demand: Demand, hosted: Bools) -> _Service:
     """Return the state in which an allocation of shape [V, M] serves a demand."""
     ranking, slots = instance.ranking, len(demand)
-    options = ranking.cell.size
+    options = ranking.pair.size
     service = _Service(
         ranking.cost,
         ranking.type,
-        *grouped(ranking.cell, instance.size.size),
+        *grouped(ranking.pair, instance.size.size),
         demand.weight,
         demand.potential.T.copy(),
         np.zeros((options, slots)),
@@ -60,7 +60,7 @@ def service_of(instance: IdnInstance, demand: Demand, hosted: Bools) -> _Service
         np.empty((instance.types, slots), dtype=np.int64),
         np.zeros((instance.types, slots)),
     )
-    _serve(ranking.first, ranking.cell, hosted.ravel(), demand.requests, *service)
+    _serve(ranking.first, ranking.pair, hosted.ravel(), demand.requests, *service)
     return service
 
 
@@ -94,7 +94,7 @@ def weighted(weight: Floats, potential: Floats) -> Floats:
 
 @compiled(writes="served before tail dearest highest")
 def _serve(  # type: ignore[no-untyped-def]
-    first, cell, hosted, requests, cost, type_, cell_first, cell_option,
+    first, pair, hosted, requests, cost, type_, pair_first, pair_option,
     weight, potential, served, before, tail, dearest, highest,
 ):  # fmt: skip
     left = np.empty(weight.size, dtype=np.float64)
@@ -105,7 +105,7 @@ def _serve(  # type: ignore[no-untyped-def]
             waiting += left[t] != 0.0
         dearest[n] = -1
         for k in range(first[n], first[n + 1]):
-            if not hosted[cell[k]]:
+            if not hosted[pair[k]]:
                 continue
             before[k] = tail[n]
             tail[n] = k
@@ -123,10 +123,10 @@ def _serve(  # type: ignore[no-untyped-def]
 
 @compiled
 def _saving(at: int, service: _Service) -> float:
-    """Return the weighted gain of adding a cell, ms."""
+    """Return the weighted gain of adding a pair, ms."""
     total = 0.0
-    for index in range(service.cell_first[at], service.cell_first[at + 1]):
-        option = service.cell_option[index]
+    for index in range(service.pair_first[at], service.pair_first[at + 1]):
+        option = service.pair_option[index]
         own = service.cost[option]
         dearest = service.dearest[service.type[option]]
         for t in range(service.weight.size):
@@ -146,8 +146,8 @@ def _saving(at: int, service: _Service) -> float:
 def _saving_at_most(at: int, service: _Service) -> float:
     """Return an upper bound on `_saving`: as if all requests moved cost as much as the dearest."""
     total = 0.0
-    for index in range(service.cell_first[at], service.cell_first[at + 1]):
-        option = service.cell_option[index]
+    for index in range(service.pair_first[at], service.pair_first[at + 1]):
+        option = service.pair_option[index]
         own, potential = service.cost[option], service.potential[option]
         highest = service.highest[service.type[option]]
         for t in range(service.weight.size):
@@ -157,10 +157,10 @@ def _saving_at_most(at: int, service: _Service) -> float:
 
 @compiled
 def _host(at: int, service: _Service) -> None:
-    """Add a cell: link its options and move requests to them."""
+    """Add a pair: link its options and move requests to them."""
     before, tail = service.before, service.tail
-    for index in range(service.cell_first[at], service.cell_first[at + 1]):
-        option = service.cell_option[index]
+    for index in range(service.pair_first[at], service.pair_first[at + 1]):
+        option = service.pair_option[index]
         n = service.type[option]
         # Insertion into the linked list of the type, which is ordered by cost.
         behind = -1
@@ -200,7 +200,7 @@ ROUNDING = 1e-12
 
 @compiled(writes="out")
 def all_savings(service: _Service, closed: Bools, out: Floats) -> None:
-    """Write the saving of every cell that is not closed, shape [V * M]."""
+    """Write the saving of every pair that is not closed, shape [V * M]."""
     for at in range(out.size):
         if not closed[at]:
             out[at] = _saving(at, service)
@@ -208,18 +208,18 @@ def all_savings(service: _Service, closed: Bools, out: Floats) -> None:
 
 @compiled(writes="limit picked")
 def grow(
-    service: _Service, size: Floats, budget: Floats, task: Ints, cells: Ints, begin: Ints,
+    service: _Service, size: Floats, budget: Floats, task: Ints, pairs: Ints, begin: Ints,
     limit: Floats, nothing: float, picked: Ints,
 ) -> None:  # fmt: skip
-    """Add cells until nothing gains; evaluate only those whose bound leads.
+    """Add pairs until nothing gains; evaluate only those whose bound leads.
 
-    The cells of each task are in ascending order. The n-th that is added gets the number n in
+    The pairs of each task are in ascending order. The n-th that is added gets the number n in
     `picked`.
     """
     count = 0
     models, tasks = task.size, begin.size - 1
     left, slack = budget.copy(), ROUNDING * budget
-    exact = np.zeros(cells.size, dtype=np.bool_)
+    exact = np.zeros(pairs.size, dtype=np.bool_)
     leader = np.empty(tasks, dtype=np.int64)
     lead = np.zeros(tasks, dtype=np.float64)
     for i in range(tasks):
@@ -231,7 +231,7 @@ def grow(
         if lead[i] <= 0.0:
             return
         top = leader[i]
-        at = cells[top]
+        at = pairs[top]
         fits = size[at] <= left[at // models] + slack[at // models]
         if not (fits and exact[top]):
             # Lazy evaluation (Minoux 1978): only a bound that leads is worth a look.
@@ -239,15 +239,15 @@ def grow(
             exact[top] = True
             _find_leader(i, begin, limit, exact, leader, lead)
             continue
-        # An exact leader is the best; among all that tie with it, take the smallest cell.
+        # An exact leader is the best; among all that tie with it, take the smallest pair.
         best, pick = limit[top] * (1.0 - TIE), at
         for i in range(tasks):
             if lead[i] < best:
                 continue
             for c in range(begin[i], begin[i + 1]):
-                if limit[c] < best or cells[c] >= pick:
+                if limit[c] < best or pairs[c] >= pick:
                     continue
-                at = cells[c]
+                at = pairs[c]
                 fits = size[at] <= left[at // models] + slack[at // models]
                 limit[c] = _worth(_saving(at, service), nothing) / size[at] if fits else 0.0
                 exact[c] = True
@@ -260,7 +260,7 @@ def grow(
         _host(pick, service)
         i = task[pick % models]
         for c in range(begin[i], begin[i + 1]):
-            at = cells[c]
+            at = pairs[c]
             exact[c] = False
             if picked[at] > 0 or size[at] > left[at // models] + slack[at // models]:
                 limit[c] = 0.0

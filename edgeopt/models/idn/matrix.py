@@ -32,7 +32,7 @@ class Offers:
     """Columns of a placement program."""
 
     # what each offer stands for: indices (node, model) in a flattened allocation, ascending
-    cells: tuple[tuple[int, ...], ...] = field(repr=False)
+    pairs: tuple[tuple[int, ...], ...] = field(repr=False)
     # node, model: of each offer; the smallest of its models, shape [C]
     node: Ints
     model: Ints
@@ -47,9 +47,9 @@ class Offers:
     def allocation(self, instance: IdnInstance, hosted: Floats) -> Floats:
         """Spread copies of each offer over its models, the first model first, shape [V, M]."""
         flat = instance.repository.astype(np.float64).ravel()
-        for cells, count in zip(self.cells, hosted.tolist(), strict=True):
-            for i, cell in enumerate(cells):
-                flat[cell] = min(1.0, max(0.0, count - i))
+        for pairs, count in zip(self.pairs, hosted.tolist(), strict=True):
+            for i, pair in enumerate(pairs):
+                flat[pair] = min(1.0, max(0.0, count - i))
         return flat.reshape(instance.size.shape)
 
 
@@ -65,32 +65,32 @@ def offers(
     alike: dict[Any, list[int]] = {}
     options_of: dict[int, list[int]] = {}
     for option in options.tolist():
-        options_of.setdefault(int(ranking.cell[option]), []).append(option)
-    for cell, mine in sorted(options_of.items()):
-        key: Any = cell
+        options_of.setdefault(int(ranking.pair[option]), []).append(option)
+    for pair, mine in sorted(options_of.items()):
+        key: Any = pair
         if aggregate:
             serves = tuple(
                 (int(ranking.type[k]), float(ranking.cost[k]), amounts[k].tobytes()) for k in mine
             )
-            key = (cell // instance.models, float(instance.size.flat[cell]), serves)
-        alike.setdefault(key, []).append(cell)
+            key = (pair // instance.models, float(instance.size.flat[pair]), serves)
+        alike.setdefault(key, []).append(pair)
     groups = sorted(alike.values())
 
-    first_cell = np.array([cells[0] for cells in groups], dtype=np.int64)
-    offer_of_cell = np.full(instance.size.size, -1)
-    offer_of_cell[first_cell] = np.arange(first_cell.size)
-    chosen = options[offer_of_cell[ranking.cell[options]] >= 0]
+    first_pair = np.array([pairs[0] for pairs in groups], dtype=np.int64)
+    offer_of_pair = np.full(instance.size.size, -1)
+    offer_of_pair[first_pair] = np.arange(first_pair.size)
+    chosen = options[offer_of_pair[ranking.pair[options]] >= 0]
     repositories = _cheapest_repositories(instance)
     kept = np.concatenate([chosen, repositories])
     # Stable: the repository comes behind the options of its type.
     kept = kept[np.argsort(ranking.type[kept], kind="stable")]
-    offer = np.where(ranking.permanent[kept], -1, offer_of_cell[ranking.cell[kept]])
+    offer = np.where(ranking.permanent[kept], -1, offer_of_pair[ranking.pair[kept]])
     return Offers(
-        cells=tuple(tuple(cells) for cells in groups),
-        node=first_cell // instance.models,
-        model=first_cell % instance.models,
-        size=instance.size.ravel()[first_cell],
-        copies=np.array([len(cells) for cells in groups], dtype=np.int64),
+        pairs=tuple(tuple(pairs) for pairs in groups),
+        node=first_pair // instance.models,
+        model=first_pair % instance.models,
+        size=instance.size.ravel()[first_pair],
+        copies=np.array([len(pairs) for pairs in groups], dtype=np.int64),
         option=kept,
         type=ranking.type[kept],
         offer=offer,

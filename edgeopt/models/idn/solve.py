@@ -114,23 +114,23 @@ def greedy(instance: IdnInstance, demand: Demand) -> NDArray[np.bool_]:
 
 
 def picks(instance: IdnInstance, demand: Demand) -> NDArray[np.int64]:
-    """Return the cells, ``node * M + model``, that `greedy` adds, in that order."""
+    """Return the pairs, ``node * M + model``, that `greedy` adds, in that order."""
     ranking, size, demand = instance.ranking, instance.size.ravel(), demand.fitting(instance)
     service = service_of(instance, demand, instance.empty)
     # While only repositories serve, an option takes all its requests from them.
     saved = np.maximum(0.0, ranking.repository_cost[ranking.type] - ranking.cost)
     saved *= weighted(demand.weight, service.potential)
     bound = np.zeros(size.size)
-    np.add.at(bound, ranking.cell, saved)
+    np.add.at(bound, ranking.pair, saved)
     barred = instance.pinned[:, np.newaxis] | (instance.size > instance.budget[:, np.newaxis])
     bound[barred.ravel()] = 0.0
     nothing = NOTHING * float(demand.weight @ (demand.requests @ ranking.repository_cost))
-    cells = np.flatnonzero(bound > nothing)
+    pairs = np.flatnonzero(bound > nothing)
     picked = np.zeros(size.size, dtype=np.int64)
-    begin, order = grouped(instance.task[cells % instance.models], instance.tasks)
-    cells = cells[order]
+    begin, order = grouped(instance.task[pairs % instance.models], instance.tasks)
+    pairs = pairs[order]
     grow(
-        service, size, instance.budget, instance.task, cells, begin, bound[cells] / size[cells],
+        service, size, instance.budget, instance.task, pairs, begin, bound[pairs] / size[pairs],
         nothing, picked,
     )  # fmt: skip
     added = np.flatnonzero(picked)

@@ -1,7 +1,7 @@
 r"""The cooperative program in the standard form that the interior-point method works on.
 
 With :math:`y = q / r` the part of a type's requests that an option serves and :math:`\xi = x / n`
-the hosted part of a cell's replicas, scaled and minimised:
+the hosted part of a pair's replicas, scaled and minimised:
 
 .. math::
 
@@ -61,14 +61,14 @@ class CooperativeForm:
 
     def __init__(self, program: CooperativeProgram) -> None:
         self.program = program
-        slots, options = program.slots, program.cell.size
+        slots, options = program.slots, program.pair.size
         demand, capacity = program.requests.shape, program.capacity.shape
         copies, budget = program.copies.shape, program.knapsack_size.shape
         self._column_shapes = ((slots, options), demand, capacity, copies, copies, budget)
         self._row_shapes = (demand, capacity, copies, budget)
         kind = program.option_type
         most = program.capacity * program.copies
-        self.share = program.requests[:, kind] / most[:, program.cell]
+        self.share = program.requests[:, kind] / most[:, program.pair]
         held = program.knapsack >= 0
         self.load = np.zeros(program.copies.size)
         self.load[held] = (program.size * program.copies)[held]
@@ -101,9 +101,9 @@ class CooperativeForm:
         full = np.bincount(program.knapsack[held], self.load[held], minlength=v.room.size)
         v.hosting[:] = 0.5
         v.hosting[held] /= full[program.knapsack[held]]
-        users = np.bincount(program.cell, minlength=program.copies.size)
+        users = np.bincount(program.pair, minlength=program.copies.size)
         width = np.diff(program.option_first)[program.option_type]
-        room = (v.hosting / (2.0 * users))[program.cell]
+        room = (v.hosting / (2.0 * users))[program.pair]
         v.option[:] = np.minimum(0.5 / width, room / np.maximum(self.share, 1e-9))
         v.demand[:], v.capacity[:], v.absent[:], v.room[:] = 0.0, 0.0, 0.0, 0.0
         left = self.by_row(self.right - self.rows(primal))
@@ -130,7 +130,7 @@ class CooperativeForm:
         row = self.by_row(out)
         row.demand[:] = v.demand
         np.subtract(v.capacity, v.hosting, out=row.capacity)
-        options = (program.option_first, program.cell, self.share)
+        options = (program.option_first, program.pair, self.share)
         kernels.add_up(*options, v.option, row.demand, row.capacity)
         np.add(v.hosting, v.absent, out=row.copies)
         held = program.knapsack >= 0
@@ -143,7 +143,7 @@ class CooperativeForm:
         program, row = self.program, self.by_row(multipliers)
         out = np.empty(self.cost.size)
         v = self.columns(out)
-        options = (program.option_first, program.cell, self.share)
+        options = (program.option_first, program.pair, self.share)
         kernels.price_options(*options, row.demand, row.capacity, v.option)
         v.demand[:] = row.demand
         v.capacity[:] = row.capacity
@@ -190,7 +190,7 @@ class _NormalEquations:
     """
 
     def __init__(self, program: CooperativeProgram, share: Floats, load: Floats) -> None:
-        self._share, self._cell, self._requests = share, program.cell, program.requests
+        self._share, self._pair, self._requests = share, program.pair, program.requests
         self._tasks = [_Task(program, i, load) for i in range(program.tasks)]
         self._knapsacks = program.knapsack_size.size
 
@@ -202,10 +202,10 @@ class _NormalEquations:
         self._absent, self._hosting = absent, hosting
         border = np.diag(room)
         for task in self._tasks:
-            types, cells = task.types, task.cells
+            types, pairs = task.types, task.pairs
             positive = kernels.eliminate(
-                task.options, self._cell, cells.start, self._share, self._requests[:, types],
-                option, demand[:, types], capacity[:, cells], task.total, task.factor, task.link,
+                task.options, self._pair, pairs.start, self._share, self._requests[:, types],
+                option, demand[:, types], capacity[:, pairs], task.total, task.factor, task.link,
             )  # fmt: skip
             if not positive:
                 raise FloatingPointError("a demand row has lost its weight")
@@ -214,7 +214,7 @@ class _NormalEquations:
             block = blas.dsyrk(1.0, stacked.T, lower=1)
             diagonal = np.einsum("ii->i", block)
             diagonal += (1.0 / task.total).sum(axis=0)
-            diagonal += 1.0 / hosting[cells] + 1.0 / absent[cells]
+            diagonal += 1.0 / hosting[pairs] + 1.0 / absent[pairs]
             task.block = _cholesky(block)
             # Bordering: the block of each task takes its part off the knapsack rows.
             if task.knapsacks.size:
@@ -232,25 +232,25 @@ class _NormalEquations:
         shift = bound / self._absent
         knapsack = knapsack.copy()
         for task in self._tasks:
-            types, cells = task.types, task.cells
-            part = capacity[:, cells]
+            types, pairs = task.types, task.pairs
+            part = capacity[:, pairs]
             kernels.forward(task.factor, task.link, demand[:, types], part, task.reduced)
             stacked = task.link.reshape(-1, task.total.shape[1])
-            shift[cells] += task.reduced.ravel() @ stacked - (part / task.total).sum(axis=0)
-            shift[cells], _ = lapack.dpotrs(task.block, shift[cells], lower=1)
-            knapsack[task.knapsacks] -= task.outside.T @ shift[cells]
+            shift[pairs] += task.reduced.ravel() @ stacked - (part / task.total).sum(axis=0)
+            shift[pairs], _ = lapack.dpotrs(task.block, shift[pairs], lower=1)
+            knapsack[task.knapsacks] -= task.outside.T @ shift[pairs]
         if self._knapsacks:
             knapsack, _ = lapack.dpotrs(self._border, knapsack, lower=1)
         demand_out, capacity_out = np.empty_like(demand), np.empty_like(capacity)
         for task in self._tasks:
-            types, cells = task.types, task.cells
+            types, pairs = task.types, task.pairs
             if task.knapsacks.size:
-                shift[cells] += task.swept @ knapsack[task.knapsacks]
-            own = shift[cells]
+                shift[pairs] += task.swept @ knapsack[task.knapsacks]
+            own = shift[pairs]
             task.reduced -= (task.link @ own).reshape(task.reduced.shape)
             kernels.return_multipliers(
-                task.total, task.factor, task.link, task.reduced, capacity[:, cells] + own,
-                demand_out[:, types], capacity_out[:, cells],
+                task.total, task.factor, task.link, task.reduced, capacity[:, pairs] + own,
+                demand_out[:, types], capacity_out[:, pairs],
             )  # fmt: skip
         copies_out = (bound - shift) / self._absent
         return demand_out, capacity_out, copies_out, knapsack, shift / self._hosting
@@ -266,18 +266,18 @@ class _Task:
         first, last = program.type_first[index : index + 2]
         self.types = slice(int(first), int(last))
         self.options = program.option_first[first : last + 1]
-        first, last = program.cell_first[index : index + 2]
-        self.cells = slice(int(first), int(last))
-        types, cells = self.types.stop - self.types.start, self.cells.stop - self.cells.start
-        self.total = np.empty((program.slots, cells))
+        first, last = program.pair_first[index : index + 2]
+        self.pairs = slice(int(first), int(last))
+        types, pairs = self.types.stop - self.types.start, self.pairs.stop - self.pairs.start
+        self.total = np.empty((program.slots, pairs))
         self.factor = np.zeros((program.slots, types, types))
-        self.link = np.empty((program.slots, types, cells))
+        self.link = np.empty((program.slots, types, pairs))
         self.reduced = np.empty((program.slots, types))
-        # Knapsacks that hold cells of the task, and the coefficients in them as columns.
-        row = program.knapsack[self.cells]
+        # Knapsacks that hold pairs of the task, and the coefficients in them as columns.
+        row = program.knapsack[self.pairs]
         self.knapsacks, place = np.unique(row[row >= 0], return_inverse=True)
-        self.outside = np.zeros((cells, self.knapsacks.size), order="F")
-        self.outside[np.flatnonzero(row >= 0), place] = load[self.cells][row >= 0]
+        self.outside = np.zeros((pairs, self.knapsacks.size), order="F")
+        self.outside[np.flatnonzero(row >= 0), place] = load[self.pairs][row >= 0]
         self.swept = self.outside
 
 

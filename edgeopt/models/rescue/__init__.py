@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
-from edgeopt.models.rescue.matrix import p1_lp_matrix, unsafe_cells
+from edgeopt.models.rescue.matrix import p1_lp_matrix, unsafe_pairs
 from edgeopt.models.rescue.programs import p1, p1_lp
 from edgeopt.models.rescue.solution import P1Duals, P1Relaxation, P1Solution, PricedBound
 from edgeopt.models.rescue.solve import solve_p1_lp
@@ -19,5 +19,5 @@ __all__ = [
     "p1_lp_matrix",
     "safe_bound",
     "solve_p1_lp",
-    "unsafe_cells",
+    "unsafe_pairs",
 ]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    Cells = NDArray[np.int32]
+    Pairs = NDArray[np.int32]
     from collections.abc import Callable
 
     from edgeopt.models.rescue.solution import Allocation, PricedBound
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnSet:
-    """Columns sorted by row and, within a row, by cell (see `maps` for both numberings)."""
+    """Columns sorted by row and, within a row, by pair (see `maps` for both numberings)."""
 
     indptr: Ints  # columns of row r are ``indptr[r]:indptr[r + 1]``, shape [T * J + 1]
-    cell: Cells  # where each column runs, shape [n]
+    pair: Pairs  # where each column runs, shape [n]
     profit: Floats  # expected profit of each column, shape [n]
 
     @property
     def size(self) -> int:
         """Number of columns."""
-        return int(self.cell.size)
+        return int(self.pair.size)
 
     def rows(self) -> Ints:
         """Return the row of each column, shape [n]."""
         return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
 
 
-def _gathered(parts: list[tuple[NDArray[np.bool_], Cells, Floats]]) -> ColumnSet:
-    """Gather what masks take of cells and profits of successive rows."""
+def _gathered(parts: list[tuple[NDArray[np.bool_], Pairs, Floats]]) -> ColumnSet:
+    """Gather what masks take of pairs and profits of successive rows."""
     width = np.concatenate([taken.sum(axis=1) for taken, _, _ in parts])
-    cells = np.concatenate([cell[taken] for taken, cell, _ in parts])
+    pairs = np.concatenate([pair[taken] for taken, pair, _ in parts])
     profits = np.concatenate([profit[taken] for taken, _, profit in parts])
-    return ColumnSet(np.concatenate([[0], np.cumsum(width)]), cells, profits)
+    return ColumnSet(np.concatenate([[0], np.cumsum(width)]), pairs, profits)
 
 
 def every_column(problem: P1Relaxation) -> ColumnSet:
-    """Return all columns that can be of use: positive profit, positive arrival, allowed cell."""
+    """Return all columns that can be of use: positive profit, positive arrival, allowed pair."""
     parts = []
     every = np.arange(problem.instance.servers * problem.instance.profiles, dtype=np.int32)
     for slots, profit in problem.profit_blocks():
@@ -79,31 +79,31 @@ def find_columns(
     parts = []
     for slots, profit in problem.profit_blocks():
         rows = profit.shape[0] * instance.devices
-        cell = np.full((rows, per_row), np.iinfo(np.int32).max, dtype=np.int32)
+        pair = np.full((rows, per_row), np.iinfo(np.int32).max, dtype=np.int32)
         gain, width = np.zeros((rows, per_row)), np.zeros(rows, dtype=np.int64)
         tables = (run_price, problem.usable, instance.arrival, row_price)
         of_slots = (table[slots] for table in tables)
-        _top_columns(profit, *of_slots, margin, best[slots], cell, gain, width)
-        order = np.argsort(cell, axis=1)
-        cell, gain = (np.take_along_axis(each, order, axis=1) for each in (cell, gain))
-        parts.append((np.arange(per_row) < width[:, None], cell, gain))
+        _top_columns(profit, *of_slots, margin, best[slots], pair, gain, width)
+        order = np.argsort(pair, axis=1)
+        pair, gain = (np.take_along_axis(each, order, axis=1) for each in (pair, gain))
+        parts.append((np.arange(per_row) < width[:, None], pair, gain))
     return _gathered(parts), best
 
 
 def merge_columns(old: ColumnSet, new: ColumnSet) -> tuple[ColumnSet, Ints]:
     """Unite two column sets; tell where each column is in the old one, -1 for a new one."""
     row = np.concatenate([old.rows(), new.rows()])
-    cell = np.concatenate([old.cell, new.cell])
-    _, first = np.unique(row * (1 + int(cell.max(initial=0))) + cell, return_index=True)
+    pair = np.concatenate([old.pair, new.pair])
+    _, first = np.unique(row * (1 + int(pair.max(initial=0))) + pair, return_index=True)
     indptr = np.searchsorted(row[first], np.arange(old.indptr.size))
     profit = np.concatenate([old.profit, new.profit])[first]
-    return ColumnSet(indptr, cell[first], profit), np.where(first < old.size, first, -1)
+    return ColumnSet(indptr, pair[first], profit), np.where(first < old.size, first, -1)
 
 
 def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     """Return a first set of columns: the best of each row at a uniform price of a busy slot.
 
-    The price is the one at which, were every arrival sent to its best cell, the servers would just
+    The price is the one at which, were every arrival sent to its best pair, the servers would just
     be full. It is found by bisection on a sample of the slots.
     """
     instance = problem.instance
@@ -138,7 +138,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     return columns
 
 
-@compiled(writes="best cell gain width")
+@compiled(writes="best pair gain width")
 def _top_columns(
     profit: Floats,
     run_price: Floats,
@@ -147,12 +147,12 @@ def _top_columns(
     row_price: Floats,
     margin: float,
     best: Floats,
-    cell: Cells,
+    pair: Pairs,
     gain: Floats,
     width: Ints,
 ) -> None:
     slots, devices, servers, profiles = profit.shape
-    per_row = cell.shape[1]
+    per_row = pair.shape[1]
     score = np.empty(per_row, dtype=np.float64)
     for t in range(slots):
         for j in range(devices):
@@ -174,10 +174,10 @@ def _top_columns(
                     at = min(count, per_row - 1)
                     while at > 0 and score[at - 1] < reduced:
                         score[at] = score[at - 1]
-                        cell[row, at] = cell[row, at - 1]
+                        pair[row, at] = pair[row, at - 1]
                         gain[row, at] = gain[row, at - 1]
                         at -= 1
-                    score[at], cell[row, at], gain[row, at] = reduced, m * servers + k, earned
+                    score[at], pair[row, at], gain[row, at] = reduced, m * servers + k, earned
                     count = min(count + 1, per_row)
             best[t, j] = top
             width[row] = count
@@ -336,10 +336,10 @@ class StructuredMaster(InteriorMaster[BandForm]):
         # Where reserved tasks fill every slot there is nothing to decide, and no interior.
         filled, alone = problem.critical
         self._alone = serve_alone(problem, np.flatnonzero(alone))
-        tasks, slots = problem.pairs[:, 0], problem.pairs[:, 1]
+        tasks, slots = problem.reserved_pairs[:, 0], problem.reserved_pairs[:, 1]
         free = ~filled[instance.reserved.server[tasks], slots]
-        self._pairs = problem.pairs[free]
-        tasks, slots = self._pairs[:, 0], self._pairs[:, 1]
+        self._reserved_pairs = problem.reserved_pairs[free]
+        tasks, slots = self._reserved_pairs[:, 0], self._reserved_pairs[:, 1]
         server = instance.reserved.server[tasks]
         open_tasks, number = np.unique(tasks, return_inverse=True)
         self._reserved = ReservedColumns(
@@ -353,7 +353,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
 
     def _build(self) -> BandForm:
         instance, columns = self.problem.instance, self.columns
-        scaled = ColumnSet(columns.indptr, columns.cell, columns.profit / self.scale)
+        scaled = ColumnSet(columns.indptr, columns.pair, columns.profit / self.scale)
         # A row without columns constrains nothing; its true side 0 would leave no interior.
         used = np.diff(columns.indptr) > 0
         return BandForm(
@@ -374,7 +374,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
 
     def _restricted(self, *, early: bool) -> Restricted:
         y, _, x, *_ = self.form.parts
-        instance, pairs = self.problem.instance, self._pairs
+        instance, pairs = self.problem.instance, self._reserved_pairs
         shares = self._alone.copy()
         shares[pairs[:, 0], pairs[:, 1]] = self.point.primal[x]
         value = self._value if self.partial else self.problem.value
@@ -391,7 +391,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
     def _allocation(self, values: Floats) -> Allocation:
         """Arrange column values as the relaxation's y, sparse where columns are left out."""
         instance, columns = self.problem.instance, self.columns
-        profile, server = np.divmod(columns.cell, instance.servers)
+        profile, server = np.divmod(columns.pair, instance.servers)
         place = server * instance.profiles + profile
         shape = (instance.arrival.size, instance.servers * instance.profiles)
         y = sparse.csr_array((values, place, columns.indptr), shape=shape)

@@ -1,9 +1,9 @@
-"""Compiled sums over the cells and runs of P1-LP, and the band of its normal equations.
+"""Compiled sums over the pairs and runs of P1-LP, and the band of its normal equations.
 
-Layout: a *row* is one (slot, device) pair, ``row = slot * devices + device``. A *cell* is one
-(profile, server) pair in profile-major order, ``cell = profile * servers + server``: the servers of
+Layout: a *row* is a slot and a device, ``row = slot * devices + device``. A *pair* is a profile
+and a server in profile-major order, ``pair = profile * servers + server``: the servers of
 one profile lie side by side, so that inner loops run over contiguous memory. The columns of a row
-occupy ``indptr[row]:indptr[row + 1]``, and ``cell[c]`` says where column c runs.
+occupy ``indptr[row]:indptr[row + 1]``, and ``pair[c]`` says where column c runs.
 
 Occupancy rows are slot-major, ``slot * servers + server``: a run of at most D slots couples rows
 less than ``D * servers`` apart.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    Cells = NDArray[np.int32]
+    Pairs = NDArray[np.int32]
 
 
 FAST: Final = {"contract", "reassoc", "nsz"}
-# Rows that have a cell of this many are handled with all others at 0: dense products are faster.
+# Rows that have a pair of this many are handled with all others at 0: dense products are faster.
 MANY: Final = 3
 
 
@@ -87,17 +87,17 @@ def best_reduced_profit(
 
 
 @compiled(writes="by_row load")
-def load_by_cell(
-    indptr: Ints, cell: Cells, values: Floats, devices: int, by_row: Floats, load: Floats
+def load_by_pair(
+    indptr: Ints, pair: Pairs, values: Floats, devices: int, by_row: Floats, load: Floats
 ) -> None:
-    """Sum column values per (slot, device) row and per (slot, cell) in one pass."""
+    """Sum column values per (slot, device) row and per (slot, pair) in one pass."""
     load[:] = 0.0
     for row in range(indptr.size - 1):
         t = row // devices
         total = 0.0
         for c in range(indptr[row], indptr[row + 1]):
             total += values[c]
-            load[t, cell[c]] += values[c]
+            load[t, pair[c]] += values[c]
         by_row[row] = total
 
 
@@ -139,7 +139,7 @@ def _add_rows(
 @compiled(writes="band", fastmath=FAST)
 def assemble_band(
     indptr: Ints,
-    cell: Cells,
+    pair: Pairs,
     weight: Floats,
     row_weight: Floats,
     order: Ints,
@@ -151,27 +151,27 @@ def assemble_band(
     r"""Add the retraining columns to the normal matrix, (3a) rows eliminated, as a lower band.
 
     Per slot the columns reduce to :math:`Q_t = \mathrm{diag}(\sum_j \theta_{tj}) - \sum_j
-    \theta_{tj}\theta_{tj}^\top / \Lambda_{tj}`, a matrix over cells; a run that starts in slot t
+    \theta_{tj}\theta_{tj}^\top / \Lambda_{tj}`, a matrix over pairs; a run that starts in slot t
     touches the slots `t .. t + D - 1` with weights `alive`, which spreads :math:`Q_t` over that
     many slots. `order` lists the profiles by lifetime, the longest first; `alive` has the shape
     [D, L] in that order.
     """
     longest, profiles = alive.shape
-    cells = profiles * servers
+    pairs = profiles * servers
     slots = band.shape[0] // servers
     lifetime = np.zeros(longest, dtype=np.int64)
     for a in range(longest):
         while lifetime[a] < profiles and alive[a, lifetime[a]] != 0.0:
             lifetime[a] += 1
-    block = np.empty((cells, cells), dtype=np.float64)
-    # Rows with many cells, whose products are formed together; others go in entry by entry.
-    dense = np.empty((devices, cells), dtype=np.float64)
+    block = np.empty((pairs, pairs), dtype=np.float64)
+    # Rows with many pairs, whose products are formed together; others go in entry by entry.
+    dense = np.empty((devices, pairs), dtype=np.float64)
     every = np.arange(max(devices, profiles))
     inverse = np.empty(devices, dtype=np.float64)
     scaled = np.empty(max(devices, profiles), dtype=np.float64)
     fading = np.ascontiguousarray(alive.T)
     along = np.empty(longest, dtype=np.float64)
-    spread = np.empty((cells, longest * servers), dtype=np.float64)
+    spread = np.empty((pairs, longest * servers), dtype=np.float64)
     place = order * servers
     for t in range(slots):
         block[:] = 0.0
@@ -179,11 +179,11 @@ def assemble_band(
         for row in range(t * devices, (t + 1) * devices):
             first, last = indptr[row], indptr[row + 1]
             for c in range(first, last):
-                block[cell[c], cell[c]] += weight[c]
-            if MANY * (last - first) >= cells:
+                block[pair[c], pair[c]] += weight[c]
+            if MANY * (last - first) >= pairs:
                 dense[count] = 0.0
                 for c in range(first, last):
-                    dense[count, cell[c]] = weight[c]
+                    dense[count, pair[c]] = weight[c]
                 inverse[count] = -1.0 / row_weight[row]
                 count += 1
                 continue
@@ -191,14 +191,14 @@ def assemble_band(
             for c in range(first, last):
                 share = -weight[c] / row_weight[row]
                 for d in range(first, last):
-                    block[cell[c], cell[d]] += share * weight[d]
-        for c in range(cells):
+                    block[pair[c], pair[d]] += share * weight[d]
+        for c in range(pairs):
             for j in range(count):
                 scaled[j] = dense[j, c] * inverse[j]
-            _add_rows(dense, every, scaled, count, 0, cells, block[c])
+            _add_rows(dense, every, scaled, count, 0, pairs, block[c])
         # spread[c, a * K + k'] = sum_l' block[c, (l', k')] alive[a, l'], first with a innermost.
         reach = min(longest, slots - t)
-        for c in range(cells):
+        for c in range(pairs):
             for k in range(servers):
                 for i in range(profiles):
                     scaled[i] = block[c, place[i] + k]

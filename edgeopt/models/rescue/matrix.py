@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
 
-def unsafe_cells(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.bool_]:
+def unsafe_pairs(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.bool_]:
     """Return which runs are unsafe even on a server that has served nothing but reserved tasks.
 
     Parameters
@@ -33,7 +33,7 @@ def unsafe_cells(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.b
         What is given.
     overlap
         Largest share of the slack of reserved work that has begun which a run may block; below 1,
-        cells that may block more count as unsafe, too.
+        pairs that may block more count as unsafe, too.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def unsafe_cells(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.b
     Notes
     -----
     The test is the one of the guarded policies, with the same tolerance: with another tolerance the
-    relaxation without these cells would not bound what guarded policies earn.
+    relaxation without these pairs would not bound what guarded policies earn.
     """
     reserved, capacity = instance.reserved, instance.capacity
     unsafe = np.zeros((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
@@ -151,9 +151,9 @@ def p1_lp_matrix(
         Write (3b) on :math:`z_{tkl} = \sum_j y_{tjkl}`, further columns with one defining row each:
         the same optimum with about J times fewer nonzeros in (3b).
     forbid_unsafe
-        Fix y at 0 on `unsafe_cells`.
+        Fix y at 0 on `unsafe_pairs`.
     overlap
-        Of `unsafe_cells`.
+        Of `unsafe_pairs`.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def p1_lp_matrix(
     """
     slots, devices, servers, profiles = instance.expected_profit.shape
     reserved, pairs = instance.reserved, reserved_pairs(instance)
-    columns, cells, rows = (
+    columns, starts, rows = (
         instance.expected_profit.size,
         slots * servers * profiles,
         slots * devices,
@@ -174,32 +174,32 @@ def p1_lp_matrix(
     server = reserved.server[task]
     # Blocks by kind of row and column; those of one entry per column first.
     own = _one_each(np.repeat(np.arange(rows), servers * profiles), rows)
-    cell = np.arange(cells).reshape(slots, 1, servers * profiles).repeat(devices, axis=1).ravel()
+    start = np.arange(starts).reshape(slots, 1, servers * profiles).repeat(devices, axis=1).ravel()
     served = _one_each(server * slots + slot, servers * slots)
     met = _one_each(task, len(reserved), instance.capacity[server, slot])
     runs, nothing = _runs(instance), sparse.csc_array
     x_only = nothing((rows, len(pairs)))
-    blocks = [[own, x_only], [runs[:, cell], served], [nothing((len(reserved), columns)), met]]
+    blocks = [[own, x_only], [runs[:, start], served], [nothing((len(reserved), columns)), met]]
     if aggregated:
         blocks = [
-            [own, x_only, nothing((rows, cells))],
+            [own, x_only, nothing((rows, starts))],
             [nothing((servers * slots, columns)), served, runs],
-            [blocks[2][0], met, nothing((len(reserved), cells))],
+            [blocks[2][0], met, nothing((len(reserved), starts))],
             [
-                _one_each(cell, cells),
-                nothing((cells, len(pairs))),
-                -_one_each(np.arange(cells), cells),
+                _one_each(start, starts),
+                nothing((starts, len(pairs))),
+                -_one_each(np.arange(starts), starts),
             ],
         ]
     matrix = sparse.block_array(blocks, format="csc")
-    width, extra_rows = matrix.shape[1], cells if aggregated else 0
+    width, extra_rows = matrix.shape[1], starts if aggregated else 0
 
     cost = np.zeros(width)
     cost[:columns] = instance.expected_profit.ravel()
     upper = np.full(width, np.inf)
     upper[columns : columns + len(pairs)] = 1.0
     if forbid_unsafe:
-        unsafe = np.repeat(unsafe_cells(instance, overlap), devices, axis=0)
+        unsafe = np.repeat(unsafe_pairs(instance, overlap), devices, axis=0)
         upper[:columns][unsafe.ravel()] = 0.0
     no_side = np.full(rows + servers * slots, -np.inf)
     row_lower = np.concatenate([no_side, reserved.demand, np.zeros(extra_rows)])

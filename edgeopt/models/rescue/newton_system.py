@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    Cells = NDArray[np.int32]
+    Pairs = NDArray[np.int32]
 
 
 # A relative lift of the diagonal: small enough to leave 12 digits, large enough to outlast
@@ -65,7 +65,7 @@ class _Normal:
 
     def __init__(self, form: BandForm) -> None:
         columns, survival, reserved = form.columns, form.survival, form.reserved
-        self._columns = (columns.indptr, columns.cell)
+        self._columns = (columns.indptr, columns.pair)
         # Profiles by lifetime, the longest first: those alive at an age are the first ones.
         self._order = np.argsort(-np.count_nonzero(survival, axis=1), kind="stable")
         self._alive = np.ascontiguousarray(survival[self._order].T)
@@ -224,7 +224,7 @@ class BandForm:
         rows.reserved[:] += sign * served
 
     def price(self, rows: Rows, run_price: Floats, rest: Floats) -> None:
-        """Set the prices of runs by cell, [T, L * K], and of all columns but y."""
+        """Set the prices of runs by pair, [T, L * K], and of all columns but y."""
         res = self.reserved
         s, x, w, v = self.split(rest)
         occupancy = rows.occupancy.reshape(self.slots, self.servers)
@@ -235,9 +235,9 @@ class BandForm:
     def rows(self, values: Floats) -> Floats:
         """Return the row activities of column values of shape [n]."""
         out = np.zeros(self.right.size)
-        rows, load = self.by_equation(out), self.by_cell()
-        kernels.load_by_cell(
-            self.columns.indptr, self.columns.cell, values[self.parts[0]], self.devices,
+        rows, load = self.by_equation(out), self.by_pair()
+        kernels.load_by_pair(
+            self.columns.indptr, self.columns.pair, values[self.parts[0]], self.devices,
             rows.arrival, load,
         )  # fmt: skip
         rows.arrival[:] += values[self.parts[1]]
@@ -246,22 +246,22 @@ class BandForm:
 
     def prices(self, multipliers: Floats) -> Floats:
         """Return the price of every column under row multipliers (the transpose of `rows`)."""
-        out, run_price = np.empty(self.size), self.by_cell()
+        out, run_price = np.empty(self.size), self.by_pair()
         rows, row = self.by_equation(multipliers), self.columns.rows()
         self.price(rows, run_price, out[self.rest])
-        of_run = run_price[row // self.devices, self.columns.cell]
+        of_run = run_price[row // self.devices, self.columns.pair]
         np.add(rows.arrival[row], of_run, out=out[self.parts[0]])
         return out
 
-    def by_cell(self) -> Floats:
-        """Return an empty array of numbers by slot and cell."""
+    def by_pair(self) -> Floats:
+        """Return an empty array of numbers by slot and pair."""
         return np.empty((self.slots, self.survival.shape[0] * self.servers))
 
 
 @compiled(writes="weight residual target row_weight missing load", **FAST)
 def _prepare(
     indptr: Ints,
-    cell: Cells,
+    pair: Pairs,
     primal: Floats,
     slack: Floats,
     cost: Floats,
@@ -280,7 +280,7 @@ def _prepare(
     for row in range(row_weight.size):
         first, last = indptr[row], indptr[row + 1]
         t, own = row // devices, row_price[row]
-        by_cell, price, place = load[t], run_price[t], cell[first:last]
+        by_pair, price, place = load[t], run_price[t], pair[first:last]
         x, z, c = primal[first:last], slack[first:last], cost[first:last]
         w, d, g = weight[first:last], residual[first:last], target[first:last]
         weights = values = 0.0
@@ -291,7 +291,7 @@ def _prepare(
             weights += w[i]
             values += x[i]
         for i in range(last - first):
-            by_cell[place[i]] += x[i]
+            by_pair[place[i]] += x[i]
             d[i] = c[i] - z[i] - (own + price[place[i]])
         row_weight[row] += weights
         missing[row] -= values
@@ -300,7 +300,7 @@ def _prepare(
 @compiled(writes="target right load", **FAST)
 def _gather(
     indptr: Ints,
-    cell: Cells,
+    pair: Pairs,
     primal: Floats,
     slack: Floats,
     residual: Floats,
@@ -314,7 +314,7 @@ def _gather(
 ) -> None:
     """Set the columns' targets; divide the right-hand side of (3a) by the rows' weights.
 
-    `load` becomes what the eliminated rows leave for each cell, negated.
+    `load` becomes what the eliminated rows leave for each pair, negated.
     """
     load[:] = 0.0
     devices = right.size // load.shape[0]
@@ -322,7 +322,7 @@ def _gather(
     weight = np.empty(load.shape[1], dtype=np.float64)
     for row in range(right.size):
         first, last = indptr[row], indptr[row + 1]
-        by_cell, place = load[row // devices], cell[first:last]
+        by_pair, place = load[row // devices], pair[first:last]
         x, z, d = primal[first:last], slack[first:last], residual[first:last]
         dx, dz, g = primal_step[first:last], slack_step[first:last], target[first:last]
         total = 0.0
@@ -337,13 +337,13 @@ def _gather(
             total += shift[i]
         right[row] = (right[row] + total) / row_weight[row]
         for i in range(last - first):
-            by_cell[place[i]] += shift[i] - weight[i] * right[row]
+            by_pair[place[i]] += shift[i] - weight[i] * right[row]
 
 
 @compiled(writes="row_price primal_step slack_step", **FAST)
 def _complete(
     indptr: Ints,
-    cell: Cells,
+    pair: Pairs,
     primal: Floats,
     slack: Floats,
     residual: Floats,
@@ -365,7 +365,7 @@ def _complete(
     by_slack = by_primal = by_both = 0.0
     for row in range(row_price.size):
         first, last = indptr[row], indptr[row + 1]
-        price, place = run_price[row // devices], cell[first:last]
+        price, place = run_price[row // devices], pair[first:last]
         x, z, d = primal[first:last], slack[first:last], residual[first:last]
         dx, dz, g = primal_step[first:last], slack_step[first:last], target[first:last]
         total = 0.0
@@ -397,7 +397,7 @@ class BandNewton(Newton[BandForm]):
         super().__init__(form)
         self._weight = np.empty(form.columns.size)
         self._row_weight = np.empty(form.arrival.size)
-        self._load = form.by_cell()
+        self._load = form.by_pair()
         self._run_price = np.empty_like(self._load)
         self._shift = np.empty(form.size - form.columns.size)
         self._price = np.empty_like(self._shift)
@@ -416,7 +416,7 @@ class BandNewton(Newton[BandForm]):
         self._row_weight[:] = own
         missing.arrival[:] -= form.split(primal[rest])[0]
         _prepare(
-            columns.indptr, columns.cell, primal[y], slack[y], form.cost[y], prices.arrival,
+            columns.indptr, columns.pair, primal[y], slack[y], form.cost[y], prices.arrival,
             self._run_price, self._weight, self.residual[y], self.target[y], self._row_weight,
             missing.arrival, self._load,
         )  # fmt: skip
@@ -437,7 +437,7 @@ class BandNewton(Newton[BandForm]):
         step = form.by_equation(now.multipliers)
         step.arrival[:] += form.split(self._shift)[0]
         _gather(
-            columns.indptr, columns.cell, primal[y], slack[y], residual[y], before.primal[y],
+            columns.indptr, columns.pair, primal[y], slack[y], residual[y], before.primal[y],
             before.slack[y], aim, self._row_weight, self.target[y], step.arrival, self._load,
         )  # fmt: skip
         form.add_up(self._load, self._shift, 1.0, step)
@@ -445,7 +445,7 @@ class BandNewton(Newton[BandForm]):
         self.check()
         form.price(step, self._run_price, self._price)
         reach = _complete(
-            columns.indptr, columns.cell, primal[y], slack[y], residual[y], self.target[y],
+            columns.indptr, columns.pair, primal[y], slack[y], residual[y], self.target[y],
             self._run_price, self._row_weight, step.arrival, now.primal[y], now.slack[y],
         )  # fmt: skip
         form.split(self._price)[0][:] = step.arrival

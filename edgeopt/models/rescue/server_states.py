@@ -317,7 +317,7 @@ def state_values(
 
     A task that is offered has to beat its worth `elsewhere`, [K or 1, T, J, paths]: a price, or
     what other servers offer on every one of several paths, of which the mean is taken. `routes` has
-    rows, cells and masses of `Routes`: its tasks come to a server whatever the states of others.
+    rows, pairs and masses of `Routes`: its tasks come to a server whatever the states of others.
     """
     states, steps = chain.room.size, 1 if chain.exclusive else chain.arrival.shape[1]
     future, waiting = np.empty((states, chain.longest.size)), np.empty((states, steps))
@@ -383,7 +383,7 @@ def _value(
     server: int,
     elsewhere: Floats,
     first: Integers,
-    cell: Integers,
+    pair: Integers,
     mass: Floats,
     value: Floats,
     future: Floats,
@@ -406,8 +406,8 @@ def _value(
             if first.size > 0:
                 row = t * devices + j
                 for route in range(first[row], first[row + 1]):
-                    if cell[route] // profiles == server:
-                        profile = cell[route] % profiles
+                    if pair[route] // profiles == server:
+                        profile = pair[route] % profiles
                         gain = chain.profit[t, j, server, profile] + after[profile] - wait
                         if gain > 0.0:
                             total += mass[route] * gain

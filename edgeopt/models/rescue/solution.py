@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
-from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_cells
+from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_pairs
 from edgeopt.options import check_fields
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import Sum
@@ -140,9 +140,9 @@ class P1Relaxation:
     instance
         What is given.
     forbid_unsafe
-        Whether y is 0 on `unsafe_cells`.
+        Whether y is 0 on `unsafe_pairs`.
     overlap
-        Of `unsafe_cells`.
+        Of `unsafe_pairs`.
     """
 
     instance: RescueInstance
@@ -154,9 +154,9 @@ class P1Relaxation:
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
-        """Cells that may be used, shape [T, K, L]."""
+        """Pairs (server, profile) that may be used, shape [T, K, L]."""
         if self.forbid_unsafe:
-            return ~unsafe_cells(self.instance, self.overlap)
+            return ~unsafe_pairs(self.instance, self.overlap)
         instance = self.instance
         return np.ones((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
 
@@ -167,7 +167,7 @@ class P1Relaxation:
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
-        """Cells that are allowed and touch no critical slot: y is 0 on all others, [T, K, L]."""
+        """Pairs that are allowed and touch no critical slot: y is 0 on all others, [T, K, L]."""
         slots, _ = self.critical
         if not slots.any():
             return self.allowed
@@ -204,14 +204,14 @@ class P1Relaxation:
 
     @cached_property
     def idle(self) -> PricedBound:
-        """The bound at prices 0, what the best usable cells would earn with servers without end.
+        """The bound at prices 0, what the best usable pairs would earn with servers without end.
 
         Its multipliers of (3a) are the largest profits of each arrival.
         """
         return self.bound(self.with_critical_price(np.zeros(self.instance.capacity.shape)))
 
     @cached_property
-    def pairs(self) -> NDArray[np.int64]:
+    def reserved_pairs(self) -> NDArray[np.int64]:
         """The (task, slot) pairs of the x variables, shape [n, 2]."""
         return reserved_pairs(self.instance)
 
@@ -228,7 +228,7 @@ class P1Relaxation:
             yield slots, instance.expected_profit_block(slots)
 
     def run_price(self, occupancy_price: Floats) -> Floats:
-        """Return the expected price of a run in every cell, shape [T, K, L], for prices [K, T]."""
+        """Return the expected price of a run of every pair, shape [T, K, L], for prices [K, T]."""
         instance = self.instance
         out = np.empty((instance.horizon, instance.profiles * instance.servers))
         kernels.price_runs(np.ascontiguousarray(occupancy_price.T), instance.survival, out)
@@ -274,7 +274,7 @@ class P1Relaxation:
         rows, count = instance.arrival.size, instance.capacity.size
         price = np.maximum(row_duals[rows : rows + count], 0.0).reshape(instance.capacity.shape)
         demand_price = -row_duals[rows + count :][: len(instance.reserved)]
-        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
         server = instance.reserved.server[tasks]
         worth = demand_price[tasks] * instance.capacity[server, slots]
         np.maximum.at(price, (server, slots), worth)
@@ -282,7 +282,7 @@ class P1Relaxation:
 
     def reserved_price(self, occupancy_price: Floats) -> Floats:
         """Return the best multipliers of (2d) for given prices of busy slots, nonpositive, [H]."""
-        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
         server = self.instance.reserved.server[tasks]
         ratio = occupancy_price[server, slots] / self.instance.capacity[server, slots]
         least = np.full(len(self.instance.reserved), np.inf)
@@ -294,13 +294,13 @@ class P1Relaxation:
         instance = self.instance
         if sparse.issparse(y):
             load = np.empty((instance.horizon, instance.servers * instance.profiles))
-            kernels.load_by_cell(
+            kernels.load_by_pair(
                 y.indptr, y.indices, y.data, instance.devices, np.empty(y.shape[0]), load
             )
         else:
             load = y.sum(axis=1).reshape(instance.horizon, -1)
-        cells = load.reshape(instance.horizon, instance.servers, instance.profiles)
-        by_profile = np.ascontiguousarray(cells.transpose(0, 2, 1)).reshape(load.shape)
+        by_server = load.reshape(instance.horizon, instance.servers, instance.profiles)
+        by_profile = np.ascontiguousarray(by_server.transpose(0, 2, 1)).reshape(load.shape)
         out = np.empty((instance.horizon, instance.servers))
         kernels.occupancy(by_profile, instance.survival, out)
         return out.T.copy()
@@ -339,7 +339,7 @@ class P1Relaxation:
         """
         y, x = solution.values["y"], solution.values["x"]
         instance = self.instance
-        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
         served = x[tasks, slots]
         server = instance.reserved.server[tasks]
         busy = self.occupation(y)
@@ -356,14 +356,14 @@ class P1Relaxation:
         )
 
     def dual_residual(self, solution: Solution) -> float:
-        """Return the largest dual infeasibility, relative to the largest profit of a usable cell.
+        """Return the largest dual infeasibility, relative to the largest profit of a usable pair.
 
         By that much a reduced profit exceeds the multiplier of its arrival, the price of a reserved
         slot that of the slot, or a multiplier has the wrong sign.
         """
         duals: P1Duals = solution.duals
         needed = self.bound(duals.occupancy).duals
-        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
         server = self.instance.reserved.server[tasks]
         worth = -duals.reserved[tasks] * self.instance.capacity[server, slots]
         excess = (

@@ -77,7 +77,7 @@ def solve_p1_lp(
         which not even the expected profits should be held in memory. ``"auto"`` takes the fastest
         for the size, and ``"direct"`` where options for a backend are given.
     forbid_unsafe
-        Fix y at 0 on `unsafe_cells`: the relaxation then bounds what policies earn that never let a
+        Fix y at 0 on `unsafe_pairs`: the relaxation then bounds what policies earn that never let a
         reserved task fail.
     overlap
         Largest share of the slack of reserved work that has begun which a run may block: runs that
@@ -87,7 +87,7 @@ def solve_p1_lp(
         Proven relative gap ``(bound - objective) / bound`` to reach.
     time_limit
         Seconds after which the best feasible point so far is returned with its bound. With 0 it is
-        what is known beforehand: no run is accepted, and the bound is the profit of the best cells
+        what is known beforehand: no run is accepted, and the bound is the profit of the best pairs
         on servers without end.
     threads
         How many threads linear algebra, or the backend, may use. By default the backend's choice;
@@ -177,7 +177,7 @@ def _interior(
         progress=progress,
         raises=False,
     )
-    if not master.columns.size:  # no cell earns anything: prices of 0 prove it
+    if not master.columns.size:  # no pair earns anything: prices of 0 prove it
         solution = replace(solution, status=Status.CONVERGENCE_CRITERIA_SATISFIED)
     solution = replace(
         solution,
@@ -190,7 +190,7 @@ def _interior(
 
 
 def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Solution:
-    instance, pairs = problem.instance, problem.pairs
+    instance, pairs = problem.instance, problem.reserved_pairs
     began = time.perf_counter()
     program = p1_lp_matrix(
         instance,

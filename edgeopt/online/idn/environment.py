@@ -46,8 +46,8 @@ def _is_permutation(order: Ints) -> bool:
 
 @compiled(writes="free")
 def _reset(options: Columns, free: Floats) -> None:
-    """Set `free` at every cell that an option stands on."""
-    for o, c in enumerate(options.cell):
+    """Set `free` at every pair that an option stands on."""
+    for o, c in enumerate(options.pair):
         free[c] = np.inf if options.permanent[o] else options.capacity[o]
 
 
@@ -56,13 +56,13 @@ def _serve_in_turn(
     options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats, order: Ints
 ) -> None:
     """Serve type after type, each from its cheapest option on."""
-    first, cell = options.first, options.cell
+    first, pair = options.first, options.pair
     for rho in order:
         left = float(requests[rho])
         for o in range(first[rho], first[rho + 1]):
             if left == 0.0:
                 break
-            c = cell[o]
+            c = pair[o]
             if deployed[c]:
                 taken = min(left, free[c])
                 load[o] = taken
@@ -71,9 +71,9 @@ def _serve_in_turn(
 
 
 @compiled
-def _next_open(o: int, last: int, cell: Ints, deployed: Bools, free: Floats) -> int:
+def _next_open(o: int, last: int, pair: Ints, deployed: Bools, free: Floats) -> int:
     """Return the first option from `o` on that is deployed and not saturated."""
-    while o < last and not (deployed[cell[o]] and free[cell[o]] > 0.0):
+    while o < last and not (deployed[pair[o]] and free[pair[o]] > 0.0):
         o += 1
     return o
 
@@ -83,21 +83,21 @@ def _serve_units(
     options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats, units: Ints
 ) -> None:
     """Serve single requests; `units` holds the type of each, in order of arrival."""
-    first, cell = options.first, options.cell
+    first, pair = options.first, options.pair
     # A saturated option stays so: the search goes on where it ended for the last request.
     current = first[:-1].copy()
     for rho in units:
-        o = _next_open(current[rho], first[rho + 1], cell, deployed, free)
+        o = _next_open(current[rho], first[rho + 1], pair, deployed, free)
         current[rho] = o
         # A capacity that is no whole number serves the rest of a request elsewhere.
         left = 1.0
         while left > 0.0 and o < first[rho + 1]:
-            taken = min(left, free[cell[o]])
+            taken = min(left, free[pair[o]])
             load[o] += taken
-            free[cell[o]] -= taken
+            free[pair[o]] -= taken
             left -= taken
             if left > 0.0:
-                o = _next_open(o, first[rho + 1], cell, deployed, free)
+                o = _next_open(o, first[rho + 1], pair, deployed, free)
 
 
 @compiled(writes="free load inflow")
@@ -105,12 +105,12 @@ def _serve_fluid(
     options: Columns, deployed: Bools, requests: Ints, free: Floats, load: Floats,
     task_first: Ints, task_types: Ints, inflow: Floats,
 ) -> None:  # fmt: skip
-    """Let all types flow at constant rates; an event is a cell that saturates.
+    """Let all types flow at constant rates; an event is a pair that saturates.
 
-    Types of different tasks share no cell, so tasks are simulated one by one. `inflow` is scratch
-    of one zero per cell, and zero again afterwards.
+    Types of different tasks share no pair, so tasks are simulated one by one. `inflow` is scratch
+    of one zero per pair, and zero again afterwards.
     """
-    first, cell = options.first, options.cell
+    first, pair = options.first, options.pair
     current = first[:-1].copy()
     for i in range(task_first.size - 1):
         types = task_types[task_first[i] : task_first[i + 1]]
@@ -118,15 +118,15 @@ def _serve_fluid(
         while clock < 1.0:
             for rho in types:
                 if requests[rho] > 0:
-                    o = _next_open(current[rho], first[rho + 1], cell, deployed, free)
+                    o = _next_open(current[rho], first[rho + 1], pair, deployed, free)
                     current[rho] = o
                     if o < first[rho + 1]:
-                        inflow[cell[o]] += requests[rho]
+                        inflow[pair[o]] += requests[rho]
             step = 1.0 - clock
-            # The next event is the first cell to saturate, or the end of the slot.
+            # The next event is the first pair to saturate, or the end of the slot.
             for rho in types:
                 if requests[rho] > 0 and current[rho] < first[rho + 1]:
-                    c = cell[current[rho]]
+                    c = pair[current[rho]]
                     if free[c] < step * inflow[c]:
                         step = free[c] / inflow[c]
             for rho in types:
@@ -134,10 +134,10 @@ def _serve_fluid(
                     load[current[rho]] += step * requests[rho]
             for rho in types:
                 if requests[rho] > 0 and current[rho] < first[rho + 1]:
-                    c = cell[current[rho]]
+                    c = pair[current[rho]]
                     if inflow[c] > 0.0:
                         left = free[c] - step * inflow[c]
-                        # Rounding must not leave a cell open that an event has filled.
+                        # Rounding must not leave a pair open that an event has filled.
                         free[c] = left if left > 1e-12 * inflow[c] else 0.0
                         inflow[c] = 0.0
             clock += step
@@ -156,7 +156,7 @@ def _look_back(
     for rho in range(requests.size):
         most = float(requests[rho])
         for o in range(options.first[rho], options.first[rho + 1]):
-            c = options.cell[o]
+            c = options.pair[o]
             if options.permanent[o]:
                 potential[o] = most
             elif deployed[c]:
@@ -245,7 +245,7 @@ def serve(
         )
     deployed = np.ascontiguousarray(allocation).ravel()
     free = np.empty(instance.size.size)
-    load = np.zeros(options.cell.size)
+    load = np.zeros(options.pair.size)
     _reset(options, free)
     system = (options, deployed, requests, free, load)
     if order == "sequential":

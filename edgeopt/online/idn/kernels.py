@@ -1,4 +1,4 @@
-"""The compiled parts of INFIDA on cells stored node by node, and whole runs made of them.
+"""The compiled parts of INFIDA on pairs stored node by node, and whole runs made of them.
 
 `run` repeats the few lines of mirror ascent that `MirrorAscent` has for single slots, as compiled
 code cannot call Python in every slot; the steps themselves are the same functions.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn.instance import Ranking
-    from edgeopt.models.idn.gain import Cells
+    from edgeopt.models.idn.gain import Pairs
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -31,20 +31,20 @@ SEEN = 1e-6
 
 @compiled(writes="drawn deployed", both=True)
 def deploy(
-    cells: Cells, point: Floats, credit: Floats, drawn: Floats, deployed: Bools, coins: Floats,
+    pairs: Pairs, point: Floats, credit: Floats, drawn: Floats, deployed: Bools, coins: Floats,
     common: bool, residual: int, refill: bool,
 ) -> None:  # fmt: skip
     """Round every node whose shares have changed, or every node on fresh coins.
 
     What is deployed and the shares behind it (negative before the first slot) are brought up to
-    date. A node with n cells has n + 1 coins.
+    date. A node with n pairs has n + 1 coins.
     """
-    nodes = np.empty(cells.order.size, dtype=np.int64)
+    nodes = np.empty(pairs.order.size, dtype=np.int64)
     before = np.empty(deployed.size, dtype=np.bool_)
     at, length = np.empty((3, nodes.size), dtype=np.int64), np.empty(nodes.size, dtype=np.int64)
     count = 0
-    for v in cells.order:
-        begin, end = cells.first[v], cells.first[v + 1]
+    for v in pairs.order:
+        begin, end = pairs.first[v], pairs.first[v + 1]
         changed = not common
         for c in range(begin, end):
             changed |= drawn[c] != point[c]
@@ -54,14 +54,14 @@ def deploy(
             at[0, count], at[1, count], at[2, count] = begin, begin, begin + v
             count += 1
     # Dependent rounding of all nodes at once (Gandhi, Khuller, Parthasarathy, Srinivasan 2006).
-    depround_ragged(point, cells.size, residual, coins, at, length[:count], deployed)
+    depround_ragged(point, pairs.size, residual, coins, at, length[:count], deployed)
     if refill:
         for i in range(count):
             v = nodes[i]
-            begin, end = cells.first[v], cells.first[v + 1]
-            if cells.free[v]:
+            begin, end = pairs.first[v], pairs.first[v + 1]
+            if pairs.free[v]:
                 refill_row(
-                    point[begin:end], credit[begin:end], cells.size[begin:end], cells.budget[v],
+                    point[begin:end], credit[begin:end], pairs.size[begin:end], pairs.budget[v],
                     before[begin:end], deployed[begin:end],
                 )  # fmt: skip
 
@@ -89,24 +89,24 @@ def refill_row(
 
 
 @compiled(writes="potential", both=True)
-def share_credit(cells: Cells, requests: Ints, deployed: Bools, potential: Floats) -> None:
+def share_credit(pairs: Pairs, requests: Ints, deployed: Bools, potential: Floats) -> None:
     """Split the capacity of models that are not deployed among the types that want them."""
-    wanted = np.zeros(cells.size.size, dtype=np.float64)
+    wanted = np.zeros(pairs.size.size, dtype=np.float64)
     for rho in range(requests.size):
-        for o in range(cells.types[rho], cells.types[rho + 1]):
-            wanted[cells.cell[o]] += requests[rho]
+        for o in range(pairs.types[rho], pairs.types[rho + 1]):
+            wanted[pairs.pair[o]] += requests[rho]
     for rho in range(requests.size):
-        for o in range(cells.types[rho], cells.types[rho + 1]):
-            c = cells.cell[o]
+        for o in range(pairs.types[rho], pairs.types[rho + 1]):
+            c = pairs.pair[o]
             if not deployed[c]:
-                full = wanted[c] > cells.capacity[c]
-                part = cells.capacity[c] * requests[rho] / wanted[c] if full else requests[rho]
+                full = wanted[c] > pairs.capacity[c]
+                part = pairs.capacity[c] * requests[rho] / wanted[c] if full else requests[rho]
                 potential[o] = part
 
 
 @compiled(writes="out", both=True)
 def gradient_of(
-    cells: Cells, repository: Floats, requests: Ints, potential: Floats, point: Floats,
+    pairs: Pairs, repository: Floats, requests: Ints, potential: Floats, point: Floats,
     weight: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Write the supergradient (18) of a slot, the part of each type times its weight."""
@@ -115,41 +115,41 @@ def gradient_of(
         needed = float(requests[rho])
         if needed <= 0.0 or weight[rho] == 0.0:
             continue
-        begin, last = cells.types[rho], cells.types[rho + 1]
+        begin, last = pairs.types[rho], pairs.types[rho + 1]
         marginal, covered = repository[rho], 0.0
         for o in range(begin, last):
-            covered += point[cells.cell[o]] * potential[o]
+            covered += point[pairs.pair[o]] * potential[o]
             if covered >= needed:
-                marginal, last = cells.cost[o], o
+                marginal, last = pairs.cost[o], o
                 break
         for o in range(begin, last):
-            saved = marginal - cells.cost[o]
-            out[cells.cell[o]] += weight[rho] * (potential[o] * saved)
+            saved = marginal - pairs.cost[o]
+            out[pairs.pair[o]] += weight[rho] * (potential[o] * saved)
 
 
 @compiled(writes="norm", both=True)
-def half_range(cells: Cells, gradient: Floats, norm: Floats) -> None:
+def half_range(pairs: Pairs, gradient: Floats, norm: Floats) -> None:
     """Write half the range of g/s of every node with a choice."""
-    for v in range(cells.free.size):
+    for v in range(pairs.free.size):
         norm[v] = 0.0
-        if cells.free[v]:
+        if pairs.free[v]:
             low, high = np.inf, -np.inf
-            for c in range(cells.first[v], cells.first[v + 1]):
+            for c in range(pairs.first[v], pairs.first[v + 1]):
                 # Most entries are 0, and a division costs more than looking.
-                worth = gradient[c] / cells.size[c] if gradient[c] != 0.0 else 0.0
+                worth = gradient[c] / pairs.size[c] if gradient[c] != 0.0 else 0.0
                 low, high = min(low, worth), max(high, worth)
             norm[v] = (high - low) / 2.0
 
 
 @compiled(writes="point", both=True)
-def ascend(cells: Cells, gradient: Floats, norm: Floats, rate: Floats, point: Floats) -> None:
+def ascend(pairs: Pairs, gradient: Floats, norm: Floats, rate: Floats, point: Floats) -> None:
     """Take a step at every node with a choice, in place, where neither number of it is 0."""
-    for v in range(cells.free.size):
-        if cells.free[v] and rate[v] > 0.0 and norm[v] > 0.0:
-            begin, end = cells.first[v], cells.first[v + 1]
+    for v in range(pairs.free.size):
+        if pairs.free[v] and rate[v] > 0.0 and norm[v] > 0.0:
+            begin, end = pairs.first[v], pairs.first[v + 1]
             ascend_in_place(
-                point[begin:end], gradient[begin:end], cells.size[begin:end], rate[v],
-                cells.filled[v],
+                point[begin:end], gradient[begin:end], pairs.size[begin:end], rate[v],
+                pairs.filled[v],
             )  # fmt: skip
 
 
@@ -175,7 +175,7 @@ class Route(NamedTuple):
 
 @compiled(writes="free load left potential")
 def _serve(
-    cells: Cells, route: Route, requests: Ints, order: Ints, deployed: Bools, free: Floats,
+    pairs: Pairs, route: Route, requests: Ints, order: Ints, deployed: Bools, free: Floats,
     load: Floats, left: Floats, potential: Floats,
 ) -> tuple[float, float, float, float]:  # fmt: skip
     """Serve a slot type after type; return its cost, and that of repositories alone.
@@ -184,12 +184,12 @@ def _serve(
     that the plain loop adds the same numbers.
     """
     for c in range(free.size):
-        free[c] = cells.capacity[c]
+        free[c] = pairs.capacity[c]
     for rho in order:
         rest = float(requests[rho])
-        for o in range(cells.types[rho], cells.types[rho + 1]):
+        for o in range(pairs.types[rho], pairs.types[rho + 1]):
             load[o] = 0.0
-            c = cells.cell[o]
+            c = pairs.pair[o]
             if rest > 0.0 and deployed[c]:
                 taken = min(rest, free[c])
                 load[o] = taken
@@ -200,11 +200,11 @@ def _serve(
     for rho in range(requests.size):
         most = float(requests[rho])
         base += route.repository[rho] * most
-        for o in range(cells.types[rho], cells.types[rho + 1]):
-            c = cells.cell[o]
-            potential[o] = min(free[c] + load[o] if deployed[c] else cells.capacity[c], most)
+        for o in range(pairs.types[rho], pairs.types[rho + 1]):
+            c = pairs.pair[o]
+            potential[o] = min(free[c] + load[o] if deployed[c] else pairs.capacity[c], most)
             if load[o] > 0.0:
-                cost += cells.cost[o] * load[o]
+                cost += pairs.cost[o] * load[o]
                 latency += route.latency[o] * load[o]
                 inaccuracy += route.inaccuracy[o] * load[o]
         if left[rho] > 0.0:
@@ -214,11 +214,11 @@ def _serve(
     return cost, base, latency, inaccuracy
 
 
-def route_of(ranking: Ranking, cells: Cells) -> Route:
+def route_of(ranking: Ranking, pairs: Pairs) -> Route:
     """Read off the ranking what becomes of requests."""
     last = ranking.repository
     return Route(
-        ranking.latency[cells.option], ranking.inaccuracy[cells.option],
+        ranking.latency[pairs.option], ranking.inaccuracy[pairs.option],
         ranking.repository_cost, ranking.latency[last], ranking.inaccuracy[last],
     )  # fmt: skip
 
@@ -254,18 +254,18 @@ class Rules(NamedTuple):
     "inaccuracy fetched"
 )
 def run(
-    cells: Cells, route: Route, rules: Rules, start: Floats, requests: Ints, order: Ints,
+    pairs: Pairs, route: Route, rules: Rules, start: Floats, requests: Ints, order: Ints,
     coins: Floats, slot: int, point: Floats, drawn: Floats, deployed: Bools, gradient: Floats,
     total: Floats, squares: Floats, reward: Floats, violations: Ints, gain: Floats, cost: Floats,
     latency: Floats, inaccuracy: Floats, fetched: Floats,
 ) -> tuple[int, int]:  # fmt: skip
     """Simulate slots until all are over or coins may run out; return the next slot and coin."""
     at = 0
-    count, nodes = cells.size.size, cells.free.size
+    count, nodes = pairs.size.size, pairs.free.size
     before = np.empty(count, dtype=np.bool_)
     free = np.empty(count, dtype=np.float64)
-    load = np.empty(cells.cell.size, dtype=np.float64)
-    potential = np.empty(cells.cell.size, dtype=np.float64)
+    load = np.empty(pairs.pair.size, dtype=np.float64)
+    potential = np.empty(pairs.pair.size, dtype=np.float64)
     left = np.empty(requests.shape[1], dtype=np.float64)
     weight = np.empty(requests.shape[1], dtype=np.float64)
     weight[:] = 1.0
@@ -278,22 +278,22 @@ def run(
             if coins.size - at < count + nodes:
                 break
             deploy(
-                cells, point, gradient, drawn, deployed, coins[at : at + count + nodes],
+                pairs, point, gradient, drawn, deployed, coins[at : at + count + nodes],
                 rules.common, rules.residual, rules.refill,
             )  # fmt: skip
             at += 0 if rules.common else count + nodes
         for v in range(nodes):
             used = 0.0
-            for c in range(cells.first[v], cells.first[v + 1]):
+            for c in range(pairs.first[v], pairs.first[v + 1]):
                 if deployed[c]:
-                    used += cells.size[c]
+                    used += pairs.size[c]
                     if slot > 0 and not before[c]:
-                        fetched[slot] += cells.size[c]
-            if used > cells.budget[v] * (1.0 + SLACK):
+                        fetched[slot] += pairs.size[c]
+            if used > pairs.budget[v] * (1.0 + SLACK):
                 violations[slot] += 1
         asked = requests[slot]
         spent, base, delay, error = _serve(
-            cells, route, asked, order[slot], deployed, free, load, left, potential
+            pairs, route, asked, order[slot], deployed, free, load, left, potential
         )
         cost[slot] = spent
         gain[slot] = base - spent
@@ -305,9 +305,9 @@ def run(
             latency[slot] = delay / whole
             inaccuracy[slot] = error / whole
         if rules.shared:
-            share_credit(cells, asked, deployed, potential)
-        gradient_of(cells, route.repository, asked, potential, point, weight, gradient)
-        half_range(cells, gradient, norm)
+            share_credit(pairs, asked, deployed, potential)
+        gradient_of(pairs, route.repository, asked, potential, point, weight, gradient)
+        half_range(pairs, gradient, norm)
         for v in range(nodes):
             squares[v] = rules.discount * rules.discount * squares[v] + norm[v] * norm[v]
             rate[v] = rules.rate[v]
@@ -318,18 +318,18 @@ def run(
         if rules.leader:  # dual averaging (Nesterov 2009, Xiao 2010)
             for c in range(count):
                 total[c] = rules.discount * total[c] + gradient[c]
-            _restart(cells, start, rate, point)
-            ascend(cells, total, rate, rate, point)
+            _restart(pairs, start, rate, point)
+            ascend(pairs, total, rate, rate, point)
         else:  # exponentiated gradient (Kivinen and Warmuth 1997)
-            ascend(cells, gradient, norm, rate, point)
+            ascend(pairs, gradient, norm, rate, point)
         slot += 1
     return slot, at
 
 
 @compiled(writes="point")
-def _restart(cells: Cells, start: Floats, rate: Floats, point: Floats) -> None:
+def _restart(pairs: Pairs, start: Floats, rate: Floats, point: Floats) -> None:
     """Put the shares of nodes that take a step back to where they began."""
     for v in range(rate.size):
         if rate[v] > 0.0:
-            for c in range(cells.first[v], cells.first[v + 1]):
+            for c in range(pairs.first[v], pairs.first[v + 1]):
                 point[c] = start[c]

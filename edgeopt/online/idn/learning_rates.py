@@ -72,7 +72,7 @@ def node_constants(
     *,
     peak: ArrayLike = np.inf,
     fitting: bool = False,
-    cells: Literal["all", "useful"] = "all",
+    pairs: Literal["all", "useful"] = "all",
     reserve: bool = False,
 ) -> NodeConstants:
     """Compute the constants of every node.
@@ -87,7 +87,7 @@ def node_constants(
     fitting
         Whether models that alone exceed the budget of a node are left out, as roundings that keep
         the budget require.
-    cells
+    pairs
         ``"useful"``: models that can never save anything are left out as well, see
         :func:`edgeopt.models.idn.useful_models`; regret constants are no larger then.
     reserve
@@ -98,8 +98,8 @@ def node_constants(
     allowed = np.broadcast_to(~instance.pinned[:, np.newaxis], size.shape).copy()
     if fitting:
         allowed &= size <= budget
-    check_choice("cells", cells, ("all", "useful"))
-    if cells == "useful":
+    check_choice("pairs", pairs, ("all", "useful"))
+    if pairs == "useful":
         allowed &= useful_models(instance)
     whole = np.where(allowed, size, 0.0).sum(axis=1)
     free = instance.active & (instance.budget < whole)
@@ -115,7 +115,7 @@ def node_constants(
     most = np.minimum(ranking.capacity, np.broadcast_to(peak, instance.types)[ranking.type])
     with np.errstate(invalid="ignore"):
         credit = np.where(margin > 0, margin * most, 0.0)
-    best = np.bincount(ranking.cell, credit, minlength=size.size).reshape(size.shape)
+    best = np.bincount(ranking.pair, credit, minlength=size.size).reshape(size.shape)
     reach = np.where(allowed, best / size, 0.0).max(axis=1)
     return NodeConstants(free, allowed, reach, diameter, filled)
 

@@ -58,7 +58,7 @@ class Table(NamedTuple):
     guarded: bool
     threshold: float
     first: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    pair: NDArray[np.int64]
     cumulative: NDArray[np.float64]
     worth: NDArray[np.bool_]
     score: NDArray[np.float64]
@@ -94,7 +94,7 @@ def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: flo
     return low
 
 
-@compiled(writes="cells place")
+@compiled(writes="pairs place")
 def _choose(
     system: System,
     table: Table,
@@ -105,9 +105,9 @@ def _choose(
     first: int,
     device: int,
     coin: float,
-    cells: NDArray[np.int64],
+    pairs: NDArray[np.int64],
 ) -> int:
-    """Return the cell (server * L + profile) that takes the task, or NOWHERE."""
+    """Return the pair (server * L + profile) that takes the task, or NOWHERE."""
     servers, profiles = (0, free_at.size), (0, system.guard.longest.size)
     best = 0.0 if table.kind == SAFE else table.threshold
     if table.first.size > 1:
@@ -117,13 +117,13 @@ def _choose(
         route = _first_above(table.cumulative, table.first[row], high, coin)
         if route == high:
             return NOWHERE
-        server, profile = divmod(table.cell[route], system.guard.longest.size)
+        server, profile = divmod(table.pair[route], system.guard.longest.size)
         if table.kind == ROUTED:
             if free_at[server] > slot or not table.worth[route]:
                 return NOWHERE
             if table.guarded and not safe_run(system.guard, remaining, slot, server, profile):
                 return NOWHERE
-            return int(table.cell[route])
+            return int(table.pair[route])
         servers = (server, server + 1)
         if table.kind == SERVER:
             best = -np.inf
@@ -140,12 +140,12 @@ def _choose(
         for k in range(free_at.size):
             for profile in range(system.guard.longest.size if free_at[k] <= slot else 0):
                 if not table.guarded or safe_run(system.guard, remaining, slot, k, profile):
-                    cells[count] = k * system.guard.longest.size + profile
+                    pairs[count] = k * system.guard.longest.size + profile
                     count += 1
         if count == 0:
             return NOWHERE
         # The coin is uniform below the threshold; min: the product may round up to the count.
-        return int(cells[min(int(coin / table.threshold * count), count - 1)])
+        return int(pairs[min(int(coin / table.threshold * count), count - 1)])
     found = NOWHERE
     # By state, the score of a run is what it adds to the values of idle servers.
     for server in range(servers[0], servers[1]):
@@ -180,12 +180,12 @@ def _begin(
     slot: int,
     first: int,
     device: int,
-    cell: int,
+    pair: int,
     coin: float,
 ) -> None:
     """Start a run, book its profit, and note it if there is room for notes."""
     horizon = system.guard.capacity.shape[1]
-    server, profile = divmod(cell, system.guard.longest.size)
+    server, profile = divmod(pair, system.guard.longest.size)
     # Inverse transform sampling of the duration.
     distribution = system.duration_cumulative[profile]
     duration = 1 + _first_above(distribution, 0, distribution.size, coin)
@@ -258,7 +258,7 @@ def run_policy(
     guard, devices = system.guard, system.arrival.shape[1]
     servers = guard.capacity.shape[0]
     head = np.empty(servers, dtype=np.int64)
-    cells = np.empty(servers * guard.longest.size, dtype=np.int64)
+    pairs = np.empty(servers * guard.longest.size, dtype=np.int64)
     for run in range(scenarios.shape[0]):
         free_at, remaining = state.free_at[run], state.remaining[run]
         place = state.place[run]
@@ -279,13 +279,13 @@ def run_policy(
                         continue
                 book.decisions[run, slot] += 1
                 coin = scenarios[run, slot, step, 1]
-                cell = _choose(
-                    system, table, free_at, remaining, place, slot, first, device, coin, cells
+                pair = _choose(
+                    system, table, free_at, remaining, place, slot, first, device, coin, pairs
                 )
-                if cell != NOWHERE:
+                if pair != NOWHERE:
                     coin = scenarios[run, slot, step, 2]
                     _begin(
-                        system, table, book, place, free_at, run, slot, first, device, cell, coin
+                        system, table, book, place, free_at, run, slot, first, device, pair, coin
                     )
             _serve(system, book, free_at, remaining, run, slot, head)
 
@@ -371,7 +371,7 @@ class RescueKernel:
             raise OptionError(f"{self._name}: no kernel follows a {type(rule).__name__}")
         if isinstance(rule, GreedyRule | ServerRule | SafeRule) and slots.stop:
             score = rule.score.block(slots)
-        arrays = (routes.first, routes.cell, routes.cumulative, worth, score, *states, *values)
+        arrays = (routes.first, routes.pair, routes.cumulative, worth, score, *states, *values)
         return Table(kind, rule.guard is not None, float(threshold), *map(fixed, arrays))
 
     def _state(self, runs: int) -> State:

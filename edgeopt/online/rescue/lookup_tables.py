@@ -80,14 +80,14 @@ class SlotTable:
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """The cells (server, profile) that an arrival may be sent to, row by row in CSR form.
+    """The pairs (server, profile) that an arrival may be sent to, row by row in CSR form.
 
-    A *row* is a pair ``slot * devices + device``, a *cell* a pair ``server * profiles + profile``;
+    A *row* is ``slot * devices + device``, a *pair* is ``server * profiles + profile``;
     both orders are row-major.
     """
 
     first: NDArray[np.int64]  # routes of a row are first[row]..first[row+1]-1; [T*J+1]
-    cell: NDArray[np.int64]  # cell of every route, ascending within a row; [routes]
+    pair: NDArray[np.int64]  # pair of every route, ascending within a row; [routes]
     mass: NDArray[np.float64]  # y[t, j, k, l]: the task arrives and takes the route; [routes]
     cumulative: NDArray[np.float64]  # running sum over the row of y / p; [routes]; 0 where p is
 
@@ -95,15 +95,15 @@ class Routes:
     def of(cls, instance: RescueInstance, y: Any) -> Routes:
         """Read an assignment."""
         rows = instance.horizon * instance.devices
-        cells = instance.servers * instance.profiles
+        pairs = instance.servers * instance.profiles
         if hasattr(y, "tocsr"):
-            if y.shape != (rows, cells):
-                raise OptionError(f"y has shape {y.shape}; sparse it must be {(rows, cells)}")
+            if y.shape != (rows, pairs):
+                raise OptionError(f"y has shape {y.shape}; sparse it must be {(rows, pairs)}")
             y = y.tocsr()
             if not y.has_canonical_format:
                 y = y.copy()
                 y.sum_duplicates()
-            first, cell = y.indptr.astype(np.int64), y.indices.astype(np.int64)
+            first, pair = y.indptr.astype(np.int64), y.indices.astype(np.int64)
             mass = y.data.astype(np.float64)
         else:
             y = np.asarray(y, dtype=np.float64)
@@ -112,8 +112,8 @@ class Routes:
                 raise OptionError(f"y has shape {y.shape}; it must be [T, J, K, L] = {shape}")
             place = np.flatnonzero(y)  # in one dimension: several times faster than in two
             # Compressed sparse rows: where each row begins among the entries.
-            first = np.searchsorted(place, np.arange(rows + 1) * cells).astype(np.int64)
-            cell = place - np.repeat(np.arange(rows) * cells, np.diff(first))
+            first = np.searchsorted(place, np.arange(rows + 1) * pairs).astype(np.int64)
+            pair = place - np.repeat(np.arange(rows) * pairs, np.diff(first))
             mass = y.ravel()[place]
         if not (np.isfinite(mass).all() and (mass >= 0).all()):
             raise OptionError("y must be finite and nonnegative")
@@ -121,7 +121,7 @@ class Routes:
         cumulative, excess = _accumulate(first, mass, arrival)
         if excess > DEFAULT:
             raise OptionError(f"y assigns {1.0 + excess:.7g} times what arrives of a task")
-        return cls(first, cell.astype(np.int64), mass, cumulative)
+        return cls(first, pair.astype(np.int64), mass, cumulative)
 
     def shares(self, row: int) -> list[tuple[int, float]]:
         """Return positions of the routes of a row and their probabilities given the arrival."""
@@ -138,9 +138,9 @@ class Routes:
             if part.start == part.stop:
                 continue
             block = instance.expected_profit_block(slots)
-            cells = instance.servers * instance.profiles
-            row = np.repeat(np.arange(high - low) * cells, np.diff(self.first[low : high + 1]))
-            profit[part] = np.take(block.reshape(-1), row + self.cell[part])
+            pairs = instance.servers * instance.profiles
+            row = np.repeat(np.arange(high - low) * pairs, np.diff(self.first[low : high + 1]))
+            profit[part] = np.take(block.reshape(-1), row + self.pair[part])
         return profit
 
 
@@ -308,7 +308,7 @@ class RouteValues:
         horizon, _, profiles = self.continuation.shape
         rows = self.routes.first.size - 1
         row = np.repeat(np.arange(rows), np.diff(self.routes.first))
-        server, profile = np.divmod(self.routes.cell, profiles)
+        server, profile = np.divmod(self.routes.pair, profiles)
         slot = row // (rows // horizon)
         step = row if self.steps > 1 else slot
         activation = self.profit + self.continuation[slot, server, profile]
@@ -318,7 +318,7 @@ class RouteValues:
 def route_values(instance: RescueInstance, y: Any) -> RouteValues:
     """Run the backward induction on the routes of y only."""
     routes = Routes.of(instance, y)
-    server, profile = np.divmod(routes.cell, instance.profiles)
+    server, profile = np.divmod(routes.pair, instance.profiles)
     profit = routes.expected_profit(instance)
     steps = steps_per_slot(instance)
     first = routes.first if steps > 1 else routes.first[:: instance.devices]
@@ -371,7 +371,7 @@ def value_functions(instance: RescueInstance, y: Any) -> ValueFunctions:
         activation, _ = values.margin()
         pattern = values.routes
         return ValueFunctions(
-            csr_array((activation, pattern.cell, pattern.first), shape=y.shape), values.baseline
+            csr_array((activation, pattern.pair, pattern.first), shape=y.shape), values.baseline
         )
     return ValueFunctions(
         instance.expected_profit + values.continuation[:, np.newaxis], values.baseline

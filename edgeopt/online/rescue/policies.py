@@ -88,10 +88,10 @@ class RoutedRule(Rule):
     def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         shares = self.routes.shares(slot * self.devices + device)
-        found = [(part, n, divmod(int(self.routes.cell[n]), self.profiles)) for n, part in shares]
+        found = [(part, n, divmod(int(self.routes.pair[n]), self.profiles)) for n, part in shares]
         return [
-            (share, Placement(*cell) if self.worth[route] and valid[cell] else None)
-            for share, route, cell in found
+            (share, Placement(*pair) if self.worth[route] and valid[pair] else None)
+            for share, route, pair in found
         ]
 
 
@@ -106,7 +106,7 @@ class ServerRule(Rule):
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         share = np.zeros(valid.shape[0])
         for route, part in self.routes.shares(slot * self.devices + device):
-            share[int(self.routes.cell[route]) // self.profiles] += part
+            share[int(self.routes.pair[route]) // self.profiles] += part
         best = np.where(valid, self.score.at(slot)[device], -np.inf).argmax(axis=1)
         may = np.asarray(valid.any(axis=1))
         return [
@@ -125,8 +125,8 @@ class GreedyRule(Rule):
     def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
         score = np.where(valid, self.score.at(slot)[device], -np.inf)
-        cell = divmod(int(score.argmax()), self.profiles)
-        return [(1.0, Placement(*cell))] if score[cell] > self.threshold else []
+        pair = divmod(int(score.argmax()), self.profiles)
+        return [(1.0, Placement(*pair))] if score[pair] > self.threshold else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +137,8 @@ class UniformRule(Rule):
 
     def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
         """Return the answers to a task of a device where some runs [K, L] may begin."""
-        cells = np.argwhere(valid).tolist()
-        return [(self.accept / len(cells), Placement(*cell)) for cell in cells]
+        pairs = np.argwhere(valid).tolist()
+        return [(self.accept / len(pairs), Placement(*pair)) for pair in pairs]
 
 
 @dataclass(frozen=True, eq=False)

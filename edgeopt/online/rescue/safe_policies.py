@@ -67,7 +67,7 @@ class SafeRule:
             ways: list[tuple[float, int | None]] = [(1.0, None)]
             if self.routes is not None:
                 shares = self.routes.shares(slot * self.devices + device)
-                ways = [(share, int(self.routes.cell[route])) for route, share in shares]
+                ways = [(share, int(self.routes.pair[route])) for route, share in shares]
             known = slot, device, places, idle, remaining
             return [(share, self._best(only, *known)) for share, only in ways]
 
@@ -82,10 +82,10 @@ class SafeRule:
         idle: NDArray[np.bool_],
         remaining: Floats,
     ) -> Placement | None:
-        """Return the safe cell that adds most; where work left is not followed, states decide."""
+        """Return the safe pair that adds most; where work left is not followed, states decide."""
         found, best = None, 0.0
-        cells = range(idle.size * self.profiles) if only is None else (only,)
-        for server, profile in (divmod(cell, self.profiles) for cell in cells):
+        pairs = range(idle.size * self.profiles) if only is None else (only,)
+        for server, profile in (divmod(pair, self.profiles) for pair in pairs):
             if not idle[server]:
                 continue
             gain = self.gain(slot, device, server, profile, places[server])
@@ -208,7 +208,7 @@ class SafeRescue(SafePolicy):
         plan = plan_of(instance, self.plan, guarded=True)
         routes, states = Routes.of(instance, plan.y), _states_of(instance)
         chain = Chain.of(instance, states)
-        values = state_values(chain, states.first, routes=(routes.first, routes.cell, routes.mass))
+        values = state_values(chain, states.first, routes=(routes.first, routes.pair, routes.mass))
         return states, values, routes if self.drawn else None
 
 

@@ -32,7 +32,7 @@ def solve(instance: RescueInstance, **options: Any) -> Benchmark:
 
 @lru_cache(maxsize=1)
 def _safe(instance: RescueInstance) -> Benchmark:
-    """Solve P1-LP without unsafe cells, once for the two bounds that need it."""
+    """Solve P1-LP without unsafe pairs, once for the two bounds that need it."""
     return solve(instance, forbid_unsafe=True)
 
 
@@ -78,20 +78,20 @@ def export(benchmark: Benchmark, path: Path) -> None:
     K = plan.duals.occupancy.shape[0]
 
     def rows() -> dict[str, Any]:
-        cells = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
-        L = cells.shape[1] // K
-        row, column = (np.asarray(index) for index in cells.coords)
+        entries = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
+        L = entries.shape[1] // K
+        row, column = (np.asarray(index) for index in entries.coords)
         return {
             "slot": row // J,
             "device": row % J,
             "server": column // L,
             "profile": column % L,
-            "probability": cells.data,
+            "probability": entries.data,
         }
 
     def arrays() -> dict[str, Any]:
         return {
-            **{name: ("cell", values) for name, values in rows().items()},
+            **{name: ("column", values) for name, values in rows().items()},
             "service": (("task", "slot"), plan.x, {"long_name": "share of a slot's capacity"}),
             "arrival_dual": (("slot", "device"), plan.duals.arrival),
             "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
@@ -115,7 +115,7 @@ BENCHMARKS = {
         solve,
     ),
     SAFE: BenchmarkEntry(
-        "OPT(LP), safe cells",
+        "OPT(LP), safe pairs",
         "the expected profit of every policy that never lets a reserved task fail, even if it knew "
         "all arrivals",
         _safe,

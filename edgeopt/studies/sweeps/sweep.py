@@ -1,4 +1,4 @@
-"""Compute the unfinished cells of a sweep, here or on a cluster; finished ones are kept on disk."""
+"""Compute the unfinished jobs of a sweep, here or on a cluster; finished ones are kept on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgeopt import processes
 from edgeopt.errors import EdgeOptWarning, MissingDependencyError, OptionError, WorkerError
 from edgeopt.options import check_kind, check_text, check_workers, listed
 from edgeopt.studies.progress import progress_bar
-from edgeopt.studies.sweeps.cells import Cell, code_of, digest, packages_of, source_of
+from edgeopt.studies.sweeps.jobs import Job, code_of, digest, packages_of, source_of
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from edgeopt.processes import Call, Pool
 
 
-FORMAT: Final = 2
-"""Version of the format of cells."""
+FORMAT: Final = 3
+"""Version of the format of jobs."""
 
 
 _LARGEST: Final = 2**26
-"""Most bytes of a cell."""
+"""Most bytes of a job."""
 
 _TICK: Final = 0.005
 """Seconds by which the clock of files may be late."""
 
 
 class StoreWarning(EdgeOptWarning):
-    """A kept cell is torn, foreign, unreadable or of other code, and is computed again."""
+    """A kept job is torn, foreign, unreadable or of other code, and is computed again."""
 
 
 class Store:
-    """A folder of finished cells.
+    """A folder of finished jobs.
 
-    A process that is killed leaves whole cells alone. Several processes may use a folder at a time.
+    A process that is killed leaves whole jobs alone. Several processes may use a folder at a time.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        self._own = Folder(folder, "cells", force=force)
+        self._own = Folder(folder, "jobs", force=force)
         self._own.begin()
 
     @property
@@ -76,20 +76,20 @@ class Store:
         """Whether the folder is on the disk of this machine."""
         return self._own.marked
 
-    def path(self, cell: Cell) -> Path:
-        """Return the file of a cell, whether it exists or not."""
-        return self.folder / f"{cell.key}.json"
+    def path(self, job: Job) -> Path:
+        """Return the file of a job, whether it exists or not."""
+        return self.folder / f"{job.key}.json"
 
-    def get(self, cell: Cell) -> dict[str, Any] | None:
-        """Return the result of a cell, or None if it is not finished.
+    def get(self, job: Job) -> dict[str, Any] | None:
+        """Return the result of a job, or None if it is not finished.
 
         Warns
         -----
         StoreWarning
-            If its file is torn, of another cell, unreadable, or of other code than would run now;
+            If its file is torn, of another job, unreadable, or of other code than would run now;
             it counts as not finished then.
         """
-        path = self.path(cell)
+        path = self.path(job)
         try:
             if path.stat().st_size > _LARGEST:
                 _distrust(path, f"is foreign: it is larger than {_LARGEST} bytes")
@@ -107,22 +107,22 @@ class Store:
             _distrust(path, f"is foreign: it is not of format {FORMAT}")
             return None
         if not {"key", "code", "checksum"} <= kept.keys() or not isinstance(kept.get("row"), dict):
-            _distrust(path, "is foreign: it lacks what a cell has")
+            _distrust(path, "is foreign: it lacks what a job has")
             return None
         if kept["checksum"] != _checksum(kept):
             _distrust(path, "has changed since it was written")
             return None
-        if kept["key"] != cell.key:
-            _distrust(path, "is foreign: it is of another cell")
+        if kept["key"] != job.key:
+            _distrust(path, "is foreign: it is of another job")
             return None
-        if kept["code"] != code_of(cell):
+        if kept["code"] != code_of(job):
             _distrust(path, "is of other code: edgeopt, or what else it ran, has changed")
             return None
         row: dict[str, Any] = kept["row"]
         return row
 
-    def put(self, cell: Cell, row: dict[str, Any], code: str = "") -> None:
-        """Keep the result of a cell with the hash of its code, by default in this process.
+    def put(self, job: Job, row: dict[str, Any], code: str = "") -> None:
+        """Keep the result of a job with the hash of its code, by default in this process.
 
         Raises
         ------
@@ -134,15 +134,15 @@ class Store:
         try:
             content: dict[str, Any] = {
                 "format": FORMAT,
-                "key": cell.key,
-                "identity": dict(cell.identity),
-                "code": code or code_of(cell),
+                "key": job.key,
+                "identity": dict(job.identity),
+                "code": code or code_of(job),
                 "row": row,
             }
             text = json.dumps({**content, "checksum": _checksum(content)}, indent=1)
         except (TypeError, ValueError) as error:
-            raise OptionError(f"row of a cell: {error}") from None
-        self._own.write(self.path(cell).name, text)
+            raise OptionError(f"row of a job: {error}") from None
+        self._own.write(self.path(job).name, text)
 
 
 def _checksum(kept: dict[str, Any]) -> str:
@@ -154,9 +154,7 @@ def _checksum(kept: dict[str, Any]) -> str:
 
 
 def _distrust(path: Path, why: str) -> None:
-    warnings.warn(
-        f"{os.fspath(path)} {why}; the cell is computed again", StoreWarning, stacklevel=4
-    )
+    warnings.warn(f"{os.fspath(path)} {why}; the job is computed again", StoreWarning, stacklevel=4)
 
 
 _PATIENCE: Final = 10
@@ -254,65 +252,65 @@ def _silent() -> Iterator[None]:
             logger.disabled = lost
 
 
-def run_cells(
-    cells: Iterable[Cell],
+def run_jobs(
+    jobs: Iterable[Job],
     *,
     store: str | os.PathLike[str] | Store | None = None,
     workers: int = 1,
     cluster: str | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Compute cells and return them as a table, in their order.
+    """Compute jobs and return them as a table, in their order.
 
     Parameters
     ----------
-    cells, store, workers, cluster, progress
-        As in :func:`compute_cells`.
+    jobs, store, workers, cluster, progress
+        As in :func:`compute_jobs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per cell: its identity, then what it came to.
+        One row per job: its identity, then what it came to.
     """
-    several = listed("cells", cells)
+    several = listed("jobs", jobs)
     return tabulate(
         several,
-        compute_cells(several, store=store, workers=workers, cluster=cluster, progress=progress),
+        compute_jobs(several, store=store, workers=workers, cluster=cluster, progress=progress),
     )
 
 
-def tabulate(cells: Iterable[Cell], rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return cells as a table, one row per cell: its identity, then its result.
+def tabulate(jobs: Iterable[Job], rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return jobs as a table, one row per job: its identity, then its result.
 
     Parameters
     ----------
-    cells
-        The cells.
+    jobs
+        The jobs.
     rows
         What they came to, by their keys.
     """
     import pandas as pd
 
-    return pd.DataFrame([{**cell.identity, **rows[cell.key]} for cell in cells])
+    return pd.DataFrame([{**job.identity, **rows[job.key]} for job in jobs])
 
 
-def compute_cells(
-    cells: Iterable[Cell],
+def compute_jobs(
+    jobs: Iterable[Job],
     *,
     store: str | os.PathLike[str] | Store | None = None,
     workers: int = 1,
     cluster: str | None = None,
     progress: bool | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Compute cells that are not kept yet, in any order, and keep each when it is finished.
+    """Compute jobs that are not kept yet, in any order, and keep each when it is finished.
 
     Parameters
     ----------
-    cells
-        The cells. Those of the same identity are computed once.
+    jobs
+        The jobs. Those of the same identity are computed once.
     store
-        Folder in which finished cells are kept. What it holds is not computed again; a run that is
-        killed at any moment loses no finished cell.
+        Folder in which finished jobs are kept. What it holds is not computed again; a run that is
+        killed at any moment loses no finished job.
     workers
         Processes on this machine; -1 takes all cores.
     cluster
@@ -323,7 +321,7 @@ def compute_cells(
     Returns
     -------
     dict
-        What each cell came to, by its key.
+        What each job came to, by its key.
 
     Raises
     ------
@@ -339,19 +337,19 @@ def compute_cells(
     check_workers(workers)
     if cluster is not None:
         check_text("cluster", cluster)
-    for cell in (cells := listed("cells", cells)):
-        check_kind("cells", cell, Cell)
-    unique = {cell.key: cell for cell in cells}
+    for job in (jobs := listed("jobs", jobs)):
+        check_kind("jobs", job, Job)
+    unique = {job.key: job for job in jobs}
     kept = store if store is None or isinstance(store, Store) else Store(store)
     if kept is not None:
         _refuse_changed(unique.values())
     rows: dict[str, dict[str, Any]] = {}
     if kept is not None:
-        found = {key: kept.get(cell) for key, cell in unique.items()}
+        found = {key: kept.get(job) for key, job in unique.items()}
         rows = {key: row for key, row in found.items() if row is not None}
-    todo = [cell for key, cell in unique.items() if key not in rows]
-    spoilt = {cell.key for cell in todo if kept is not None and kept.path(cell).exists()}
-    keep = [None if kept is None else Keep.of(cell, kept) for cell in todo]
+    todo = [job for key, job in unique.items() if key not in rows]
+    spoilt = {job.key for job in todo if kept is not None and kept.path(job).exists()}
+    keep = [None if kept is None else Keep.of(job, kept) for job in todo]
     where = processes.pool(workers, ordered=False) if cluster is None else cluster_pool(cluster)
     with progress_bar(len(todo), show=progress) as step, where as pool:
         for key, row in pool((_finish, work) for work in zip(todo, keep, strict=True)):
@@ -359,13 +357,13 @@ def compute_cells(
             if kept is not None and (key in spoilt or not kept.path(unique[key]).exists()):
                 # The machine that computed it has another disk.
                 kept.put(unique[key], row)
-            step("cells")
+            step("jobs")
     return rows
 
 
-def _refuse_changed(cells: Iterable[Cell]) -> None:
-    """Refuse code in memory that may differ from the files, by which cells are identified."""
-    for package in sorted({one for cell in cells for one in packages_of(cell)}):
+def _refuse_changed(jobs: Iterable[Job]) -> None:
+    """Refuse code in memory that may differ from the files, by which jobs are identified."""
+    for package in sorted({one for job in jobs for one in packages_of(job)}):
         source = source_of(package)
         if source.touched > edgeopt._BEGAN - _TICK:
             raise OptionError(
@@ -374,7 +372,7 @@ def _refuse_changed(cells: Iterable[Cell]) -> None:
 
 
 class Keep(NamedTuple):
-    """Where a cell is kept, and the hash of its code in the process that hands it out."""
+    """Where a job is kept, and the hash of its code in the process that hands it out."""
 
     store: Store
     code: str
@@ -382,19 +380,19 @@ class Keep(NamedTuple):
     """The part of `code` that every process must have in its own files."""
 
     @classmethod
-    def of(cls, cell: Cell, store: Store) -> Keep:
-        """Return it for a cell."""
-        return cls(store, code_of(cell), code_of(cell, scripts=False))
+    def of(cls, job: Job, store: Store) -> Keep:
+        """Return it for a job."""
+        return cls(store, code_of(job), code_of(job, scripts=False))
 
 
-def _finish(cell: Cell, keep: Keep | None) -> tuple[str, dict[str, Any]]:
-    """Compute a cell and keep it at once, if this machine can reach the store."""
-    if keep is not None and code_of(cell, scripts=False) != keep.imported:
+def _finish(job: Job, keep: Keep | None) -> tuple[str, dict[str, Any]]:
+    """Compute a job and keep it at once, if this machine can reach the store."""
+    if keep is not None and code_of(job, scripts=False) != keep.imported:
         raise OptionError(
             f"the code on {platform.node() or 'a worker'} is not the one that was started, for "
-            f"{dict(cell.identity)}: install the same edgeopt there, or start again"
+            f"{dict(job.identity)}: install the same edgeopt there, or start again"
         )
-    row = cell.compute()
+    row = job.compute()
     if keep is not None and keep.store.present:
-        keep.store.put(cell, row, keep.code)
-    return cell.key, row
+        keep.store.put(job, row, keep.code)
+    return job.key, row

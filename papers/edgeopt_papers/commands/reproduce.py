@@ -24,10 +24,10 @@ def reproduce(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the page, pictures, tables and finished cells."),
+        typer.Option(help="Folder for the page, pictures, tables and finished jobs."),
     ] = None,
     force: ForceOption = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Compute few and small cells.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Compute few and small jobs.")] = False,
     workers: Annotated[
         int | None, typer.Option(help="Processes on this machine; by default all cores.")
     ] = None,
@@ -89,8 +89,8 @@ def reproduce(
         show.note("")
     for sentence, meant in found.shared.items():
         show.note(f"- may differ in {meant}: {sentence}")
-    cells = plural(sum(outcome.cells for outcome in found.outcomes), "cell")
+    jobs = plural(sum(outcome.jobs for outcome in found.outcomes), "job")
     where = f"page: {out / 'index.html'}" if out else "add --out FOLDER for pictures and tables"
     if len(found.lines):
         show.note(found.verdict)
-    show.note(f"{cells}; {where}")
+    show.note(f"{jobs}; {where}")

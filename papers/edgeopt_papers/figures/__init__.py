@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt_papers.figures.cells import InstanceSpec, simulated, swept
+from edgeopt_papers.figures.jobs import InstanceSpec, simulated, swept
 from edgeopt_papers.figures.paper_figure import (
     CLOSE,
     NOT_COMPARABLE,

@@ -1,4 +1,4 @@
-"""What a figure is: cells to compute, rows to show, a picture, and published values."""
+"""What a figure is: jobs to compute, rows to show, a picture, and published values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
     from edgeopt_papers.releases import Release
 
 AGREES: Final = "agrees"
@@ -137,11 +137,11 @@ class PaperFigure:
         What the paper calls it: ``"figure"`` and ``"5"``, ``"table"`` and ``"I"``.
     title
         What it shows, in one line.
-    cells
-        ``cells(quick)`` lists the cells; with `quick`, so few and small ones that they take
+    jobs
+        ``jobs(quick)`` lists the jobs; with `quick`, so few and small ones that they take
         seconds. None, if the figure shows a series.
     rows
-        Maps the table of the cells, or the series, to the rows of the page, such as means over
+        Maps the table of the jobs, or the series, to the rows of the page, such as means over
         seeds; see :func:`edgeopt_papers.figures.means`.
     columns
         Headings with units by the name of the column, in the order shown; an interval in
@@ -161,20 +161,20 @@ class PaperFigure:
     caption
         What the axes and marks mean; what bands and small print are over drawn instances is added.
     series
-        A table that training made and that comes with the package, in place of cells, or beside
-        them: then `rows` is given the table of the cells and this one.
+        A table that training made and that comes with the package, in place of jobs, or beside
+        them: then `rows` is given the table of the jobs and this one.
 
     Raises
     ------
     OptionError
-        If the number is empty, there are published values without caveats, or neither cells nor a
+        If the number is empty, there are published values without caveats, or neither jobs nor a
         series.
     """
 
     kind: Literal["figure", "table"] = "figure"
     number: str
     title: str
-    cells: Callable[[bool], Sequence[Cell]] | None = None
+    jobs: Callable[[bool], Sequence[Job]] | None = None
     rows: Callable[..., pd.DataFrame]
     columns: Mapping[str, str]
     draw: Callable[[pd.DataFrame], Figure]
@@ -188,8 +188,8 @@ class PaperFigure:
     def __post_init__(self) -> None:
         if not self.number:
             raise OptionError(f"figure {self.title!r}: needs its number in the paper")
-        if self.cells is None and self.series is None:
-            raise OptionError(f"{self.heading}: needs cells, or else a series")
+        if self.jobs is None and self.series is None:
+            raise OptionError(f"{self.heading}: needs jobs, or else a series")
         if self.published and not self.caveats:
             raise OptionError(
                 f"{self.heading}: say why computed values may differ from published ones"
@@ -212,9 +212,9 @@ class PaperFigure:
             return own
         return (*own, "The series was trained by this run." if trained else self.series.said)
 
-    def listed(self, quick: bool) -> Sequence[Cell]:
-        """Return the cells of a full or a quick run, none if the figure shows a series alone."""
-        return () if self.cells is None else self.cells(quick)
+    def listed(self, quick: bool) -> Sequence[Job]:
+        """Return the jobs of a full or a quick run, none if the figure shows a series alone."""
+        return () if self.jobs is None else self.jobs(quick)
 
     def is_called(self, kind: str, number: str) -> bool:
         """Tell whether a kind and a number as typed mean this one.

@@ -1,4 +1,4 @@
-"""From the table of the cells to the rows of a figure, and from rows to values and sentences.
+"""From the table of the jobs to the rows of a figure, and from rows to values and sentences.
 
 A reader is a function that maps rows to a value or to words; most functions here return one. They
 select rows by values of columns, ``policy="oinc"``, or by functions of them: ``slot=max`` is the
@@ -38,12 +38,12 @@ def means(
     timings: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Summarise metrics over the cells that agree in some columns, such as those of all seeds.
+    """Summarise metrics over the jobs that agree in some columns, such as those of all seeds.
 
     Parameters
     ----------
     table
-        Table of the cells.
+        Table of the jobs.
     metrics
         Columns to summarise, each by the rule of :func:`edgeopt.bounds.spread`; positive figures
         but for the following.
@@ -63,7 +63,7 @@ def means(
     pandas.DataFrame
         One row per combination in order of appearance: `by`, ``instances``, and for each metric
         NAME, NAME_low, NAME_high and NAME_spread, the kind of the ends, which are NaN where there
-        is only one cell, all are equal, or a value is not finite; of few cells also NAME_each.
+        is only one job, all are equal, or a value is not finite; of few jobs also NAME_each.
     """
     import pandas as pd
 

@@ -88,7 +88,7 @@ def record(found: Reproduction) -> dict[str, Any]:
                 "kind": outcome.paper_figure.kind,
                 "number": outcome.paper_figure.number,
                 "title": outcome.paper_figure.title,
-                "cells": outcome.cells,
+                "jobs": outcome.jobs,
                 "caveats": list(outcome.caveats),
                 "published": plain(
                     [

@@ -1,4 +1,4 @@
-"""Compute the figures of a paper; finished cells of earlier runs are kept."""
+"""Compute the figures of a paper; finished jobs of earlier runs are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr
 from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.registry import find_system
-from edgeopt.studies.sweeps import Store, compute_cells, tabulate
+from edgeopt.studies.sweeps import Store, compute_jobs, tabulate
 from edgeopt.studies.wording import listed, spreads_said
 from edgeopt.writing import Folder
 from edgeopt.writing.results import in_html
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
     from edgeopt.studies.system import System
     from edgeopt_papers.figures.paper_figure import PaperFigure
     from edgeopt_papers.releases import Release
@@ -52,8 +52,8 @@ class Outcome:
         The figure.
     rows
         The rows that the page shows.
-    cells
-        Number of cells computed for it.
+    jobs
+        Number of jobs computed for it.
     quick
         Whether they are few and small.
     trained
@@ -62,7 +62,7 @@ class Outcome:
 
     paper_figure: PaperFigure
     rows: pd.DataFrame
-    cells: int
+    jobs: int
     quick: bool = False
     trained: bool = False
 
@@ -117,9 +117,9 @@ class Reproduction:
     outcomes
         One per figure.
     quick
-        Whether this was a quick run with few and small cells.
+        Whether this was a quick run with few and small jobs.
     seconds
-        Duration of this run; kept cells cost nothing.
+        Duration of this run; kept jobs cost nothing.
     version
         Of the package.
     """
@@ -219,12 +219,12 @@ def reproduce(
     figure, table
         Number of the one to reproduce, or several; by default all.
     out
-        Directory for page, pictures and tables. Finished cells are kept in its folder ``cells``:
+        Directory for page, pictures and tables. Finished jobs are kept in its folder ``jobs``:
         an interrupted run resumes where it stopped.
     force
         Whether to write to a directory that is not empty and that no reproduction has made.
     quick
-        Whether to take few and small cells, for a quick run.
+        Whether to take few and small jobs, for a quick run.
     workers
         Processes on this machine; -1 takes all cores.
     cluster
@@ -263,14 +263,14 @@ def reproduce(
     store = None
     if out is not None:
         Folder(out, "reproduce", force=force).begin()
-        store = Store(Path(out) / "cells", force=force)
+        store = Store(Path(out) / "jobs", force=force)
     paths: dict[str, Path] = {}
     if out is not None and wanted:
         with progress_bar(len(wanted), show=progress) as step:
             paths = anew(wanted.values(), Path(out) / "trained", workers=workers, step=step)
-    cells = [paper_figure.listed(quick) for paper_figure in paper_figures]
-    computed = compute_cells(
-        (cell for listed in cells for cell in listed),
+    jobs = [paper_figure.listed(quick) for paper_figure in paper_figures]
+    computed = compute_jobs(
+        (job for listed in jobs for job in listed),
         store=store,
         workers=workers,
         cluster=cluster,
@@ -284,7 +284,7 @@ def reproduce(
             quick,
             bool(wanted),
         )
-        for paper_figure, listed in zip(paper_figures, cells, strict=True)
+        for paper_figure, listed in zip(paper_figures, jobs, strict=True)
     )
     found = Reproduction(record, outcomes, quick, time.perf_counter() - began)
     if out is not None:
@@ -294,12 +294,12 @@ def reproduce(
 
 def _tables(
     one: PaperFigure,
-    listed: Sequence[Cell],
+    listed: Sequence[Job],
     computed: Mapping[str, Any],
     paths: Mapping[str, Path],
 ) -> list[pd.DataFrame]:
-    """Return what rows are made of: the table of the cells, the series, or both in this order."""
-    tables = [] if one.cells is None else [tabulate(listed, computed)]
+    """Return what rows are made of: the table of the jobs, the series, or both in this order."""
+    tables = [] if one.jobs is None else [tabulate(listed, computed)]
     if one.series is not None:
         tables.append(one.series.read(paths.get(one.series.name)).table)
     return tables

@@ -1,16 +1,16 @@
 r"""What the policies by state earn at least, from the plan that they follow.
 
-Let y be a plan that is 0 on unsafe cells. For a server, let u(t) be the probability that a run from
+Let y be a plan that is 0 on unsafe pairs. For a server, let u(t) be the probability that a run from
 before slot t is still in it, by y, or that any run is in it if arrivals are independent, and g(t)
 the capacity that runs are expected to have blocked before t in an interval of reserved work that
 has begun, with slack :math:`\sigma`; a run with profile l may block w more of it. By Markov's
 inequality a candidate finds the server idle, with room for it, with probability at least
-:math:`1 - \alpha h` if every cell is accepted with probability :math:`\alpha y`, where h is the
+:math:`1 - \alpha h` if every pair is accepted with probability :math:`\alpha y`, where h is the
 largest
 
 .. math:: u(t) + \sum_{\text{intervals}} \frac{g(t)}{\sigma - w}
 
-over cells with :math:`y > 0`. With :math:`\alpha = 1 / (1 + h)` that can be kept up from slot to
+over pairs with :math:`y > 0`. With :math:`\alpha = 1 / (1 + h)` that can be kept up from slot to
 slot, and no way to accept candidates safely earns more than `SafeRescue`. If devices arrive
 independently, a candidate finds the server taken by those before it in the slot, too: u(t) then
 counts what they plan.
@@ -45,8 +45,8 @@ class SafeGuarantee:
     planned
         Expected profit of the plan on every server, shape [K].
     load
-        Largest load h on a cell of every server that the plan uses, shape [K]; the server earns at
-        least 1 / (1 + h) of what is planned.
+        Largest load h on a profile of every server that the plan uses, shape [K]; the server earns
+        at least 1 / (1 + h) of what is planned.
     """
 
     value: float
@@ -73,7 +73,7 @@ def safe_guarantee(instance: RescueInstance, plan: P1Solution | None = None) -> 
     Returns
     -------
     SafeGuarantee
-        The proven value; with one interval of reserved work at a time, and no cell that may block
+        The proven value; with one interval of reserved work at a time, and no pair that may block
         more than a share s of its slack, at least 1 / (2 + 1 / (1 - s)) of the plan's profit.
 
     Raises
@@ -86,7 +86,7 @@ def safe_guarantee(instance: RescueInstance, plan: P1Solution | None = None) -> 
     servers, profiles, horizon = instance.servers, instance.profiles, instance.horizon
     row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
     slot, device = np.divmod(row, instance.devices)
-    server, profile = np.divmod(routes.cell, profiles)
+    server, profile = np.divmod(routes.pair, profiles)
     begun = np.zeros((servers, horizon, profiles))
     np.add.at(begun, (server, slot, profile), routes.mass)
     ahead = np.zeros_like(begun)  # by devices that take their turn before, of the last to use it
@@ -107,7 +107,7 @@ def _load(
     begun: NDArray[np.float64],
     ahead: NDArray[np.float64],
 ) -> float:
-    """Return the largest load on a cell of a server; `begun` and `ahead` have shape [T, L]."""
+    """Return the largest load on a profile of a server; `begun` and `ahead` have shape [T, L]."""
     horizon, survival = instance.horizon, instance.survival
     # Probability that a run from before the slot is in it, and that any run is.
     before, busy = np.zeros(horizon), np.zeros(horizon)

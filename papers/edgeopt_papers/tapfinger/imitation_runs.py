@@ -1,7 +1,7 @@
 """What figures show of runs, and of imitations of which the networks do not come with the package.
 
 Figures 9, 10, 14 and 15 are of other tasks than the simulations, and each kind of tasks needs a
-network of its own. What these figures show of it is a table, which is made of their cells: the
+network of its own. What these figures show of it is a table, which is made of their jobs: the
 figures are imported when it is.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.learning import Checkpoint
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 SERIES: Final = ("tasks_over_time", "cpu_over_time", "gpu_over_time")
 """One number per slot each: tasks in the system, CPU cores and GPUs in use per cluster."""
@@ -60,19 +60,19 @@ def what_ran(run: Any) -> Mapping[str, Any]:
 
 
 def ran(networks: Mapping[str, Checkpoint]) -> Iterator[dict[str, Any]]:
-    """Run networks by setting in the cells of all figures that show them, and yield the rows."""
+    """Run networks by setting in the jobs of all figures that show them, and yield the rows."""
     from edgeopt.learning.tapfinger import LearnedScheduler
     from edgeopt.online import simulate
     from edgeopt.online.tapfinger import TapFingerEnvironment
 
     policies = {name: LearnedScheduler(one) for name, one in networks.items()}
-    for cell, series in _cells():
-        instance, runs = cell.arguments[0].instance(), cell.identity["runs"]
+    for job, series in _jobs():
+        instance, runs = job.arguments[0].instance(), job.identity["runs"]
         name = setting_of(instance)
         run = simulate(TapFingerEnvironment(instance), policies[name], rng=0, runs=runs)
         found = dict(what_ran(run))
         yield {
-            "instance": cell.identity["instance"][:16],
+            "instance": job.identity["instance"][:16],
             "runs": runs,
             "setting": name,
             "weights": networks[name].fingerprint()[:16],
@@ -82,16 +82,16 @@ def ran(networks: Mapping[str, Checkpoint]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _cells() -> Iterator[tuple[Cell, set[str]]]:
-    """Yield the cells of these figures, and the series that any of them shows of the same runs."""
+def _jobs() -> Iterator[tuple[Job, set[str]]]:
+    """Yield the jobs of these figures, and the series that any of them shows of the same runs."""
     from edgeopt_papers.tapfinger.figures import PAPER_FIGURES
 
-    shown: dict[tuple[str, int], tuple[Cell, set[str]]] = {}
+    shown: dict[tuple[str, int], tuple[Job, set[str]]] = {}
     for figure in PAPER_FIGURES:
         for quick in (True, False) if figure.series is SHOWN else ():
-            for cell in figure.listed(quick):
-                key = cell.identity["instance"], cell.identity["runs"]
-                shown.setdefault(key, (cell, set()))[1].update(cell.identity["series"])
+            for job in figure.listed(quick):
+                key = job.identity["instance"], job.identity["runs"]
+                shown.setdefault(key, (job, set()))[1].update(job.identity["series"])
     yield from shown.values()
 
 
@@ -129,11 +129,11 @@ SHOWN: Final = Release(
 
 
 def joined(
-    cells: pd.DataFrame, known: pd.DataFrame, *, rows: Callable[[pd.DataFrame], pd.DataFrame]
+    jobs: pd.DataFrame, known: pd.DataFrame, *, rows: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    """Add what the table knows of the imitation to the cells of others, and return their `rows`.
+    """Add what the table knows of the imitation to the jobs of others, and return their `rows`.
 
-    In every cell it comes before the bound, which is last.
+    In every job it comes before the bound, which is last.
     """
     import pandas as pd
 
@@ -141,9 +141,9 @@ def joined(
         (one["instance"], one["runs"]): one for one in known.to_dict("records")
     }
     listed = []
-    records: Any = cells.to_dict("records")
-    for cell in records:
-        key = cell["instance"][:16], cell["runs"]
+    records: Any = jobs.to_dict("records")
+    for job in records:
+        key = job["instance"][:16], job["runs"]
         if key not in found:
             raise InputError(
                 SHOWN.path.name,
@@ -155,12 +155,10 @@ def joined(
         parts = [
             name
             for name in ("policy", "information", *SUMMARY, *SERIES)
-            if isinstance(cell.get(name), list | tuple | np.ndarray)
+            if isinstance(job.get(name), list | tuple | np.ndarray)
         ]
         own |= {
             one: [float(part) for part in str(own[one]).split()] for one in SERIES if one in parts
         }
-        listed.append(
-            cell | {name: [*cell[name][:-1], own[name], cell[name][-1]] for name in parts}
-        )
+        listed.append(job | {name: [*job[name][:-1], own[name], job[name][-1]] for name in parts})
     return rows(pd.DataFrame(listed))

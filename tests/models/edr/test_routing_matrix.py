@@ -63,12 +63,12 @@ def test_duals_become_prices_that_prove_the_optimum(case, elastic):
 
 def prices_of(problem, duals):
     """Return the prices that the duals of the rows stand for: they are derivatives of the value."""
-    count, cells = problem.demand.size, problem.capacity.size
+    count, pairs = problem.demand.size, problem.capacity.size
     limited = np.isfinite(problem.room)
     room = np.zeros(problem.sites)
-    room[limited] = -duals[count + cells :][: int(limited.sum())]
+    room[limited] = -duals[count + pairs :][: int(limited.sum())]
     return Prices(
         energy=max(0.0, -float(duals[-1])) if np.isfinite(problem.budget) else 0.0,
-        site=np.maximum(-duals[count : count + cells].reshape(problem.capacity.shape), 0.0),
+        site=np.maximum(-duals[count : count + pairs].reshape(problem.capacity.shape), 0.0),
         room=np.maximum(room, 0.0),
     )

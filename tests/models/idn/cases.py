@@ -63,7 +63,7 @@ def within_budgets(instance, allocation, slack=1e-9):
 
 
 def plain_picks(instance, demand):
-    """Return the cells that greed adds, in order, from the marginal gains of all at every step."""
+    """Return the pairs that greed adds, in order, from the marginal gains of all at every step."""
     chosen, left, order = instance.empty.copy(), instance.budget.copy(), []
     whole = demand.weight @ (demand.requests @ instance.ranking.repository_cost)
     while True:

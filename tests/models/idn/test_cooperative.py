@@ -99,7 +99,7 @@ def test_any_prices_prove_a_bound(instance, seed):
 def test_repaired_points_are_feasible_and_feasible_points_only_gain(instance, seed):
     program = program_of(instance)
     rng = np.random.default_rng(seed)
-    shape = (program.slots, program.cell.size)
+    shape = (program.slots, program.pair.size)
     hosted = rng.normal(size=program.copies.size) * 3.0
     served = rng.normal(size=shape) * 4.0
     hosted, served = program.repaired(hosted, served)
@@ -119,7 +119,7 @@ class _Values:
 @pytest.mark.parametrize("change", ["x", "q", "budget"])
 def test_violations_are_seen(change):
     program = program_of(generate(topology=2, tasks=3, horizon=2, arrivals="multinomial"))
-    hosted, served = program.repaired(program.copies, np.zeros((2, program.cell.size)))
+    hosted, served = program.repaired(program.copies, np.zeros((2, program.pair.size)))
     assert program.primal_residual(_Values(hosted, served)) <= 1e-12
     if change == "x":
         hosted[0] = -0.1

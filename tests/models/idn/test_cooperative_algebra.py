@@ -29,7 +29,7 @@ def dense(form: CooperativeForm) -> np.ndarray:
 @given(instance=idn_instances(nodes=3, models=4, horizon=2, cost=None), seed=st.integers(0, 10_000))
 def test_normal_equations_equal_dense_ones(instance, seed):
     form = form_of(instance)
-    assume(form.program.cell.size > 0)
+    assume(form.program.pair.size > 0)
     matrix = dense(form)
     rng = np.random.default_rng(seed)
     weight = np.exp(rng.uniform(-5, 5, form.cost.size))
@@ -43,7 +43,7 @@ def test_normal_equations_equal_dense_ones(instance, seed):
     np.testing.assert_allclose(form.prices(right), matrix.T @ right, atol=1e-12)
 
 
-def test_many_types_of_one_task_meet_in_a_cell():
+def test_many_types_of_one_task_meet_in_a_pair():
     """Eight entries per task: the elimination of demand rows is more than two by two."""
     instance = generate(topology=1, tasks=8, replicas=1, horizon=2, arrivals="multinomial")
     task, one = instance.task, instance.task == 0

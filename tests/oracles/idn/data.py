@@ -29,7 +29,7 @@ class Option:
     permanent: bool
 
     @property
-    def cell(self) -> tuple[int, int]:
+    def pair(self) -> tuple[int, int]:
         return self.node, self.model
 
 
@@ -110,13 +110,13 @@ class Plain:
         return min(o.cost for o in self.options(rho) if o.permanent)
 
     def wanted(self, rho: int) -> list[tuple[int, int]]:
-        """Return the cells that a type would use before its repository."""
-        cells = []
+        """Return the pairs that a type would use before its repository."""
+        pairs = []
         for o in self.options(rho):
             if o.permanent:
                 break
-            cells.append(o.cell)
-        return cells
+            pairs.append(o.pair)
+        return pairs
 
     def potential(
         self, requests: Sequence[int], *, shared: bool = False, wanting: bool = False
@@ -139,9 +139,9 @@ class Plain:
                     requests[other]
                     for other in range(self.R)
                     if any(
-                        o.cell == cell
-                        for cell in (
-                            self.wanted(other) if wanting else [p.cell for p in self.options(other)]
+                        o.pair == pair
+                        for pair in (
+                            self.wanted(other) if wanting else [p.pair for p in self.options(other)]
                         )
                     )
                 )

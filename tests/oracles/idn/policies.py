@@ -49,7 +49,7 @@ def steepest(plain: Plain, v: int, m: int) -> Number:
     total = plain.number(0)
     for rho in range(plain.R):
         for o in plain.options(rho):
-            if o.cell == (v, m):
+            if o.pair == (v, m):
                 saved = plain.repository_cost(rho) - o.cost
                 if saved > 0:
                     total += plain.capacity[v][m] * saved
@@ -59,7 +59,7 @@ def steepest(plain: Plain, v: int, m: int) -> Number:
 def quality(plain: Plain, rho: int, v: int, m: int) -> Number:
     """Return what one request of a type saves at (v, m) against its repository."""
     for o in plain.options(rho):
-        if o.cell == (v, m):
+        if o.pair == (v, m):
             return max(plain.number(0), plain.repository_cost(rho) - o.cost)
     return plain.number(0)
 

@@ -43,9 +43,9 @@ def average_gain(plain: Plain, slots: Sequence[Slot], x: Allocation) -> Number:
 
 
 def useful_models(plain: Plain) -> set[tuple[int, int]]:
-    """Return the cells of active nodes that some type prefers to its cheapest repository."""
+    """Return the pairs of active nodes that some type prefers to its cheapest repository."""
     return {
-        o.cell
+        o.pair
         for rho in range(plain.R)
         for o in plain.options(rho)
         if plain.active(o.node) and o.cost < plain.repository_cost(rho)
@@ -53,15 +53,15 @@ def useful_models(plain: Plain) -> set[tuple[int, int]]:
 
 
 def allocations(plain: Plain, *, maximal: bool = True) -> Iterator[tuple]:
-    """Yield the allocations within every budget, useful cells only.
+    """Yield the allocations within every budget, useful pairs only.
 
-    With `maximal` only those to which no useful cell can be added: the gain never falls with
+    With `maximal` only those to which no useful pair can be added: the gain never falls with
     more models, so the best of them is the best of all.
     """
-    cells = useful_models(plain)
+    pairs = useful_models(plain)
     menus = []
     for v in range(plain.V):
-        mine = sorted(m for u, m in cells if u == v)
+        mine = sorted(m for u, m in pairs if u == v)
         subsets = [
             set(chosen)
             for n in range(len(mine) + 1)
@@ -149,19 +149,19 @@ def _solve(plain: Plain, slots: Sequence[Slot], *, relax: bool, cooperative: boo
             for k, o in enumerate(options):
                 cost[column[t, rho, k]] = float(slot.weight * o.cost)
                 if cooperative and not o.permanent:
-                    together.setdefault(o.cell, {})[t, rho, k] = 1
+                    together.setdefault(o.pair, {})[t, rho, k] = 1
                 if not cooperative:
                     amount = slot.potential[rho][k]
-                    put(rows, sides, {(t, rho, k): 1, o.cell: -amount}, 0)
-        for cell, entries in together.items():
+                    put(rows, sides, {(t, rho, k): 1, o.pair: -amount}, 0)
+        for pair, entries in together.items():
             takers = [
                 slot.requests[rho]
                 for rho in range(plain.R)
                 for o in plain.options(rho)
-                if o.cell == cell and o.cost < plain.repository_cost(rho)
+                if o.pair == pair and o.cost < plain.repository_cost(rho)
             ]
-            L = min(plain.capacity[cell[0]][cell[1]], sum(takers))
-            put(rows, sides, {**entries, cell: -L}, 0)
+            L = min(plain.capacity[pair[0]][pair[1]], sum(takers))
+            put(rows, sides, {**entries, pair: -L}, 0)
     A = np.array(rows).reshape(-1, width)
     E = np.array(equal_rows).reshape(-1, width)
     if relax:

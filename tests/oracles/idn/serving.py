@@ -27,9 +27,9 @@ def in_order(plain: Plain, x: Hosted, arrivals: Iterable[tuple[int, int]]) -> Lo
         for k, o in enumerate(plain.options(rho)):
             if not x[o.node][o.model]:
                 continue
-            taken = min(left, room[o.cell])
+            taken = min(left, room[o.pair])
             load[rho][k] += taken
-            room[o.cell] -= taken
+            room[o.pair] -= taken
             left -= taken
         assert left == 0
     return load
@@ -78,18 +78,18 @@ def fluid(plain: Plain, requests: Sequence[int], x: Hosted) -> Loads:
             k, o = next(
                 (k, o)
                 for k, o in enumerate(plain.options(rho))
-                if x[o.node][o.model] and room[o.cell] > 0
+                if x[o.node][o.model] and room[o.pair] > 0
             )
             using[rho] = k, o
-            pressure[o.cell] += requests[rho]
-        lasts = [room[cell] / rate for cell, rate in pressure.items()]
+            pressure[o.pair] += requests[rho]
+        lasts = [room[pair] / rate for pair, rate in pressure.items()]
         step = min([1 - clock, *lasts])
-        full = [cell for cell, rate in pressure.items() if room[cell] / rate == step]
+        full = [pair for pair, rate in pressure.items() if room[pair] / rate == step]
         for rho, (k, o) in using.items():
             load[rho][k] += requests[rho] * step
-            room[o.cell] -= requests[rho] * step
-        for cell in full:
-            room[cell] = plain.number(0)
+            room[o.pair] -= requests[rho] * step
+        for pair in full:
+            room[pair] = plain.number(0)
         clock += step
     return load
 
@@ -99,7 +99,7 @@ def potential(plain: Plain, requests: Sequence[int], x: Hosted, load: Loads) -> 
     total: dict = defaultdict(lambda: plain.number(0))
     for rho in range(plain.R):
         for o, amount in zip(plain.options(rho), load[rho], strict=True):
-            total[o.cell] += amount
+            total[o.pair] += amount
     result = []
     for rho, r in enumerate(requests):
         row = []
@@ -108,7 +108,7 @@ def potential(plain: Plain, requests: Sequence[int], x: Hosted, load: Loads) -> 
             if o.permanent:
                 row.append(plain.number(r))
             elif x[o.node][o.model]:
-                row.append(min(L - (total[o.cell] - own), plain.number(r)))
+                row.append(min(L - (total[o.pair] - own), plain.number(r)))
             else:
                 row.append(min(L, plain.number(r)))
         result.append(row)

@@ -35,7 +35,7 @@ def marginal_by_formula(plain: Plain, slots: Sequence[Slot], x: tuple, v: int, m
             r = plain.number(r)
             options = plain.options(rho)
             Z = served(r, effective(plain, rho, slot.potential, x))
-            rank = next((k for k, o in enumerate(options) if o.cell == (v, m)), len(options))
+            rank = next((k for k, o in enumerate(options) if o.pair == (v, m)), len(options))
             for k in range(rank, len(options) - 1):
                 l = slot.potential[rho][rank]  # noqa: E741 - the potential capacity
                 step = options[k + 1].cost - options[k].cost
@@ -65,4 +65,4 @@ def greedy(plain: Plain, slots: Sequence[Slot]) -> tuple[tuple, bool]:
             return x, close
         top = max(scores.values())
         close |= any(0 < top - score < 1e-9 * top for score in scores.values())
-        x = added(x, *min(cell for cell, score in scores.items() if score == top))
+        x = added(x, *min(pair for pair, score in scores.items() if score == top))

@@ -64,7 +64,7 @@ class Plain:
     def D(self) -> int:
         return len(self.q[0])
 
-    def cells(self) -> list[tuple[int, int]]:
+    def pairs(self) -> list[tuple[int, int]]:
         """Return (server, profile) pairs in row-major order."""
         return [(k, l) for k in range(self.K) for l in range(self.L)]
 
@@ -113,7 +113,7 @@ def build(
     ]
     R = [
         [
-            [[sum(q[l][d] * cell[d] for d in range(D)) for l, cell in enumerate(x)] for x in y]
+            [[sum(q[l][d] * pair[d] for d in range(D)) for l, pair in enumerate(x)] for x in y]
             for y in z
         ]
         for z in earns

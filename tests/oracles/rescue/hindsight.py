@@ -76,7 +76,7 @@ def duration_clairvoyant(plain: Plain) -> Number:
         devices, durations = future[0]
         best = optimum(t + 1, free, future[1:])
         for j in devices:
-            for k, l in plain.cells():
+            for k, l in plain.pairs():
                 if free[k] <= t:
                     d = durations[l]
                     after = (*free[:k], t + d, *free[k + 1 :])
@@ -127,7 +127,7 @@ def _best(plain, t, devices, running, left, future, value, pathwise) -> Number:
         return _close_slot(plain, t, running, left, future, value, pathwise)
     j, rest = devices[0], devices[1:]
     best = _best(plain, t, rest, running, left, future, value, pathwise)
-    for k, l in plain.cells():
+    for k, l in plain.pairs():
         if running[k] is None:
             after = (*running[:k], (l, t), *running[k + 1 :])
             follow = _best(plain, t, rest, after, left, future, value, pathwise)
@@ -141,7 +141,7 @@ def _micro(plain, t, j, running, left, value, pathwise) -> Number:
         return _close_slot(plain, t, running, left, (), value, pathwise)
     skip = _micro(plain, t, j + 1, running, left, value, pathwise)
     best = skip
-    for k, l in plain.cells():
+    for k, l in plain.pairs():
         if running[k] is None:
             after = (*running[:k], (l, t), *running[k + 1 :])
             follow = _micro(plain, t, j + 1, after, left, value, pathwise)

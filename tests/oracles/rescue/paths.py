@@ -26,7 +26,7 @@ class Path:
     probability: Number
     profit: Number
     failed: tuple[int, ...]
-    decisions: tuple[tuple[int, int, tuple[int, int], int], ...]  # slot, device, cell, duration
+    decisions: tuple[tuple[int, int, tuple[int, int], int], ...]  # slot, device, pair, duration
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ def _handle(
 ) -> Iterator[tuple[State, Path]]:
     if chance == 0:
         return
-    for probability, cell in _law(policy.lottery(t, j, *state)):
-        if cell is None:
+    for probability, pair in _law(policy.lottery(t, j, *state)):
+        if pair is None:
             yield state, _scaled(path, chance * probability)
             continue
-        k, l = cell
+        k, l = pair
         for d in range(1, plain.D + 1):
             if plain.q[l][d - 1] > 0:
                 busy = (*state[0][:k], t + d, *state[0][k + 1 :])
@@ -92,7 +92,7 @@ def _handle(
                         path.probability * chance * probability * plain.q[l][d - 1],
                         path.profit + plain.profit[t][j][k][l][d - 1],
                         path.failed,
-                        (*path.decisions, (t, j, cell, d)),
+                        (*path.decisions, (t, j, pair, d)),
                     ),
                 )
 
@@ -104,10 +104,10 @@ def _scaled(path: Path, factor: Number) -> Path:
 def _law(lottery: list) -> list[tuple]:
     """Merge equal outcomes and give the remainder to rejection."""
     distribution: dict = defaultdict(int)
-    for probability, cell in lottery:
-        distribution[cell] += probability
+    for probability, pair in lottery:
+        distribution[pair] += probability
     distribution[None] += 1 - sum(distribution.values())
-    return [(v, cell) for cell, v in distribution.items() if v > 0]
+    return [(v, pair) for pair, v in distribution.items() if v > 0]
 
 
 def _reserved_work(plain: Plain, t: int, state: State) -> tuple[tuple, tuple[int, ...]]:
@@ -163,12 +163,12 @@ def _step(
         for j in group:
             if plain.p[t][j] == 0:
                 continue
-            for probability, cell in _law(policy.lottery(t, j, *state)):
+            for probability, pair in _law(policy.lottery(t, j, *state)):
                 mass = weight * plain.p[t][j] * probability
-                if cell is None:
+                if pair is None:
                     after[state, late] += mass
                     continue
-                k, l = cell
+                k, l = pair
                 profit += mass * plain.R[t][j][k][l]
                 for d in range(1, plain.D + 1):
                     if plain.q[l][d - 1] > 0:

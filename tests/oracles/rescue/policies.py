@@ -1,6 +1,6 @@
 """The seven policies as lotteries: what each would do, with which probability, in a given state.
 
-A lottery is an ordered list of (probability, cell or None). A routing uniform picks from it by
+A lottery is an ordered list of (probability, pair or None). A routing uniform picks from it by
 walking the cumulative probabilities; exact evaluation sums over it. Each policy also notes how
 close it came to a tie, because implementations in floats may part ways there and only there.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from tests.oracles.rescue.data import Number, Plain
 
-    Cell = tuple[int, int]
-    Lottery = list[tuple[Number, Cell | None]]
+    Pair = tuple[int, int]
+    Lottery = list[tuple[Number, Pair | None]]
 
 HAIR = 1e-9
 
 
 class Policy:
-    """Common ground: which cells may be used now, and the margin to the nearest tie."""
+    """Common ground: which pairs may be used now, and the margin to the nearest tie."""
 
     def __init__(self, plain: Plain, *, guarded: bool = False) -> None:
         self.plain = plain
@@ -37,12 +37,12 @@ class Policy:
         """Return the distribution of decisions when j arrives in t; k is idle iff free[k] <= t."""
         raise NotImplementedError
 
-    def allowed(self, cell: Cell, t: int, free: Sequence[int], remaining: Sequence[Number]) -> bool:
-        if free[cell[0]] > t:
+    def allowed(self, pair: Pair, t: int, free: Sequence[int], remaining: Sequence[Number]) -> bool:
+        if free[pair[0]] > t:
             return False
         if not self.guarded:
             return True
-        left_over = reserved.guard_remainder(self.plain, *cell, t, remaining)
+        left_over = reserved.guard_remainder(self.plain, *pair, t, remaining)
         self.close |= HAIR / 100 < left_over < HAIR * 100
         return left_over <= reserved.GUARD
 
@@ -50,8 +50,8 @@ class Policy:
         """Remember a comparison that rounding could turn round."""
         self.close |= 0 < abs(difference) < HAIR
 
-    def best(self, scores: dict[Cell, Number], above: float = 0.0) -> Cell | None:
-        """Return the cell of highest score, the lowest (k, l) among equals, if it is `above`.
+    def best(self, scores: dict[Pair, Number], above: float = 0.0) -> Pair | None:
+        """Return the pair of highest score, the lowest (k, l) among equals, if it is `above`.
 
         Equal scores count as a safe comparison only between servers under one profile: sums over
         different durations that are equal on paper may differ in their last digit.
@@ -59,7 +59,7 @@ class Policy:
         if not scores:
             return None
         top = max(scores.values())
-        ties = [cell for cell, score in scores.items() if score == top]
+        ties = [pair for pair, score in scores.items() if score == top]
         self.close |= len({profile for _, profile in ties}) > 1
         for score in scores.values():
             self.note(top - score)
@@ -78,19 +78,19 @@ class Rescue(Policy):
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
         p = self.plain.p[t][j]
         distribution: Lottery = []
-        for k, l in self.plain.cells():
-            cell = (k, l)
+        for k, l in self.plain.pairs():
+            pair = (k, l)
             if self.y[t][j][k][l] == 0:
                 continue
             gain = self.margin[t][j][k][l]
             self.close |= abs(gain) < HAIR
-            accept = gain > 0 and self.allowed(cell, t, free, remaining)
-            distribution.append((self.y[t][j][k][l] / p, cell if accept else None))
+            accept = gain > 0 and self.allowed(pair, t, free, remaining)
+            distribution.append((self.y[t][j][k][l] / p, pair if accept else None))
         return distribution
 
 
 class RescuePlus(Policy):
-    """Take the idle cell where running now gains most over waiting."""
+    """Take the idle pair where running now gains most over waiting."""
 
     def __init__(
         self, plain: Plain, y: tuple, *, guarded: bool = False, threshold: float = 1e-12
@@ -102,7 +102,7 @@ class RescuePlus(Policy):
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
         scores = {
             (k, l): self.margin[t][j][k][l]
-            for k, l in self.plain.cells()
+            for k, l in self.plain.pairs()
             if self.allowed((k, l), t, free, remaining)
         }
         if scores:
@@ -114,7 +114,7 @@ class RescuePlus(Policy):
 
 
 class Greedy(Policy):
-    """Take the idle cell of highest score: profit, profit per slot, or profit per work."""
+    """Take the idle pair of highest score: profit, profit per slot, or profit per work."""
 
     def __init__(self, plain: Plain, score: str, *, guarded: bool = False) -> None:
         super().__init__(plain, guarded=guarded)
@@ -136,7 +136,7 @@ class Greedy(Policy):
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
         scores = {
             (k, l): self.rate(t, j, k, l)
-            for k, l in self.plain.cells()
+            for k, l in self.plain.pairs()
             if self.allowed((k, l), t, free, remaining)
         }
         return [(1, self.best(scores))]
@@ -165,12 +165,12 @@ class Sumita(Policy):
 
 
 class Random(Policy):
-    """Any allowed cell with probability one half together, otherwise reject."""
+    """Any allowed pair with probability one half together, otherwise reject."""
 
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
-        cells = [cell for cell in self.plain.cells() if self.allowed(cell, t, free, remaining)]
+        pairs = [pair for pair in self.plain.pairs() if self.allowed(pair, t, free, remaining)]
         half = Fraction(1, 2)
-        return [*((half / len(cells), cell) for cell in cells), (half, None)]
+        return [*((half / len(pairs), pair) for pair in pairs), (half, None)]
 
 
 def margins(plain: Plain, y: tuple) -> list:

@@ -58,7 +58,7 @@ def p1_lp(plain: Plain, forbidden: list | None = None) -> Dense:
     for t in range(plain.T):
         for j in range(plain.J):
             row = [zero] * len(columns)
-            for k, l in plain.cells():
+            for k, l in plain.pairs():
                 row[place["y", t, j, k, l]] = plain.number(1)
             rows.append(("3a", t, j))
             matrix.append(row)
@@ -211,7 +211,7 @@ def dual_bound(
     for t in range(plain.T):
         for j in range(plain.J):
             left_over = Fraction(0)
-            for k, l in plain.cells():
+            for k, l in plain.pairs():
                 if forbidden is not None and forbidden[t][k][l]:
                     continue
                 blocked = sum(
@@ -231,7 +231,7 @@ def dual_bound(
 def choices(plain: Plain) -> Iterator[dict]:
     """Yield every binary routing of P1 as {(t, j): (k, l) or None}."""
     keys = [(t, j) for t in range(plain.T) for j in range(plain.J)]
-    options = [None, *plain.cells()]
+    options = [None, *plain.pairs()]
     for pick in itertools.product(options, repeat=len(keys)):
         yield dict(zip(keys, pick, strict=True))
 
@@ -247,10 +247,10 @@ def p1_brute_force(plain: Plain, slack: float = 0.0) -> Number | None:
     for choice in choices(plain):
         left = [[1 + slack] * plain.T for _ in range(plain.K)]
         value = plain.number(0)
-        for (t, j), cell in choice.items():
-            if cell is None:
+        for (t, j), pair in choice.items():
+            if pair is None:
                 continue
-            k, l = cell
+            k, l = pair
             value += plain.p[t][j] * plain.R[t][j][k][l]
             for a in range(min(plain.D, plain.T - t)):
                 left[k][t + a] -= plain.p[t][j] * plain.S[l][a]

@@ -1,4 +1,4 @@
-"""Reserved work: earliest deadline first, three feasibility tests, the guard, unsafe cells."""
+"""Reserved work: earliest deadline first, three feasibility tests, the guard, unsafe pairs."""
 
 # ruff: noqa: E741 - l is the profile, as in the mathematics
 
@@ -97,17 +97,17 @@ def guard(plain: Plain, k: int, l: int, t: int, remaining: Sequence[Number]) -> 
     return guard_remainder(plain, k, l, t, remaining) <= GUARD
 
 
-def unsafe_cells(plain: Plain) -> list[list[list[bool]]]:
+def unsafe_pairs(plain: Plain) -> list[list[list[bool]]]:
     """Return [t][k][l]: the guard fails even if all earlier slots served reserved work only."""
     remaining = [task.demand for task in plain.reserved]
-    cells = []
+    pairs = []
     for t in range(plain.T):
-        cells.append(
+        pairs.append(
             [[not guard(plain, k, l, t, remaining) for l in range(plain.L)] for k in range(plain.K)]
         )
         for k in range(plain.K):
             serve_server(plain, k, t, remaining)
-    return cells
+    return pairs
 
 
 def serve_server(plain: Plain, k: int, t: int, remaining: list[Number]) -> Number:

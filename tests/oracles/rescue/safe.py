@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Collect = Callable[[int, int, dict[int, Number]], Number]
     """Slot, device and what each profile adds: what is expected to be collected."""
     Answer = Callable[[int, int, list[int], tuple[int, ...]], list]
-    """Slot, device, idle servers, blocked slots: pairs of a probability and a cell."""
+    """Slot, device, idle servers, blocked slots: the ways, each a probability and a pair."""
 
 
 def run(t: int, d: int) -> int:
@@ -216,9 +216,9 @@ def joint(plain: Plain, answer: Answer | None) -> Number:
         return total
 
     def begun(
-        t: int, step: int, j: int, cell: tuple[int, int], busy: tuple, blocked: tuple[int, ...]
+        t: int, step: int, j: int, pair: tuple[int, int], busy: tuple, blocked: tuple[int, ...]
     ) -> Number:
-        k, l = cell
+        k, l = pair
         assert busy[k] is None
         assert allowed(k, l, t, blocked[k])
         now = (*busy[:k], (t, l), *busy[k + 1 :])
@@ -230,20 +230,20 @@ def joint(plain: Plain, answer: Answer | None) -> Number:
         if answer is None:
             safe = [
                 begun(t, step, j, (k, l), busy, blocked)
-                for k, l in plain.cells()
+                for k, l in plain.pairs()
                 if k in idle and allowed(k, l, t, blocked[k])
             ]
             return max([after, *safe])
         ways = answer(t, j, idle, blocked)
         return after + sum(
-            share * (begun(t, step, j, cell, busy, blocked) - after) for share, cell in ways
+            share * (begun(t, step, j, pair, busy, blocked) - after) for share, pair in ways
         )
 
     return value(0, 0, (None,) * plain.K, (0,) * plain.K)
 
 
 def routing(plain: Plain, y: Sequence, values: Sequence[Values]) -> Answer:
-    """Return the policy that draws a cell by y and accepts it if it adds to the values."""
+    """Return the policy that draws a pair by y and accepts it if it adds to the values."""
 
     def answer(t: int, j: int, idle: list[int], blocked: tuple[int, ...]) -> list:
         return [
@@ -257,7 +257,7 @@ def routing(plain: Plain, y: Sequence, values: Sequence[Values]) -> Answer:
 
 
 def argmax(plain: Plain, values: Sequence[Values], tie: float = 1e-9) -> Answer:
-    """Return the policy that takes the cell that adds most to the values."""
+    """Return the policy that takes the pair that adds most to the values."""
 
     def answer(t: int, j: int, idle: list[int], blocked: tuple[int, ...]) -> list:
         gains = [
@@ -302,14 +302,14 @@ def pair_bound(plain: Plain, one: int, two: int, price: Sequence) -> Number:
 def guarantee(plain: Plain, y: Sequence) -> tuple[Number, list[Number]]:
     """Return the least profit that routing by y can earn, and the load of every server."""
     total, loads = 0, []
-    cells = [(t, j, l) for t in range(plain.T) for j in range(plain.J) for l in range(plain.L)]
+    routes = [(t, j, l) for t in range(plain.T) for j in range(plain.J) for l in range(plain.L)]
     for k in range(plain.K):
         load, planned = 0, 0
-        for t, j, l in cells:
+        for t, j, l in routes:
             if y[t][j][k][l] == 0:
                 continue
             planned += y[t][j][k][l] * plain.R[t][j][k][l]
-            before = [(s, i, m) for s, i, m in cells if s < t]
+            before = [(s, i, m) for s, i, m in routes if s < t]
             here = sum(y[s][i][k][m] * plain.S[m][t - s] for s, i, m in before if t - s < plain.D)
             if plain.independent:  # tasks of the slot that take their turn before
                 here += sum(y[t][i][k][m] for i in range(j) for m in range(plain.L))

@@ -51,11 +51,11 @@ def follow(plain: Plain, policy: Policy, scenario: Sequence) -> Run:
         earned = plain.number(0)
         for j, routing, duration, doubtful in _arrivals(plain, t, scenario[t]):
             close |= doubtful
-            cell, doubtful = _draw(policy.lottery(t, j, tuple(free), tuple(remaining)), routing)
+            pair, doubtful = _draw(policy.lottery(t, j, tuple(free), tuple(remaining)), routing)
             close |= doubtful
-            if cell is None:
+            if pair is None:
                 continue
-            k, l = cell
+            k, l = pair
             d, doubtful = _invert(plain.q[l], duration)
             close |= doubtful
             d += 1

@@ -71,7 +71,7 @@ def test_constants_of_networks(view):
         pytest.skip("no node has a choice")
     assert below(constants.sharper, constants.published)
     peak = float(instance.requests.max(initial=1))
-    useful = node_constants(instance, peak=peak, cells="useful")
+    useful = node_constants(instance, peak=peak, pairs="useful")
     every = node_constants(instance, peak=peak)
     assert below(regret_constant(useful), regret_constant(every))
     wasted = every.free & (every.reach > 0) & (every.allowed & ~useful.allowed).any(axis=1)

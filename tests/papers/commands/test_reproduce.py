@@ -25,7 +25,7 @@ def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert {path.name for path in tmp_path.iterdir()} == {
         ".edgeopt",
         "caveats.csv",
-        "cells",
+        "jobs",
         "index.html",
         "published.csv",
         "reproduction.json",

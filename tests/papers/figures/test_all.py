@@ -1,4 +1,4 @@
-"""What all figures of all systems have: distinct cells, headings, caveats."""
+"""What all figures of all systems have: distinct jobs, headings, caveats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _in_full(spec: object) -> str:
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances take long to draw, so their specs stand for their fingerprints."""
-    monkeypatch.setattr("edgeopt_papers.figures.cells._fingerprint", _in_full)
+    monkeypatch.setattr("edgeopt_papers.figures.jobs._fingerprint", _in_full)
 
 
 PAPER_FIGURES = [
@@ -39,10 +39,10 @@ def test_every_system_has_paper_figures() -> None:
 
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES)
-def test_quick_cells_are_distinct_and_fewer(paper_figure: PaperFigure) -> None:
+def test_quick_jobs_are_distinct_and_fewer(paper_figure: PaperFigure) -> None:
     quick = paper_figure.listed(True)
-    assert len({cell.key for cell in quick}) == len(quick)
-    assert bool(quick) is (paper_figure.cells is not None)
+    assert len({job.key for job in quick}) == len(quick)
+    assert bool(quick) is (paper_figure.jobs is not None)
 
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES)
@@ -84,10 +84,10 @@ def test_the_whole_evaluation_is_there_in_the_order_of_the_paper(system: str) ->
 
 
 @pytest.mark.parametrize("system", ["rescue", *NUMBERS])
-def test_full_size_lists_every_cell_once(system: str) -> None:
+def test_full_size_lists_every_job_once(system: str) -> None:
     for paper_figure in cases.figures(system):
-        full, quick = ([cell.key for cell in paper_figure.listed(few)] for few in (False, True))
+        full, quick = ([job.key for job in paper_figure.listed(few)] for few in (False, True))
         assert len(set(full)) == len(full) >= len(quick)
-        assert bool(quick) is (paper_figure.cells is not None)
+        assert bool(quick) is (paper_figure.jobs is not None)
         # Measured times, and what is placed by hand, are the same at both sizes.
         assert system in ("rescue", "tapfinger") or not set(full) & set(quick)

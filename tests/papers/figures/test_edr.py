@@ -25,7 +25,7 @@ from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint
 from edgeopt.studies import find_system
 from edgeopt.studies.edr.policies import FRAMEWISE
-from edgeopt.studies.sweeps import run_cells
+from edgeopt.studies.sweeps import run_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def drawn(draw: int, **changes: object) -> EdrInstance:
 
 @pytest.fixture(scope="module")
 def weeks() -> pd.DataFrame:
-    return run_cells(BY_NUMBER["4a"].cells(True), progress=False)
+    return run_jobs(BY_NUMBER["4a"].jobs(True), progress=False)
 
 
 def by_default(table: pd.DataFrame) -> pd.DataFrame:
@@ -53,13 +53,13 @@ def rows_of(number: str, table: pd.DataFrame) -> pd.DataFrame:
     return BY_NUMBER[number].rows(table)
 
 
-def test_figures_of_whole_weeks_share_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_of_whole_weeks_share_their_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     # Instances take long to draw, so their specs stand for their fingerprints.
-    monkeypatch.setattr("edgeopt_papers.figures.cells._fingerprint", repr)
-    shared = {cell.key for cell in BY_NUMBER["4a"].cells(False)}
+    monkeypatch.setattr("edgeopt_papers.figures.jobs._fingerprint", repr)
+    shared = {job.key for job in BY_NUMBER["4a"].jobs(False)}
     for number in ("4b", "4c", "4d", "4e", "4h", "5", "8"):
-        assert {cell.key for cell in BY_NUMBER[number].cells(False)} <= shared
-    assert shared & {cell.key for cell in BY_NUMBER["4f"].cells(False)}
+        assert {job.key for job in BY_NUMBER[number].jobs(False)} <= shared
+    assert shared & {job.key for job in BY_NUMBER["4f"].jobs(False)}
 
 
 @pytest.mark.long
@@ -122,17 +122,17 @@ def test_tuned_parameters_are_set_and_stand_beside_the_default(
         "edgeopt_papers.edr.figures.weeks.tuned",
         lambda _, policy, mode: {"alpha0": 99.0} if (policy, mode) == (OWN, "group") else {},
     )
-    cells = [
-        cell
-        for cell in BY_NUMBER["4a"].cells(True)
-        if cell.identity["draw"] == 0 and cell.identity["policy"] in (OWN, PRINTED, "greedy")
+    jobs = [
+        job
+        for job in BY_NUMBER["4a"].jobs(True)
+        if job.identity["draw"] == 0 and job.identity["policy"] in (OWN, PRINTED, "greedy")
     ]
-    sides = [(cell.identity["policy"], cell.identity["parameters"]) for cell in cells]
+    sides = [(job.identity["policy"], job.identity["parameters"]) for job in jobs]
     assert sides == [
         (OWN, "tuned"), (OWN, "default"), (PRINTED, "default"), ("greedy", "tuned"),
         ("greedy", "default"),
     ]  # fmt: skip
-    table = run_cells(cells, progress=False)
+    table = run_jobs(jobs, progress=False)
     both = on_both_sides(table)
     assert list(zip(both["parameters"], both["policy"], strict=True)) == [
         (side, policy) for kind in SIDES for policy, side in sides if side == kind
@@ -146,8 +146,8 @@ def test_tuned_parameters_are_set_and_stand_beside_the_default(
     ends += [total[-1] for total in where(both, policy="greedy")["total"]]
     assert ends == pytest.approx(runs)
     assert ends[0] != ends[1]
-    assert BY_NUMBER["6"].cells(True)[0].identity["options"] == {**shared, "alpha0": 99.0}
-    alone = [one.identity for one in BY_NUMBER["6"].cells(True) if one.identity["reuse"] == "none"]
+    assert BY_NUMBER["6"].jobs(True)[0].identity["options"] == {**shared, "alpha0": 99.0}
+    alone = [one.identity for one in BY_NUMBER["6"].jobs(True) if one.identity["reuse"] == "none"]
     assert all(one["options"] == shared for one in alone if one["parameters"] == "tuned")
     assert {one["policy"] for one in alone if one["parameters"] == "tuned"} <= set(
         TUNING.parameters
@@ -207,14 +207,14 @@ def test_efficiency_and_delays_are_those_of_a_simulation(weeks: pd.DataFrame) ->
 
 
 def test_regret_is_what_exceeds_the_best_plan_of_every_frame() -> None:
-    cells = [
-        cell
-        for cell in BY_NUMBER["4f"].cells(True)
-        if cell.identity["frames"] == 6
-        and cell.identity["draw"] == 0
-        and cell.identity["policy"] in ("greedy", "framewise")
+    jobs = [
+        job
+        for job in BY_NUMBER["4f"].jobs(True)
+        if job.identity["frames"] == 6
+        and job.identity["draw"] == 0
+        and job.identity["policy"] in ("greedy", "framewise")
     ]
-    rows = where(rows_of("4f", run_cells(cells, progress=False)), parameters="default")
+    rows = where(rows_of("4f", run_jobs(jobs, progress=False)), parameters="default")
     [row] = rows.to_dict("records")
     week = cut(drawn(0), 6)
     best = find_system("edr").offline.bounds[FRAMEWISE].compute(week).plan.cost
@@ -225,14 +225,14 @@ def test_regret_is_what_exceeds_the_best_plan_of_every_frame() -> None:
 
 
 def test_noise_is_compared_with_the_least_and_with_the_optimum() -> None:
-    cells = [
-        cell
-        for cell in BY_NUMBER["6"].cells(True)
-        if cell.identity["reuse"] == "none"
-        and cell.identity["draw"] < 2
-        and cell.identity["parameters"] == "default"
+    jobs = [
+        job
+        for job in BY_NUMBER["6"].jobs(True)
+        if job.identity["reuse"] == "none"
+        and job.identity["draw"] < 2
+        and job.identity["parameters"] == "default"
     ]
-    rows = rows_of("6", run_cells(cells, progress=False))
+    rows = rows_of("6", run_jobs(jobs, progress=False))
     rows = where(rows, parameters="default").set_index("noise")
     changes, ratios = [], []
     for draw in range(2):

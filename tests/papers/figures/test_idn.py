@@ -73,11 +73,11 @@ def test_lines_say_what_the_rows_say(loads: Reproduction) -> None:
 
 def test_statements_are_checked_on_each_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     # Instances take long to draw, so their specs stand for their fingerprints.
-    monkeypatch.setattr("edgeopt_papers.figures.cells._fingerprint", repr)
+    monkeypatch.setattr("edgeopt_papers.figures.jobs._fingerprint", repr)
     _, *_, figure_9, _ = EVALUATIONS
-    listed = [cell for cell in TABLE_S1.cells(True) if cell.identity["figure"] == "9"]
+    listed = [job for job in TABLE_S1.jobs(True) if job.identity["figure"] == "9"]
     draw = np.random.default_rng(7)
-    table = pd.DataFrame([{**cell.identity, "value": draw.uniform(50, 60)} for cell in listed])
+    table = pd.DataFrame([{**job.identity, "value": draw.uniform(50, 60)} for job in listed])
     rows = checked(table, [figure_9]).set_index("what")
     assert len(rows) == len(figure_9.statements)
     row = rows.loc["INFIDA over OLAG, fixed popularity"]
@@ -93,10 +93,10 @@ def test_statements_are_checked_on_each_draw(monkeypatch: pytest.MonkeyPatch) ->
         assert row[f"{reading}_value"] == pytest.approx(leads.mean())
         assert row[f"{reading}_held"] == leads.between(0.2 / 3, 0.4 / 3).mean()
         assert row[f"{reading}_value_low"] < leads.mean() < row[f"{reading}_value_high"]
-    # The cells of a figure are among those of the table, so they are computed once.
-    keys = {cell.key for cell in TABLE_S1.cells(True)}
+    # The jobs of a figure are among those of the table, so they are computed once.
+    keys = {job.key for job in TABLE_S1.jobs(True)}
     for one in EVALUATIONS:
-        assert {cell.key for cell in one.paper_figure.cells(True)} <= keys
+        assert {job.key for job in one.paper_figure.jobs(True)} <= keys
     # What both baselines do not touch is the same in both readings of the common stations.
     offline = rows.loc["loss of INFIDA offline by sliding popularity"]
     assert offline["common"] == offline["strong"]

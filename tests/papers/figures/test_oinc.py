@@ -152,7 +152,7 @@ def test_every_figure_has_the_same_two_settings() -> None:
         lines = [(line.what, line.setting) for line in paper_figure.published]
         assert sorted({setting for _, setting in lines}) == sorted(OWN)
         assert len(lines) == 2 * len({what for what, _ in lines})
-        assert {cell.identity["setting"] for cell in paper_figure.cells(True)} == set(OWN)
+        assert {job.identity["setting"] for job in paper_figure.jobs(True)} == set(OWN)
         assert all(line.rule is not None for line in paper_figure.published)
 
 

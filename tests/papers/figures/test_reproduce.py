@@ -1,4 +1,4 @@
-"""The way from cells to page, on a figure with numbers for mental arithmetic."""
+"""The way from jobs to page, on a figure with numbers for mental arithmetic."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from edgeopt_papers.figures import (
     said,
     simulated,
 )
-from edgeopt_papers.figures.cells import evaluated
 from edgeopt_papers.figures.drawing import bars, curves
+from edgeopt_papers.figures.jobs import evaluated
 from edgeopt_papers.figures.reading import by, extreme, unrolled
 from edgeopt_papers.releases import Release
 
 from edgeopt.errors import MissingDependencyError, OptionError
-from edgeopt.studies.sweeps import StoreWarning, run_cells
+from edgeopt.studies.sweeps import StoreWarning, run_jobs
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 TITLES = {"twice": "Twice", "thrice": "Thrice"}
 
@@ -44,7 +44,7 @@ def times(policy: str, x: int, seed: int) -> dict[str, Any]:
     return {"value": float({"twice": 2, "thrice": 3}[policy] * (x + seed))}
 
 
-def cells(quick: bool) -> list[Cell]:
+def jobs(quick: bool) -> list[Job]:
     over = {"policy": TITLES, "x": (1,) if quick else (1, 2, 3), "seed": range(2)}
     return evaluated(times, over)
 
@@ -53,7 +53,7 @@ PAPER_FIGURE = PaperFigure(
     kind="figure",
     number="3b",
     title="multiples",
-    cells=cells,
+    jobs=jobs,
     rows=partial(means, metrics=("value",), by=("policy", "x")),
     columns={"policy": "Policy", "x": "x (s)", "value": "Value (s)"},
     draw=partial(curves, x="x", metrics={"value": "value (s)"}, xlabel="x (s)", titles=TITLES),
@@ -76,7 +76,7 @@ RECORD = partial(reproduce, SYSTEM, figures=(PAPER_FIGURE,))
 def test_lines_set_published_beside_computed() -> None:
     result = RECORD()
     [outcome] = result.outcomes
-    assert outcome.cells == 12
+    assert outcome.jobs == 12
     assert len(outcome.rows) == 6
     first, second, third = outcome.lines
     # Values 2 and 4 of two seeds: median and range.
@@ -113,7 +113,7 @@ def test_page_and_files(tmp_path: Path) -> None:
     assert "At most 4.5 s" in (tmp_path / "figure-3b.svg").read_text(encoding="utf-8")
     document = json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
     [one] = document["paper_figures"]
-    assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
+    assert (one["kind"], one["number"], one["jobs"]) == ("figure", "3b", 4)
     verdicts = [line["verdict"] for line in one["published"]]
     assert verdicts == ["not judged", "agrees", "not judged"]
     assert document["verdict"] == result.verdict
@@ -159,9 +159,9 @@ def test_nested_lists_become_rows() -> None:
     assert unrolled(table, ["name"])["name"].tolist() == ["a", "b"]
 
 
-def test_finished_cells_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path) -> None:
+def test_finished_jobs_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path) -> None:
     RECORD(out=tmp_path)
-    kept = sorted((tmp_path / "cells").glob("*.json"))
+    kept = sorted((tmp_path / "jobs").glob("*.json"))
     assert len(kept) == 12
     before = {path: path.stat().st_mtime_ns for path in kept}
     kept[0].write_text(kept[0].read_text(encoding="utf-8")[:40], encoding="utf-8")
@@ -200,12 +200,12 @@ def test_a_value_needs_one_row() -> None:
 
 
 @pytest.mark.usefixtures("offering")
-def test_cells_of_policies_agree_with_a_study() -> None:
+def test_jobs_of_policies_agree_with_a_study() -> None:
     from edgeopt import study
 
     spec = InstanceSpec.of(Offers.generate, slots=6)
     assert isinstance(spec.instance(), Offers)
-    table = run_cells(simulated("stopping", spec, ["*"], runs=30, seed=5, at={"x": 1}))
+    table = run_jobs(simulated("stopping", spec, ["*"], runs=30, seed=5, at={"x": 1}))
     expected = study(Offers(6), ["*"], system=SYSTEM, runs=30, rng=5).table
     assert table["policy"].tolist() == expected["policy"].tolist()
     for column in ("value", "value_se", "ratio", "ratio_low", "violated"):
@@ -238,7 +238,7 @@ def _series(tmp_path: Path, trained: list[Path]) -> PaperFigure:
     path.write_text(f"# make learners\n# {MADE}\npolicy,x,value\ntwice,1,1.0\n")
     one = Release("series", path, "make learners", make)
     return replace(
-        PAPER_FIGURE, number="4", cells=None, series=one, rows=lambda table: table, published=()
+        PAPER_FIGURE, number="4", jobs=None, series=one, rows=lambda table: table, published=()
     )
 
 

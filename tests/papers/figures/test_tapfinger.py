@@ -205,14 +205,14 @@ def test_figures_of_other_tasks_show_the_runs_of_the_table() -> None:
     assert [one.number for one in shown] == SHOWING
     for paper_figure in shown:
         # Instances of full size take long to draw; the policies are those of all sizes.
-        for cell in paper_figure.listed(True):
-            assert "imitation" not in cell.identity["policy"]
-            one = rows[cell.identity["instance"][:16], cell.identity["runs"]]
-            instance = cell.arguments[0].instance()
+        for job in paper_figure.listed(True):
+            assert "imitation" not in job.identity["policy"]
+            one = rows[job.identity["instance"][:16], job.identity["runs"]]
+            instance = job.arguments[0].instance()
             assert one["setting"] == taught.setting_of(instance)
             # Tasks in the system add up to flow times, run by run.
             slots = sum(map(float, str(one["tasks_over_time"]).split()))
-            if "tasks_over_time" in cell.identity["series"]:
+            if "tasks_over_time" in job.identity["series"]:
                 assert slots == pytest.approx(one["mean"] * instance.tasks, abs=1e-3)
     assert set(table["setting"]) == set(taught.TAUGHT)
     assert table.groupby("setting")["weights"].nunique().eq(1).all()
@@ -223,10 +223,10 @@ def test_figures_of_other_tasks_show_the_runs_of_the_table() -> None:
 
 
 def test_what_the_table_holds_is_what_runs_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell, series = next(taught._cells())
+    job, series = next(taught._jobs())
     drawn = generate(rng=5, single_start=True, tasks=20)
-    monkeypatch.setattr(taught, "_cells", lambda: iter([(cell, series)]))
-    monkeypatch.setattr("edgeopt_papers.figures.cells._made", lambda _: drawn)
+    monkeypatch.setattr(taught, "_jobs", lambda: iter([(job, series)]))
+    monkeypatch.setattr("edgeopt_papers.figures.jobs._made", lambda _: drawn)
     learned = find_system("tapfinger").learned
     assert learned is not None
     [row] = taught.ran({"single": Checkpoint.load(learned.shipped["single"])})
@@ -245,11 +245,11 @@ def test_the_table_is_made_by_training(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(training, "VALIDATION", range(3000, 3001))
     entry = replace(find_learner(find_system("tapfinger"), "imitation"), updates=1, every=1)
     monkeypatch.setattr("edgeopt.studies.learners.find_learner", lambda *_: entry)
-    few = next(taught._cells())
+    few = next(taught._jobs())
     drawn = from_bundled(tasks=3)
-    monkeypatch.setattr("edgeopt_papers.figures.cells._made", lambda _: drawn)
+    monkeypatch.setattr("edgeopt_papers.figures.jobs._made", lambda _: drawn)
     monkeypatch.setattr(taught, "TAUGHT", ("containers",))
-    monkeypatch.setattr(taught, "_cells", lambda: iter([few]))
+    monkeypatch.setattr(taught, "_jobs", lambda: iter([few]))
     table = taught.SHOWN.make(tmp_path)
     assert isinstance(table, pd.DataFrame)
     [own] = table.to_dict("records")
@@ -260,16 +260,16 @@ def test_the_table_is_made_by_training(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.long
 def test_runs_of_the_table_stand_before_the_bound(containers: Outcome) -> None:
     table = taught.SHOWN.read().table
-    cells = NAMED["15"].listed(True)
+    jobs = NAMED["15"].listed(True)
     known = {one["instance"]: one["mean"] for one in table.to_dict("records") if one["runs"] == 1}
-    means = [known[cell.identity["instance"][:16]] for cell in cells]
+    means = [known[job.identity["instance"][:16]] for job in jobs]
     assert values(containers.rows, "imitation", "mean") == pytest.approx([np.median(means)])
     assert values(containers.rows, "bound", "mean")[0] <= np.median(means)
     assert values(containers.rows, "imitation", "decision_ms") == []
     assert containers.caveats[-1] == taught.SHOWN.said
     order = list(containers.rows["policy"].unique())
     assert order[-2:] == ["imitation", "bound"]
-    own = pd.DataFrame([{**cells[0].identity, "policy": ["min", "bound"]}])
+    own = pd.DataFrame([{**jobs[0].identity, "policy": ["min", "bound"]}])
     with pytest.raises(InputError, match=r"no runs .* by `make learners NAMES=tapfinger-figures`"):
         taught.joined(own.assign(runs=17), table, rows=lambda rows: rows)
 
@@ -371,13 +371,13 @@ def test_curves_are_evaluations_of_whole_trainings() -> None:
         assert flow["reservation"] < flow["random"]
 
 
-def test_cells_of_figures_with_and_without_series_are_joined_in_one_table() -> None:
+def test_jobs_of_figures_with_and_without_series_are_joined_in_one_table() -> None:
     known = taught.SHOWN.read().table
     one = known[known["instance"].notna()].iloc[0]
     short = {"instance": one["instance"], "runs": one["runs"], "policy": ["min", "bound"]}
     series = taught.SERIES[0]
-    cells = pd.DataFrame([short, {**short, series: [[1.0], [2.0]]}])
-    found = taught.joined(cells, known, rows=lambda table: table)
+    jobs = pd.DataFrame([short, {**short, series: [[1.0], [2.0]]}])
+    found = taught.joined(jobs, known, rows=lambda table: table)
     assert found["policy"].tolist() == [["min", "imitation", "bound"]] * 2
     assert np.isnan(found[series][0])
     assert len(found[series][1]) == 3

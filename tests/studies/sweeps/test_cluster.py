@@ -1,4 +1,4 @@
-"""The same cells on a Dask cluster that loses a worker, or its scheduler, on the way."""
+"""The same jobs on a Dask cluster that loses a worker, or its scheduler, on the way."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from edgeopt_papers.figures import reproduce
 
 import edgeopt
 from edgeopt.errors import WorkerError
-from edgeopt.studies.sweeps import run_cells
-from tests.studies.sweeps.work import cells
+from edgeopt.studies.sweeps import run_jobs
+from tests.studies.sweeps.work import jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,15 +96,15 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with cluster(tmp_path) as (address, running):
         killer = killing(log, 4, running[1])
-        listed = cells(24, str(log), 0.05)
-        table = run_cells(listed, store=tmp_path / "store", cluster=address)
+        listed = jobs(24, str(log), 0.05)
+        table = run_jobs(listed, store=tmp_path / "store", cluster=address)
         killer.join()
         assert running[1].wait() == -signal.SIGKILL
-    assert table.equals(run_cells(cells(24, str(tmp_path / "other"))))
+    assert table.equals(run_jobs(jobs(24, str(tmp_path / "other"))))
     assert len(list((tmp_path / "store").glob("*.json"))) == 24
 
 
-def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
+def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_job(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, store = tmp_path / "log", tmp_path / "store"
@@ -120,23 +120,23 @@ def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
     with cluster(tmp_path) as (address, running):
         killer = killing(log, 6, running[0])
         with pytest.raises(WorkerError, match=f"the scheduler at {address} is lost; what is fin"):
-            run_cells(cells(400, str(log), 0.05), store=store, cluster=address)
+            run_jobs(jobs(400, str(log), 0.05), store=store, cluster=address)
         killer.join()
     assert capfd.readouterr().err == ""
     finished = set(log.read_text().split())
     kept = {str(json.loads(path.read_text())["row"]["square"]) for path in store.glob("*.json")}
     assert 6 <= len(finished) < 400
-    # Each worker may have been killed between the last line of its log and keeping the cell.
+    # Each worker may have been killed between the last line of its log and keeping the job.
     assert len({str(float(int(number) ** 2)) for number in finished} - kept) <= 2
-    again = run_cells(cells(24, str(tmp_path / "other")), store=store)
-    assert again.equals(run_cells(cells(24, str(tmp_path / "third"))))
+    again = run_jobs(jobs(24, str(tmp_path / "other")), store=store)
+    assert again.equals(run_jobs(jobs(24, str(tmp_path / "third"))))
     anew = tmp_path / "other"  # not there if all of the 24 were kept
     assert len(anew.read_text().split() if anew.exists() else []) <= 24 - 4
 
 
 @contextlib.contextmanager
 def losing(worker: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
-    """Kill a worker as soon as three cells are kept, before all are."""
+    """Kill a worker as soon as three jobs are kept, before all are."""
     kept = 0
 
     def kill() -> None:
@@ -155,7 +155,7 @@ def losing(worker: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
 
 
 def test_figures_and_comparisons_are_those_of_one_process(tmp_path: Path) -> None:
-    here, there, cells = (tmp_path / name for name in ("here", "there", "compared"))
+    here, there, jobs = (tmp_path / name for name in ("here", "there", "compared"))
     given: Any = {
         "instances": ["tapfinger-odd-c1-n7", "rescue-odd-k1-t50"],
         "offline": ["auto", "highs"],
@@ -163,11 +163,11 @@ def test_figures_and_comparisons_are_those_of_one_process(tmp_path: Path) -> Non
         "runs": 5,
     }
     with cluster(tmp_path, 3) as (address, running):
-        with losing(running[1], there / "cells"):
+        with losing(running[1], there / "jobs"):
             reproduce("oinc", figure="5", quick=True, out=there, cluster=address)
         running.append(worker_of(tmp_path))
-        with losing(running[2], cells):
-            apart = edgeopt.bench(**given, store=cells, cluster=address).results
+        with losing(running[2], jobs):
+            apart = edgeopt.bench(**given, store=jobs, cluster=address).results
     reproduce("oinc", figure="5", quick=True, out=here)
     assert (there / "figure-5.csv").read_bytes() == (here / "figure-5.csv").read_bytes()
     alone = edgeopt.bench(**given).results
@@ -187,7 +187,7 @@ def test_on_the_command_line_it_is_one_line(tmp_path: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        while not list((out / "cells").glob("*.json")):
+        while not list((out / "jobs").glob("*.json")):
             assert client.poll() is None
             time.sleep(0.05)
         os.killpg(running[0].pid, signal.SIGKILL)
@@ -201,5 +201,5 @@ def test_a_disk_that_is_not_shared_is_written_by_the_client_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("edgeopt.studies.sweeps.Store.present", False)
-    run_cells(cells(3, str(tmp_path / "log")), store=tmp_path / "store")
+    run_jobs(jobs(3, str(tmp_path / "log")), store=tmp_path / "store")
     assert len(list((tmp_path / "store").glob("*.json"))) == 3

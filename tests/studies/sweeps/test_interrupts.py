@@ -16,7 +16,7 @@ import pytest
 
 from edgeopt import processes
 from edgeopt.errors import WorkerError
-from edgeopt.studies.sweeps import Cell, run_cells
+from edgeopt.studies.sweeps import Job, run_jobs
 from tests.draws import some
 
 if TYPE_CHECKING:
@@ -115,6 +115,6 @@ def test_the_workers_of_a_killed_parent_end_themselves(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_killed_is_named(tmp_path: Path) -> None:
-    listed = [Cell({"n": number}, os._exit, (1,)) for number in range(2)]
+    listed = [Job({"n": number}, os._exit, (1,)) for number in range(2)]
     with pytest.raises(WorkerError, match="was killed or crashed"):
-        run_cells(listed, workers=2)
+        run_jobs(listed, workers=2)

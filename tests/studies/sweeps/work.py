@@ -1,4 +1,4 @@
-"""Work for cells, in a module of its own so that other processes can import it."""
+"""Work for jobs, in a module of its own so that other processes can import it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from edgeopt.studies.sweeps import Cell, run_cells
+from edgeopt.studies.sweeps import Job, run_jobs
 
 
 def squared(number: int, log: str, seconds: float = 0.0) -> dict[str, float]:
@@ -20,13 +20,13 @@ def squared(number: int, log: str, seconds: float = 0.0) -> dict[str, float]:
     return {"square": float(number * number)}
 
 
-def cells(count: int, log: str, seconds: float = 0.0) -> list[Cell]:
-    """Return cells that square the first numbers."""
+def jobs(count: int, log: str, seconds: float = 0.0) -> list[Job]:
+    """Return jobs that square the first numbers."""
     return [
-        Cell({"name": "square", "number": number}, squared, (number, log, seconds))
+        Job({"name": "square", "number": number}, squared, (number, log, seconds))
         for number in range(count)
     ]
 
 
 if __name__ == "__main__":
-    run_cells(cells(12, sys.argv[2], 0.1), store=sys.argv[1], workers=int(sys.argv[3]))
+    run_jobs(jobs(12, sys.argv[2], 0.1), store=sys.argv[1], workers=int(sys.argv[3]))

@@ -56,14 +56,14 @@ def routing_matrix(
     and together with all training into all slots.
     """
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
-    shape, count, cells = problem.demand.shape, problem.demand.size, problem.capacity.size
+    shape, count, pairs = problem.demand.shape, problem.demand.size, problem.capacity.size
     bounded: Integers = np.flatnonzero(np.isfinite(problem.room))
     capped = bool(np.isfinite(problem.budget))
-    height = count + cells + bounded.size + capped
+    height = count + pairs + bounded.size + capped
     # Columns follow one another: unserved requests, excess, routes.
     route = np.arange(problem.routes) + count + capped
     room = np.full(problem.sites, -1)
-    room[bounded] = count + cells + np.arange(bounded.size)
+    room[bounded] = count + pairs + np.arange(bounded.size)
     inside = np.flatnonzero(room[problem.site] >= 0)
     work = problem.work[problem.type]
     entries = [

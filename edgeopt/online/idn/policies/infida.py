@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.models.idn.gain import Cells, cells_of
+from edgeopt.models.idn.gain import Pairs, pairs_of
 from edgeopt.online.idn import kernels as compact
 from edgeopt.online.idn.environment import IdnEnvironment
 from edgeopt.online.idn.learning_rates import node_constants, published_rate, theory_rates
@@ -108,7 +108,7 @@ class MessageLoss:
         arrives = rng.random(types) >= self.probability
         return np.where(arrives, 1.0 / (1.0 - self.probability), 0.0)
 
-    def disturb(self, cells: Cells, gradient: Floats, rng: np.random.Generator) -> None:
+    def disturb(self, pairs: Pairs, gradient: Floats, rng: np.random.Generator) -> None:
         """Leave the gradient as it is."""
 
     def reach(self, reach: Floats, models: NDArray[np.int64]) -> Floats:
@@ -148,13 +148,13 @@ class Gaussian:
         """Let all messages count once."""
         return np.ones(types)
 
-    def disturb(self, cells: Cells, gradient: Floats, rng: np.random.Generator) -> None:
+    def disturb(self, pairs: Pairs, gradient: Floats, rng: np.random.Generator) -> None:
         """Add noise in place."""
         drawn = self.scale * rng.standard_normal(gradient.size)
-        for v in np.flatnonzero(cells.free):
-            mine = slice(cells.first[v], cells.first[v + 1])
-            drawn[mine] *= cells.size[mine] * (gradient[mine] / cells.size[mine]).max()
-        gradient += np.where(np.repeat(cells.free, np.diff(cells.first)), drawn, 0.0)
+        for v in np.flatnonzero(pairs.free):
+            mine = slice(pairs.first[v], pairs.first[v + 1])
+            drawn[mine] *= pairs.size[mine] * (gradient[mine] / pairs.size[mine]).max()
+        gradient += np.where(np.repeat(pairs.free, np.diff(pairs.first)), drawn, 0.0)
 
     def reach(self, reach: Floats, models: NDArray[np.int64]) -> Floats:
         """Return what bounds the range of noisy gradients per MB in the mean square, shape [V]."""
@@ -218,11 +218,11 @@ def guarantee_of(residual: str, kept: float) -> Guarantee:
 class NodeEntropy:
     """The product of the entropies of all nodes, `KnapsackEntropy` each, in compiled code.
 
-    The nodes step in one compiled loop over cells stored node by node; `Product` gives the same
+    The nodes step in one compiled loop over pairs stored node by node; `Product` gives the same
     points, but calls Python once per node and slot.
     """
 
-    cells: Cells
+    pairs: Pairs
     start: Floats
     diameter: Floats
     still: bool
@@ -231,15 +231,15 @@ class NodeEntropy:
     @cached_property
     def convexity(self) -> Floats:
         """1/b, shape [V]; infinite at nodes without a choice."""
-        filled = self.cells.filled
+        filled = self.pairs.filled
         return np.divide(1.0, filled, out=np.full_like(filled, np.inf), where=self.diameter > 0.0)
 
     @cached_property
     def width(self) -> Floats:
         """Twice the smaller of the budget and what it leaves out, MB, shape [V]."""
-        first = np.diff(self.cells.first)
-        whole = np.bincount(np.repeat(np.arange(first.size), first), self.cells.size, first.size)
-        return 2.0 * np.maximum(np.minimum(self.cells.filled, whole - self.cells.filled), 0.0)
+        first = np.diff(self.pairs.first)
+        whole = np.bincount(np.repeat(np.arange(first.size), first), self.pairs.size, first.size)
+        return 2.0 * np.maximum(np.minimum(self.pairs.filled, whole - self.pairs.filled), 0.0)
 
     def centre(self) -> Floats:
         """Return the point to begin with, shape [C]."""
@@ -249,13 +249,13 @@ class NodeEntropy:
         """Step at every node with a choice at its own rate, shape [V]."""
         moved = point.copy()
         norm = self.dual_norm(gradient) if self.still else rate
-        compact.ascend(self.cells, gradient, norm, rate, moved)
+        compact.ascend(self.pairs, gradient, norm, rate, moved)
         return moved
 
     def dual_norm(self, gradient: Floats) -> Floats:
         """Return half the range of g/s at every node with a choice, shape [V]."""
         norm = np.empty(self.diameter.size)
-        compact.half_range(self.cells, gradient, norm)
+        compact.half_range(self.pairs, gradient, norm)
         return norm
 
 
@@ -282,7 +282,7 @@ class InfidaState:
     ascent
         Mirror ascent of all nodes, each at its own rate.
     climbing
-        Where it stands, shape [C]: the cells that INFIDA decides on, node by node.
+        Where it stands, shape [C]: the pairs that INFIDA decides on, node by node.
     gradient
         Last supergradient, shape [C], ms.
     drawn
@@ -294,7 +294,7 @@ class InfidaState:
     refreshed
         Slot in which it was drawn, -1 before the first.
     coins
-        One coin of every cell and one more of every node, once drawn and if they are common.
+        One coin of every pair and one more of every node, once drawn and if they are common.
     noise
         Where noise is drawn from, if there is any.
     """
@@ -313,7 +313,7 @@ class InfidaState:
 
     @property
     def mirror(self) -> NodeEntropy:
-        """Cells and geometry."""
+        """Pairs and geometry."""
         found = self.ascent.mirror
         assert isinstance(found, NodeEntropy)
         return found
@@ -324,9 +324,9 @@ class InfidaState:
         return self.dense(self.climbing.point)
 
     def dense(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Spread values of cells over the network, shape [V, M]."""
+        """Spread values of pairs over the network, shape [V, M]."""
         out = self.instance.empty.astype(values.dtype)
-        out.flat[self.mirror.cells.place] = values
+        out.flat[self.mirror.pairs.place] = values
         return out
 
 
@@ -366,7 +366,7 @@ class Infida:
     ascent
         ``"mirror"``: steps from the last point. ``"leader"``: from the start along the sum of all
         gradients, the variant of the adaptive step with a proof for every horizon.
-    cells
+    pairs
         ``"all"`` models compete for the budget of a node, or only ``"useful"`` ones, which can save
         something at all: nothing is lost without the others, and regret constants are smaller.
     scale
@@ -398,7 +398,7 @@ class Infida:
     residual: Literal["bernoulli", "drop", "fill", "half", "reserve"] = "bernoulli"
     credit: Literal["own", "shared"] = "own"
     ascent: Literal["mirror", "leader"] = "mirror"
-    cells: Literal["all", "useful"] = "all"
+    pairs: Literal["all", "useful"] = "all"
     scale: float = ADAPTIVE
     discount: float = 1.0
     noise: MessageLoss | Gaussian | None = None
@@ -410,7 +410,7 @@ class Infida:
         check_choice("residual", self.residual, RESIDUAL)
         check_choice("credit", self.credit, ("own", "shared"))
         check_choice("ascent", self.ascent, ("mirror", "leader"))
-        check_choice("cells", self.cells, ("all", "useful"))
+        check_choice("pairs", self.pairs, ("all", "useful"))
         check_real("scale", self.scale, "(0, inf)")
         check_discount(self.discount, self.ascent)
         if self.noise is not None:
@@ -435,7 +435,7 @@ class Infida:
     def recommended(cls, label: str = "INFIDA+") -> Infida:
         """Return the options that do best within the budgets, for demand that may move.
 
-        Useful cells, common coins, budgets filled by what is there already, shared credit, and
+        Useful pairs, common coins, budgets filled by what is there already, shared credit, and
         steps along gradients that are forgotten within some hundred slots. No share of the best
         gain is proven for them; ``residual="reserve"`` or ``"half"`` with ``ascent="mirror"`` has
         a proof.
@@ -451,7 +451,7 @@ class Infida:
             The policy.
         """
         return cls(
-            cells="useful", coins="common", residual="fill", credit="shared", ascent="leader",
+            pairs="useful", coins="common", residual="fill", credit="shared", ascent="leader",
             discount=0.99, scale=3.0, label=label,
         )  # fmt: skip
 
@@ -478,13 +478,13 @@ class Infida:
     def start(self, instance: IdnInstance) -> InfidaState:
         """Spread every budget evenly over the models that a node may host."""
         constants = self._constants(instance)
-        cells = cells_of(instance, constants.allowed, constants.free, constants.budget)
+        pairs = pairs_of(instance, constants.allowed, constants.free, constants.budget)
         whole = np.where(constants.allowed, instance.size, 0.0).sum(axis=1)
         share = np.divide(
             constants.budget, whole, out=np.ones(instance.nodes), where=whole > constants.budget
         )
-        point = np.repeat(share, np.diff(cells.first))
-        nodes = NodeEntropy(cells, point, constants.diameter, self.ascent == "mirror")
+        point = np.repeat(share, np.diff(pairs.first))
+        nodes = NodeEntropy(pairs, point, constants.diameter, self.ascent == "mirror")
         rule = self._rule(instance, constants)
         ascent = MirrorAscent(nodes, rule, self.ascent, self.discount)
         return InfidaState(
@@ -497,7 +497,7 @@ class Infida:
             instance,
             peak=self.peak,
             fitting=RESIDUAL[self.residual].fitting,
-            cells=self.cells,
+            pairs=self.pairs,
             reserve=self.residual == "reserve",
         )
         if self.noise is None:
@@ -521,16 +521,16 @@ class Infida:
         slot = observation.index
         if state.refreshed >= 0 and not self._due(state.refreshed, slot):
             return state.allocation, state
-        cells, point = state.mirror.cells, state.climbing.point
+        pairs, point = state.mirror.pairs, state.climbing.point
         residual, common = RESIDUAL[self.residual], self.coins == "common"
         coins, noise = state.coins, state.noise
         if self.noise is not None and noise is None:
             [noise] = rng.spawn(1)
         if coins is None:
-            coins = rng.random(_coins(cells))
+            coins = rng.random(_coins(pairs))
         drawn, deployed = state.drawn.copy(), state.deployed.copy()
         compact.deploy(
-            cells, point, state.gradient, drawn, deployed, coins, common, residual.rule,
+            pairs, point, state.gradient, drawn, deployed, coins, common, residual.rule,
             residual.refill,
         )  # fmt: skip
         allocation = state.dense(deployed)
@@ -554,22 +554,22 @@ class Infida:
 
     def gradient(self, state: InfidaState, decision: Bools, outcome: Outcome) -> Floats:
         """Return the supergradient of a slot's gain at the fractional allocation, shape [C]."""
-        cells, ranking = state.mirror.cells, state.instance.ranking
-        requests, potential = outcome.requests, outcome.potential[cells.option]
+        pairs, ranking = state.mirror.pairs, state.instance.ranking
+        requests, potential = outcome.requests, outcome.potential[pairs.option]
         if self.credit == "shared":
-            deployed = np.ascontiguousarray(decision).ravel()[cells.place]
-            compact.share_credit(cells, requests, deployed, potential)
+            deployed = np.ascontiguousarray(decision).ravel()[pairs.place]
+            compact.share_credit(pairs, requests, deployed, potential)
         noise, stream = self.noise, state.noise
         weight = np.ones(requests.size)
         if noise is not None and stream is not None:
             weight = noise.weights(requests.size, stream)
-        gradient = np.empty(cells.size.size)
+        gradient = np.empty(pairs.size.size)
         compact.gradient_of(
-            cells, ranking.repository_cost, requests, potential, state.climbing.point, weight,
+            pairs, ranking.repository_cost, requests, potential, state.climbing.point, weight,
             gradient,
         )  # fmt: skip
         if noise is not None and stream is not None:
-            noise.disturb(cells, gradient, stream)
+            noise.disturb(pairs, gradient, stream)
         return gradient
 
     def climb(self, state: InfidaState, gradient: Floats) -> InfidaState:
@@ -577,7 +577,7 @@ class Infida:
         mirror, moved = state.mirror, state.ascent.update(state.climbing, gradient)
         if not mirror.still and isinstance(state.ascent.rule, AdaptiveStep):
             # Without news a node rests: sum and rate are discounted by factors that cancel.
-            news = np.repeat(mirror.dual_norm(gradient) > 0.0, np.diff(mirror.cells.first))
+            news = np.repeat(mirror.dual_norm(gradient) > 0.0, np.diff(mirror.pairs.first))
             kept = np.where(news, moved.point, state.climbing.point)
             moved = replace(moved, point=kept)
         return replace(state, climbing=moved, gradient=gradient)
@@ -613,7 +613,7 @@ class Infida:
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Simulate one scenario, and write what happens into its episode."""
-        cells, rule = state.mirror.cells, state.ascent.rule
+        pairs, rule = state.mirror.pairs, state.ascent.rule
         residual, common = RESIDUAL[self.residual], self.coins == "common"
         adaptive = isinstance(rule, AdaptiveStep)
         rate = rule.rate(state.mirror, np.ones(truth.nodes))
@@ -621,8 +621,8 @@ class Infida:
             common, residual.rule, residual.refill, self.credit == "shared",
             self.ascent == "leader", self.discount, rate, adaptive, self._refreshes(truth.horizon),
         )  # fmt: skip
-        route = compact.route_of(truth.ranking, cells)
-        most = _coins(cells)
+        route = compact.route_of(truth.ranking, pairs)
+        most = _coins(pairs)
         point, drawn = state.climbing.point.copy(), state.drawn.copy()
         deployed, squares = state.deployed.copy(), np.zeros(truth.nodes)
         gradient, total = np.zeros_like(point), np.zeros_like(point)
@@ -630,7 +630,7 @@ class Infida:
         slot = 0
         while True:
             slot, used = compact.run(
-                cells, route, rules, state.mirror.start, truth.requests, order, coins, slot, point,
+                pairs, route, rules, state.mirror.start, truth.requests, order, coins, slot, point,
                 drawn, deployed, gradient, total, squares, *episode.log,
             )  # fmt: skip
             if slot == truth.horizon:
@@ -649,6 +649,6 @@ _COINS: Final = 2**18
 """About so many coins are drawn at a time."""
 
 
-def _coins(cells: Cells) -> int:
-    """Return how many coins a slot takes: one of every cell, and one more of every node."""
-    return cells.size.size + cells.free.size
+def _coins(pairs: Pairs) -> int:
+    """Return how many coins a slot takes: one of every pair, and one more of every node."""
+    return pairs.size.size + pairs.free.size

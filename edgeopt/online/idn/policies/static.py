@@ -149,7 +149,7 @@ Plan: TypeAlias = Literal["slots", "mean"]
 
 
 def _until_served(
-    instance: IdnInstance, demand: Demand, cells: NDArray[np.int64]
+    instance: IdnInstance, demand: Demand, pairs: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return the first of the growing allocations that leaves no request to a repository."""
     slots = np.rint(demand.requests).astype(np.int64)
@@ -157,7 +157,7 @@ def _until_served(
 
     def first(count: int) -> NDArray[np.bool_]:
         allocation = np.array(instance.empty)
-        allocation.flat[cells[:count]] = True
+        allocation.flat[pairs[:count]] = True
         return allocation
 
     def is_served(count: int) -> bool:
@@ -165,7 +165,7 @@ def _until_served(
         return all(not serve(instance, slot, allocation).load[permanent].any() for slot in slots)
 
     # Whatever is added, no request is served at a higher cost: halving finds the first.
-    low, high = 0, cells.size
+    low, high = 0, pairs.size
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if is_served(middle) else (middle + 1, high)

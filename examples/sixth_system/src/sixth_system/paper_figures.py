@@ -12,12 +12,12 @@ from edgeopt_papers.figures.reading import overall
 from sixth_system.instance import generate
 
 if TYPE_CHECKING:
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 TITLES = {"balance": "Balance", "random": "Random balance", "timer": "Timer", "alone": "At once"}
 
 
-def _cells(quick: bool) -> list[Cell]:
+def _jobs(quick: bool) -> list[Job]:
     def spec(seed: int, burst: int) -> InstanceSpec:
         return InstanceSpec.of(generate, burst=burst, slots=60 if quick else 300, rng=seed)
 
@@ -30,7 +30,7 @@ WORST = overall("max", "ratio", policy="balance")
 FIGURE_1 = PaperFigure(
     number="1",
     title="cost in terms of the optimum over the size of bursts",
-    cells=_cells,
+    jobs=_jobs,
     rows=partial(means, metrics=("ratio",), by=("burst", "policy")),
     columns={"burst": "Burst", "policy": "Policy", "ratio": "Cost / OPT"},
     draw=partial(

@@ -110,23 +110,23 @@ def _explicit_optimum(problem: RoutingProblem, training: Floats) -> float:
     first_z, first_u, last = A, A + S * J, A + S * J + rows
     cost = np.concatenate([problem.cost, np.zeros(S * J), np.full(rows, penalties.unserved)])
     cost = np.append(cost, penalties.excess if np.isfinite(problem.budget) else 0.0)
-    cell, route = np.arange(S * J), np.arange(A)
+    pair, route = np.arange(S * J), np.arange(A)
     ones = np.ones
 
     equal = coo_array(
         (
             np.concatenate([ones(A), ones(rows), ones(S * J)]),
             (
-                np.concatenate([problem.row, np.arange(rows), rows + cell % J]),
-                np.concatenate([route, first_u + np.arange(rows), first_z + cell]),
+                np.concatenate([problem.row, np.arange(rows), rows + pair % J]),
+                np.concatenate([route, first_u + np.arange(rows), first_z + pair]),
             ),
         ),
         shape=(rows + J, last + 1),
     )
     used = problem.slot * J + problem.site
     values = [problem.work[problem.type], ones(S * J), problem.route_energy, -ones(1)]
-    at = [used, cell, np.full(A, S * J), np.array([S * J])]
-    columns = [route, first_z + cell, route, np.array([last])]
+    at = [used, pair, np.full(A, S * J), np.array([S * J])]
+    columns = [route, first_z + pair, route, np.array([last])]
     below = coo_array(
         (np.concatenate(values), (np.concatenate(at), np.concatenate(columns))),
         shape=(S * J + 1, last + 1),

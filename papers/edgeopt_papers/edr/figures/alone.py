@@ -74,7 +74,7 @@ def _falls(rows: pd.DataFrame) -> bool:
 FIGURE_4E = PaperFigure(
     number="4e",
     title="global loss of the training tasks",
-    cells=_own_weeks,
+    jobs=_own_weeks,
     rows=_losses,
     columns={
         "parameters": "Parameters", "kind": "Network and pictures",
@@ -118,7 +118,7 @@ def _within(part: str, most: float, rows: pd.DataFrame) -> bool:
 FIGURE_4H = PaperFigure(
     number="4h",
     title="distribution of the run times of Algorithms 1 to 3",
-    cells=_own_weeks,
+    jobs=_own_weeks,
     rows=_times,
     columns={"part": "Part", "share": "Decisions that take no longer", "ms": "Run time (ms)"},
     percent=("share",),
@@ -190,7 +190,7 @@ def _histogram(rows: pd.DataFrame) -> Figure:
 FIGURE_8 = PaperFigure(
     number="8",
     title="delay of requests in terms of their objective",
-    cells=_own_weeks,
+    jobs=_own_weeks,
     rows=_delays,
     columns={"parameters": "Parameters", "from": "From", "to": "To", "share": "Requests"},
     percent=("from", "to", "share"),

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.bounds import Growth
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 
-def _horizons(quick: bool) -> list[Cell]:
+def _horizons(quick: bool) -> list[Job]:
     shares = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
-    return [cell for share in shares for cell in weeks(quick, (*ONLINE, FRAMEWISE), share=share)]
+    return [job for share in shares for job in weeks(quick, (*ONLINE, FRAMEWISE), share=share)]
 
 
 def _regrets(table: pd.DataFrame) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def _growing(
     return PaperFigure(
         number=number,
         title=f"dynamic {metric} over the length of the horizon",
-        cells=_horizons,
+        jobs=_horizons,
         rows=_regrets,
         columns={
             "parameters": "Parameters", "frames": "Frames T", "policy": "Policy",
@@ -144,12 +144,12 @@ _SHORT: Final = {
 """The same, above a panel."""
 
 
-def _noisy(quick: bool) -> list[Cell]:
+def _noisy(quick: bool) -> list[Job]:
     return [
-        cell
+        job
         for reuse in _READINGS
         for noise in (_NOISE[::4] if quick else _NOISE)
-        for cell in weeks(
+        for job in weeks(
             quick, (OWN, OFFLINE), reuse=reuse, noise=noise,
             **({} if quick else SMALLER),
         )
@@ -180,7 +180,7 @@ def _noise(
     return PaperFigure(
         number=number,
         title=f"{title} over the noise",
-        cells=_noisy,
+        jobs=_noisy,
         rows=_under_noise,
         columns={
             "parameters": "Parameters", "reuse": "Who hears whom", "noise": "Noise (dBm/Hz)",

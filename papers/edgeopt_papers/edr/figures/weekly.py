@@ -76,7 +76,7 @@ def _total(number: str, metric: str, published: list[Published]) -> PaperFigure:
     return PaperFigure(
         number=number,
         title=f"cumulative {metric} cost",
-        cells=weeks,
+        jobs=weeks,
         rows=_totals,
         columns={
             "parameters": "Parameters", "policy": "Policy", "frame": "Frames that are over",
@@ -116,7 +116,7 @@ def _kind(number: str, metric: str, what: str, caption: str) -> PaperFigure:
     return PaperFigure(
         number=number,
         title=f"total cost by {what}",
-        cells=weeks,
+        jobs=weeks,
         rows=partial(_by_kind, metric=metric),
         columns={
             "parameters": "Parameters", "kind": what.capitalize(), "policy": "Policy",
@@ -168,7 +168,7 @@ def _efficiency(table: pd.DataFrame) -> pd.DataFrame:
 _FIGURE_5 = PaperFigure(
     number="5",
     title="inference efficiency",
-    cells=weeks,
+    jobs=weeks,
     rows=_efficiency,
     columns={
         "parameters": "Parameters", "policy": "Policy", "relative": "In terms of OFFLINE",

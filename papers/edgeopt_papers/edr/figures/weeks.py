@@ -12,7 +12,7 @@ import numpy as np
 from edgeopt.instances.edr import generate
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.edr.tables import efficiency
-from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.sweeps import Job
 from edgeopt_papers.edr.figures.growth import cut, lost
 from edgeopt_papers.edr.losses import loss_after
 from edgeopt_papers.edr.tuning import TUNING
@@ -127,8 +127,8 @@ def weeks(
     share: float = 1.0,
     draws: int | None = None,
     **changes: Any,
-) -> list[Cell]:
-    """List a cell for each policy, side and benchmark on the first share of the drawn weeks."""
+) -> list[Job]:
+    """List a job for each policy, side and benchmark on the first share of the drawn weeks."""
     from edgeopt.instances.edr.channel import NOISE
 
     own = {"reuse": "group", "noise": NOISE, **(_QUICK if quick else _FULL), "capable_share": 0.25}
@@ -155,12 +155,12 @@ def weeks(
                 "options": options,
                 "reading": f"{work.__module__}.{work.__qualname__}",
             }
-            listed.append(Cell(identity, work, (spec, name, *more)))
+            listed.append(Job(identity, work, (spec, name, *more)))
     return listed
 
 
 def on_both_sides(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells by side: what is not tuned stands beside the tuned ones, too."""
+    """Return the jobs by side: what is not tuned stands beside the tuned ones, too."""
     import pandas as pd
 
     found = set(table.loc[table["parameters"] == "tuned", "policy"])

@@ -85,7 +85,7 @@ def errata() -> tuple[Erratum, ...]:
     point = alone.fractional[0].ravel()
     [kind], [rank] = slot.types, slot.worst_needed(point)
     assert rank is not None
-    steep = float(slot.supergradient(point)[kind.cell[0]])
+    steep = float(slot.supergradient(point)[kind.pair[0]])
     by_rank = [float(kind.potential[0] * (kind.cost[k] - kind.cost[0])) for k in (0, rank)]
     roomy, tight = roomy_node(), tight_repository()
     v = int(np.argmax(roomy.active & (roomy.size.sum(axis=1) < roomy.budget)))

@@ -62,7 +62,7 @@ def _without_indicator(view: Evaluation) -> Iterator[Measurement]:
             for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
                 if kind.requests > 0 and rank is not None:
                     credit = kind.potential * (kind.cost[rank] - kind.cost)
-                    np.add.at(total, kind.cell, credit)
+                    np.add.at(total, kind.pair, credit)
             usable = np.repeat(~view.instance.pinned, view.instance.models)
             exact = slot.supergradient(point)
             yield alike(total[usable], exact[usable], float(np.abs(total).max()))
@@ -122,7 +122,7 @@ def _spread_to_repository(view: Evaluation) -> Measurement:
     for slot in view.slots:
         for point in view.allocations:
             for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
-                usable = ~view.instance.pinned[kind.cell // view.instance.models]
+                usable = ~view.instance.pinned[kind.pair // view.instance.models]
                 if kind.requests > 0 and rank is not None and usable.any():
                     found.append(max(0.0, kind.cost[rank] - kind.cost[usable][0]))
     return Measurement(max(found, default=0.0), view.constants.paper.cost_gap)

@@ -77,19 +77,19 @@ CANDIDATES = 8
 
 
 def _candidates(view: Evaluation) -> NDArray[np.int64]:
-    """Cells that are deployed alone with the largest gain, at most `CANDIDATES` of them."""
+    """Pairs that are deployed alone with the largest gain, at most `CANDIDATES` of them."""
     instance = view.instance
-    cells = np.flatnonzero(np.repeat(~instance.pinned, instance.models))
-    if len(cells) > CANDIDATES:
+    pairs = np.flatnonzero(np.repeat(~instance.pinned, instance.models))
+    if len(pairs) > CANDIDATES:
         worth = np.sum([slot.supergradient(_rows(view, [()])[0]) for slot in view.slots], axis=0)
-        cells = cells[np.argsort(-worth[cells], kind="stable")[:CANDIDATES]]
-    return np.sort(cells)
+        pairs = pairs[np.argsort(-worth[pairs], kind="stable")[:CANDIDATES]]
+    return np.sort(pairs)
 
 
 def _rows(view: Evaluation, sets: list[tuple[int, ...]]) -> NDArray[np.float64]:
     rows = np.repeat(view.instance.empty.reshape(1, -1).astype(float), len(sets), axis=0)
-    for row, cells in zip(rows, sets, strict=True):
-        row[list(cells)] = 1
+    for row, pairs in zip(rows, sets, strict=True):
+        row[list(pairs)] = 1
     return rows
 
 
@@ -123,22 +123,22 @@ def _least_marginal(values: NDArray[np.float64], count: int) -> float:
 def _all_values(
     view: Evaluation, gain: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    cells = _candidates(view)
+    pairs = _candidates(view)
     sets = [
-        tuple(int(cell) for i, cell in enumerate(cells) if mask >> i & 1)
-        for mask in range(1 << len(cells))
+        tuple(int(pair) for i, pair in enumerate(pairs) if mask >> i & 1)
+        for mask in range(1 << len(pairs))
     ]
-    return gain(_rows(view, sets)), cells
+    return gain(_rows(view, sets)), pairs
 
 
-def _judge(values: NDArray[np.float64], cells: NDArray[np.int64]) -> Measurement:
+def _judge(values: NDArray[np.float64], pairs: NDArray[np.int64]) -> Measurement:
     """Largest violation of f(empty) = 0, monotony or submodularity, as an excess over 0."""
-    count, scale = len(cells), float(np.abs(values).max())
+    count, scale = len(pairs), float(np.abs(values).max())
     empty = abs(float(values[0]))
     excess, where = most_violated(values, count) if count > 1 else (0.0, {})
     drop = -_least_marginal(values, count) if count else 0.0
     largest = max(empty, excess, drop)
-    proof = {"cells": cells, "values": values, **where}
+    proof = {"pairs": pairs, "values": values, **where}
     return Measurement(0.0 if abs(largest) <= NOISE * scale else largest, 0.0, proof)
 
 
@@ -169,13 +169,13 @@ def _at_run_time(view: Evaluation) -> Measurement:
         ]
         return cost[0] - np.array(cost)
 
-    values, cells = _all_values(view, gain)
-    excess, where = most_violated(values, len(cells)) if len(cells) > 1 else (0.0, {})
+    values, pairs = _all_values(view, gain)
+    excess, where = most_violated(values, len(pairs)) if len(pairs) > 1 else (0.0, {})
     if excess <= NOISE * float(np.abs(values).max()):
-        return Measurement(0.0, 0.0, {"cells": cells, "values": values})
+        return Measurement(0.0, 0.0, {"pairs": pairs, "values": values})
     base, i, j = where["set"], where["first"], where["second"]
     late = values[base | i | j] - values[base | j]
-    return Measurement(late, values[base | i] - values[base], {"cells": cells, "values": values})
+    return Measurement(late, values[base | i] - values[base], {"pairs": pairs, "values": values})
 
 
 CLAIMS = (

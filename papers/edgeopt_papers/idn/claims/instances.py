@@ -229,7 +229,7 @@ def _chosen(
     potential: dict[tuple[int, int], float],
     *allocations: Sequence[Sequence[float]],
 ) -> Adversary:
-    """Fix allocations, and the capacities of some cells, the others being as large as allowed."""
+    """Fix allocations, and the capacities of some pairs, the others being as large as allowed."""
     ranking = instance.ranking
     chosen = ranking.potential(instance.requests)
     for (node, model), amount in potential.items():

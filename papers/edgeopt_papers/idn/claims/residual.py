@@ -112,11 +112,11 @@ def _filled(view: Evaluation, slot: Slot, row: Any) -> Any:
     while True:
         used = (row.reshape(size.shape) * size).sum(axis=1)
         fits = (size <= (instance.budget - used)[:, None]) & free(instance)[:, None]
-        cells = np.flatnonzero(fits.ravel() & (row == 0))
-        if len(cells) == 0:
+        pairs = np.flatnonzero(fits.ravel() & (row == 0))
+        if len(pairs) == 0:
             return row
-        trial = np.repeat(row[None], len(cells), axis=0)
-        trial[np.arange(len(cells)), cells] = 1
+        trial = np.repeat(row[None], len(pairs), axis=0)
+        trial[np.arange(len(pairs)), pairs] = 1
         row = trial[int(np.argmax(slot.ranked(trial)))]
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class OneType:
     """One request type in one slot; options by ascending cost."""
 
-    cell: NDArray[np.int64]  # flat index (node, model) of each option, shape [K]
+    pair: NDArray[np.int64]  # flat index (node, model) of each option, shape [K]
     cost: NDArray[np.float64]  # cost of each option, ms, shape [K]
     permanent: NDArray[np.bool_]  # which options are repository models, shape [K]
     requests: float  # requests r
@@ -54,7 +54,7 @@ class OneType:
 
     def effective(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Effective capacity z of each option, shape [N, K], from allocations [N, V M]."""
-        return allocations[:, self.cell] * self.potential
+        return allocations[:, self.pair] * self.potential
 
     def served(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the requests Z that the options up to each rank can serve, shape [N, K], (15)."""
@@ -76,7 +76,7 @@ class Slot:
         ranking = self.instance.ranking
         return [
             OneType(
-                ranking.cell[span],
+                ranking.pair[span],
                 ranking.cost[span],
                 ranking.permanent[span],
                 float(count),
@@ -205,9 +205,9 @@ def _within(
     one: OneType, allocations: NDArray[np.float64], rank: int, need: float
 ) -> NDArray[np.float64]:
     """Effective capacity, at most `need` each, of the options that compete up to a rank."""
-    cells = one.cell[: rank + 1]
+    pairs = one.pair[: rank + 1]
     useful = np.minimum(one.potential[: rank + 1], need) * ~one.permanent[: rank + 1]
-    return np.asarray(allocations[:, cells] * useful)
+    return np.asarray(allocations[:, pairs] * useful)
 
 
 def regret_parts(nodes: NodeConstants) -> NDArray[np.float64]:

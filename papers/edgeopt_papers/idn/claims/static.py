@@ -174,8 +174,8 @@ SHARED = Assumption(
 
 
 def _sharing(instance: IdnInstance) -> NDArray[np.bool_]:
-    """Tell which cells are an option of several types, shape [V M]."""
-    counts = np.bincount(instance.ranking.cell, minlength=instance.size.size)
+    """Tell which pairs are an option of several types, shape [V M]."""
+    counts = np.bincount(instance.ranking.pair, minlength=instance.size.size)
     return np.asarray((counts > 1) & np.repeat(~instance.pinned, instance.models))
 
 
@@ -204,7 +204,7 @@ def shared_potential(ranking: Ranking, requests: NDArray[np.int64]) -> NDArray[n
     wanted = requests[:, ranking.type].astype(np.float64)
     served = wanted.copy()
     for row, out in zip(wanted, served, strict=True):
-        total = np.bincount(ranking.cell, row)[ranking.cell]
+        total = np.bincount(ranking.pair, row)[ranking.pair]
         full = (total > ranking.capacity) & ~ranking.permanent
         # The order of the product and the quotient keeps whole shares whole.
         out[full] = ranking.capacity[full] * row[full] / total[full]
@@ -218,7 +218,7 @@ def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
     few = instance.replace(requests=instance.requests[: len(view.slots)])
     given = shared_potential(ranking, few.requests) if kind == "shared" else None
     for potential in Demand.of(few, potential=given).potential:
-        total = np.bincount(ranking.cell, potential, instance.size.size)[sharing]
+        total = np.bincount(ranking.pair, potential, instance.size.size)[sharing]
         limit = instance.capacity.ravel()[sharing]
         finite = np.isfinite(limit)
         if finite.any():

@@ -1,4 +1,4 @@
-"""INFIDA on useful cells and within budgets: nothing is lost, and what roundings keep."""
+"""INFIDA on useful pairs and within budgets: nothing is lost, and what roundings keep."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ def _regret(view: Evaluation, policy: Infida) -> Measurement:
 
 
 def _useful_regret(view: Evaluation) -> Measurement:
-    return _regret(view, Infida(step="theory", cells="useful", peak=_peak(view)))
+    return _regret(view, Infida(step="theory", pairs="useful", peak=_peak(view)))
 
 
 def _reserve_regret(view: Evaluation) -> Measurement:
-    policy = Infida(step="theory", cells="useful", peak=_peak(view), residual="reserve")
+    policy = Infida(step="theory", pairs="useful", peak=_peak(view), residual="reserve")
     return _regret(view, policy)
 
 
 def _half_regret(view: Evaluation) -> Measurement:
-    policy = Infida(step="theory", cells="useful", peak=_peak(view), residual="half")
+    policy = Infida(step="theory", pairs="useful", peak=_peak(view), residual="half")
     return _regret(view, policy)
 
 

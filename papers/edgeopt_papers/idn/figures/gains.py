@@ -21,7 +21,7 @@ from edgeopt_papers.idn.figures.setting import (
     Statement,
     ahead,
     along,
-    cells,
+    jobs,
     near,
     within,
 )
@@ -73,7 +73,7 @@ def _figure(
         number,
         title,
         attachment=attachment,
-        cells=partial(cells, over=over, policies=policies, **settings),
+        jobs=partial(jobs, over=over, policies=policies, **settings),
         statements=statements,
         topology=topology,
         rows=partial(means, metrics=tuple(metrics), by=by),
@@ -211,7 +211,7 @@ _FIGURE_8: Final = Evaluation.of(
     "8",
     "model updates and gain over time by refresh period, topology I, alpha 1",
     attachment="common",
-    cells=partial(cells, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
+    jobs=partial(jobs, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
     rows=_slots,
     columns={
         "policy": "Policy", "slot": "Slot", "updates": "MU so far (MB per slot)",

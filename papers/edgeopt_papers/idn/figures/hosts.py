@@ -16,7 +16,7 @@ from edgeopt_papers.idn.figures.setting import (
     Check,
     Evaluation,
     Statement,
-    cells,
+    jobs,
     within,
 )
 
@@ -131,8 +131,8 @@ FIGURE_5: Final = Evaluation.of(
     "5",
     "models of the most popular task at each tier under INFIDA, topology I",
     attachment="all",
-    cells=partial(
-        cells, policies=["infida"], over={"alpha": list(_ALPHAS)}, few=slice(None), reading=hosted
+    jobs=partial(
+        jobs, policies=["infida"], over={"alpha": list(_ALPHAS)}, few=slice(None), reading=hosted
     ),
     rows=_rows,
     columns={

@@ -9,8 +9,8 @@ import numpy as np
 
 from edgeopt.instances.idn import catalogue
 from edgeopt_papers.figures import PaperFigure, Published, found, said
-from edgeopt_papers.figures.cells import evaluated
 from edgeopt_papers.figures.drawing import curves, shaded
+from edgeopt_papers.figures.jobs import evaluated
 from edgeopt_papers.figures.reading import overall, unrolled, where
 from edgeopt_papers.idn.figures.setting import CAVEATS, OPEN, PROFILES, spec
 
@@ -61,7 +61,7 @@ TABLE_II = PaperFigure(
     kind="table",
     number="II",
     title="the catalogue of models",
-    cells=lambda _quick: evaluated(variants, {}),
+    jobs=lambda _quick: evaluated(variants, {}),
     rows=partial(unrolled, lists=list(_VARIANTS)),
     columns=_VARIANTS,
     draw=_trade_off,
@@ -99,7 +99,7 @@ _MOST: Final = overall("max", "share", popularity="fixed")
 FIGURE_4 = PaperFigure(
     number="4",
     title="popularity of the tasks over time",
-    cells=lambda quick: evaluated(shares, {"popularity": PROFILES}, quick=quick),
+    jobs=lambda quick: evaluated(shares, {"popularity": PROFILES}, quick=quick),
     rows=partial(unrolled, lists=["share"], step=["slot", "task"], keep=["popularity"]),
     columns={"popularity": "Popularity", "slot": "Slot", "task": "Task", "share": "Share"},
     percent=("share",),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 CAVEATS: Final = texts(__file__, "caveats")
 """Why computed values may differ from published ones."""
@@ -99,7 +99,7 @@ def spec(
 ) -> InstanceSpec:
     """Return an instance of five hours; a quick one has hours of few slots.
 
-    The number of the figure and of the draw only name a cell.
+    The number of the figure and of the draw only name a job.
     """
     hour = 8 if quick else 60
     if quick:
@@ -107,7 +107,7 @@ def spec(
     return InstanceSpec.of(generate, rng=seed, **settings, horizon=5 * hour)
 
 
-def cells(
+def jobs(
     quick: bool,
     figure: str,
     attachment: str,
@@ -118,13 +118,13 @@ def cells(
     few: slice = slice(1, None, 2),
     reading: Callable[..., Any] | None = None,
     **settings: Any,
-) -> list[Cell]:
-    """List the cells of a sweep; a quick run takes `few` values of the last parameter."""
+) -> list[Job]:
+    """List the jobs of a sweep; a quick run takes `few` values of the last parameter."""
     taken = {**over, **{name: over[name][few] for name in list(over)[-1:] if quick}}
     return [
-        cell
+        job
         for draw in draws(quick, attachment, topology)
-        for cell in swept(
+        for job in swept(
             "idn",
             partial(spec, quick, topology=topology, **settings),
             policies,
@@ -241,10 +241,10 @@ def ahead(
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A figure, how to compute its cells under any reading, and the paper's statements about it."""
+    """A figure, how to compute its jobs under any reading, and the paper's statements about it."""
 
     paper_figure: PaperFigure
-    cells: Callable[[bool, str], list[Cell]]
+    jobs: Callable[[bool, str], list[Job]]
     statements: Sequence[Statement]
     topology: int
 
@@ -255,17 +255,17 @@ class Evaluation:
         title: str,
         *,
         attachment: str,
-        cells: Callable[..., list[Cell]],
+        jobs: Callable[..., list[Job]],
         statements: Sequence[Statement],
         topology: int = 1,
         **about: Any,
     ) -> Evaluation:
         """Return the figure under the reading that fits it best."""
-        under = partial(cells, figure=number, topology=topology)
+        under = partial(jobs, figure=number, topology=topology)
         paper_figure = PaperFigure(
             number=number,
             title=f"{title}, {ATTACHMENTS[attachment]}" if topology == 1 else title,
-            cells=partial(under, attachment=attachment),
+            jobs=partial(under, attachment=attachment),
             published=[one.published() for one in statements],
             **about,
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
     from edgeopt_papers.idn.figures.setting import Check, Evaluation, Statement
 
 _EVALUATIONS: Final = (FIGURE_5, *EVALUATIONS)
@@ -36,17 +36,17 @@ def _attachments(evaluation: Evaluation) -> Sequence[str]:
     return list(ATTACHMENTS) if evaluation.topology == 1 else ["common"]
 
 
-def _cells(quick: bool) -> list[Cell]:
+def _jobs(quick: bool) -> list[Job]:
     return [
-        cell
+        job
         for one in _EVALUATIONS
         for attachment in _attachments(one)
-        for cell in one.cells(quick, attachment)
+        for job in one.jobs(quick, attachment)
     ]
 
 
 def _under(own: pd.DataFrame, evaluation: Evaluation, reading: str) -> pd.DataFrame:
-    """Return the cells of a figure under a reading, the baselines of the statements named alike."""
+    """Return the jobs of a figure under a reading, the baselines of the statements named alike."""
     attachment = reading if reading in _attachments(evaluation) else "common"
     own = own[own["attachment"] == attachment]
     if reading == _STRONG:
@@ -162,7 +162,7 @@ TABLE_S1: Final = PaperFigure(
     kind="table",
     number="S1",
     title="statements of the paper about Figures 5 to 10, under each reading of its text",
-    cells=_cells,
+    jobs=_jobs,
     rows=checked,
     columns={
         "figure": "Figure", "what": "What", "printed": "Printed", "met": "Counts as met",

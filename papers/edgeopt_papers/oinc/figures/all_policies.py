@@ -19,8 +19,8 @@ from edgeopt_papers.oinc.figures.setting import (
     SETTINGS,
     THREE,
     averages,
-    cells,
     in_both,
+    jobs,
     under,
 )
 from edgeopt_papers.oinc.figures.swept import DEVICES
@@ -91,7 +91,7 @@ TABLE_I: Final = PaperFigure(
     kind="table",
     number="I",
     title="average latency of requests, completion time of jobs, and their sum",
-    cells=partial(cells, policies=ALL, draws=_DRAWS),
+    jobs=partial(jobs, policies=ALL, draws=_DRAWS),
     rows=partial(averages, by=("policy",)),
     columns={
         "setting": "Setting", "policy": "Policy", "latency": "Latency (s)",
@@ -174,7 +174,7 @@ _LONGEST: Final = found("seconds", policy="oinc", seconds=max)
 FIGURE_11: Final = PaperFigure(
     number="11",
     title="run time of the policies over the number of devices",
-    cells=partial(cells, policies=ALL, draws=5, sweep=DEVICES, reading=run_time),
+    jobs=partial(jobs, policies=ALL, draws=5, sweep=DEVICES, reading=run_time),
     rows=partial(means, metrics=("seconds",), by=("setting", "devices", "policy")),
     columns={
         "setting": "Setting", "devices": "Devices", "policy": "Policy",

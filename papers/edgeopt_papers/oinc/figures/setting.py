@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.studies.entries import Benchmark
     from edgeopt.studies.results import Case
-    from edgeopt.studies.sweeps import Cell
-    from edgeopt_papers.figures.cells import Sweep
+    from edgeopt.studies.sweeps import Job
+    from edgeopt_papers.figures.jobs import Sweep
 
 CAVEATS: Final = texts(__file__, "caveats")
 """Why computed values may differ from published ones."""
@@ -118,12 +118,12 @@ BOTH: Final = (
 """What holds for every figure that is shown in both settings."""
 
 
-def cells(
+def jobs(
     quick: bool, policies: Mapping[str, str], draws: int, sweep: Sweep | None = None,
     reading: Callable[[Case], Mapping[str, Any]] | None = None,
     settings: Sequence[str] = tuple(SETTINGS),
-) -> list[Cell]:  # fmt: skip
-    """List the cells of policies on drawn instances in the settings, at every place.
+) -> list[Job]:  # fmt: skip
+    """List the jobs of policies on drawn instances in the settings, at every place.
 
     A quick run has two draws of small instances.
     """
@@ -135,9 +135,9 @@ def cells(
         return SETTINGS[setting].spec(seed, few, changed)
 
     return [
-        cell
+        job
         for name in settings
-        for cell in swept(
+        for job in swept(
             "oinc",
             at,
             [SETTINGS[name].own.get(policy, policy) for policy in policies],

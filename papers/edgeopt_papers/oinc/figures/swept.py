@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.studies.wording import listed, uncapitalised
 from edgeopt_papers.figures import CLOSE, PaperFigure, Published, said
-from edgeopt_papers.figures.cells import Sweep
 from edgeopt_papers.figures.drawing import curves
+from edgeopt_papers.figures.jobs import Sweep
 from edgeopt_papers.figures.reading import ahead, by, largest, needed, says, span, trend
 from edgeopt_papers.oinc.figures.setting import (
     BOTH,
@@ -18,8 +18,8 @@ from edgeopt_papers.oinc.figures.setting import (
     SHARES,
     THREE,
     averages,
-    cells,
     in_both,
+    jobs,
     under,
 )
 
@@ -176,7 +176,7 @@ def _over(
     return PaperFigure(
         number=number,
         title=f"{kind.title} at different {sweep.each}",
-        cells=partial(cells, policies=THREE, draws=10, sweep=sweep),
+        jobs=partial(jobs, policies=THREE, draws=10, sweep=sweep),
         rows=partial(averages, by=(sweep.name, "policy")),
         columns={
             "setting": "Setting", sweep.name: sweep.title, "policy": "Policy",

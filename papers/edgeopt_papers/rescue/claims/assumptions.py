@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption
-from edgeopt.models.rescue import unsafe_cells
+from edgeopt.models.rescue import unsafe_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def _one_at_a_time(instance: RescueInstance) -> bool:
 
 
 def _blocks_at_most_half(instance: RescueInstance) -> bool:
-    risky = unsafe_cells(instance, 0.5) & ~unsafe_cells(instance)
+    risky = unsafe_pairs(instance, 0.5) & ~unsafe_pairs(instance)
     arrives = instance.arrival > 0
     return not any(
         (instance.expected_profit_block(slice(t, t + 1))[0][arrives[t]].max(axis=0) > 0)[

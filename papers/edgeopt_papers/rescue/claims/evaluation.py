@@ -36,7 +36,7 @@ def routed(
     *,
     guarded: bool = False,
 ) -> Decide:
-    """Return Algorithm 1: draw a cell by the plan, accept above the threshold on an idle server."""
+    """Return Algorithm 1: draw a pair by the plan, accept above the threshold on an idle server."""
     y, value, leave = routing.tolist(), activation.tolist(), threshold.tolist()
 
     def decide(
@@ -68,7 +68,7 @@ def best_advantage(
     margin: float | None = 1e-12,
     size: NDArray[np.float64] | None = None,
 ) -> Decide:
-    """Return RESCUE+: take the cell of largest advantage over leaving its server idle."""
+    """Return RESCUE+: take the pair of largest advantage over leaving its server idle."""
     leave = threshold[:, :, :, None]
     if size is None:
         size = np.maximum(np.abs(activation), np.abs(leave))
@@ -83,7 +83,7 @@ def best_advantage(
         remaining: tuple[float, ...],
     ) -> list[tuple[float, tuple[int, int]]]:
         gain = advantage[slot][device]
-        cells = [
+        pairs = [
             (-gain[k][profile], k, profile)
             for k in range(scenario.servers)
             for profile in range(scenario.profiles)
@@ -91,9 +91,9 @@ def best_advantage(
             and gain[k][profile] > -math.inf
             and (not guarded or scenario.safe(k, profile, slot, remaining))
         ]
-        if not cells:
+        if not pairs:
             return []
-        _, k, profile = min(cells)
+        _, k, profile = min(pairs)
         return [(1.0, (k, profile))]
 
     return decide
@@ -103,7 +103,7 @@ NOISE = 1e-12
 """Share of all that arrivals could earn below which a profit is a solver's noise."""
 
 RESOLVE_LIMIT = 10_000
-"""Largest number of cells (t, j, k, l) for which a check may solve a second LP."""
+"""Largest number of columns y, (t, j, k, l), for which a check may solve a second LP."""
 
 
 class Evaluation:
@@ -123,7 +123,7 @@ class Evaluation:
 
     @cached_property
     def forbidding(self) -> Evaluation:
-        """The same instance planned with all unsafe cells fixed to zero."""
+        """The same instance planned with all unsafe pairs fixed to zero."""
         from edgeopt.models.rescue import solve_p1_lp
 
         return Evaluation(self.instance, solve_p1_lp(self.instance, forbid_unsafe=True))
@@ -138,15 +138,15 @@ class Evaluation:
     @cached_property
     def other_ending(self) -> Evaluation:
         """The same instance with the other rule for runs that end after the horizon."""
-        cells = math.prod(self.instance.shape[:4])
-        if cells > RESOLVE_LIMIT:
-            raise NotApplicableError(f"too large to solve the LP once more: {cells} cells")
+        columns = math.prod(self.instance.shape[:4])
+        if columns > RESOLVE_LIMIT:
+            raise NotApplicableError(f"too large to solve the LP once more: {columns} columns")
         beyond = "drop" if self.instance.beyond == "hold" else "hold"
         return Evaluation(self.instance.replace(beyond=beyond))
 
     def routing(self, slot: int) -> NDArray[np.float64]:
         """Planned probabilities y of one slot, shape [J, K, L]."""
-        return self._cells(self.plan.y, slot)
+        return self._of_slot(self.plan.y, slot)
 
     @cached_property
     def routings(self) -> NDArray[np.float64]:
@@ -194,7 +194,7 @@ class Evaluation:
 
     @cached_property
     def promise(self) -> float:
-        """Expected profit of every arrival on its best cell, whatever is busy."""
+        """Expected profit of every arrival on its best pair, whatever is busy."""
         return sum(
             float(self.instance.arrival[t] @ reward.max(axis=(1, 2)))
             for t in range(self.instance.horizon)
@@ -294,7 +294,7 @@ class Evaluation:
         proof = {**certificate, "objective": self.plan.objective, "bound": bound}
         return Measurement(earned / bound, 0.5 * self.plan.objective / bound, proof)
 
-    def _cells(self, array: Any, slot: int) -> NDArray[np.float64]:
+    def _of_slot(self, array: Any, slot: int) -> NDArray[np.float64]:
         """Return one slot, shape [J, K, L], of an array [T, J, K, L] or sparse [T*J, K*L]."""
         if isinstance(array, np.ndarray):
             return np.asarray(array[slot], dtype=float)
@@ -314,7 +314,7 @@ class Evaluation:
         total = np.zeros(instance.servers)
         for t in range(instance.horizon):
             reward = instance.expected_profit_block(slice(t, t + 1))[0]
-            wanted = self.routing(t) * (self._cells(activation, t) > threshold[t][:, :, None])
+            wanted = self.routing(t) * (self._of_slot(activation, t) > threshold[t][:, :, None])
             idle = np.ones(instance.servers)
             for age in range(1, min(t + 1, instance.max_duration)):
                 idle -= started[t - age] @ instance.survival[:, age]

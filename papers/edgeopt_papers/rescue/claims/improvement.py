@@ -73,7 +73,7 @@ def priced_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     r"""Run the recursion (4)-(6) on :math:`R_{jkl}(t) - \sum_a \Pr(d_l > a) \rho_k(t+a)`.
 
-    Profits below zero count as zero: such a cell is rejected either way.
+    Profits below zero count as zero: such a pair is rejected either way.
     """
     from edgeopt.online.rescue import value_functions
 

@@ -170,7 +170,7 @@ def risky_runs(slots: int = 8, delta: float = 0.01) -> RescueInstance:
 
     The window of the reserved task are all 2m slots, m of which it needs; tasks arrive in the first
     m = `slots` and earn 1. Their runs last one slot, or m with probability `delta`. OPT(LP) without
-    unsafe cells is m / (1 + (m - 1) delta), because row (2b) counts runs with their expected
+    unsafe pairs is m / (1 + (m - 1) delta), because row (2b) counts runs with their expected
     occupation. After any run the next one could block one slot too many: every safe policy, and
     safe hindsight, earns 1.
     """
@@ -187,7 +187,7 @@ def tempting_runs(slots: int = 8, delta: float = 0.001, epsilon: float = 0.05) -
 
     The reserved task leaves m = `slots` slots. A run of the first m tasks lasts one slot and earns
     1 - `epsilon`; one of the second m lasts one slot, or m with probability `delta`, and earns 1.
-    Per expected slot the risky runs earn more, so the plan that forbids unsafe cells holds nothing
+    Per expected slot the risky runs earn more, so the plan that forbids unsafe pairs holds nothing
     else and is worth m / (1 + (m - 1) delta). But after any run none of them is safe. Policies by
     state, which know no better use of the slots, wait for one and earn at most 1; hindsight, and
     the best safe policy, earn (1 - epsilon) m.

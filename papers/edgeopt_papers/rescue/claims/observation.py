@@ -47,7 +47,7 @@ def _maximality(view: Evaluation) -> Measurement:
 
 
 def _routing_sums(view: Evaluation) -> NDArray[np.float64]:
-    """Return the sums of y / p over the cells of every task that can arrive."""
+    """Return the sums of y / p over the pairs of every task that can arrive."""
     arrival = view.instance.arrival
     mass = np.stack([view.routing(t).sum(axis=(1, 2)) for t in range(len(arrival))])
     if not (arrival > 0).any():
@@ -107,12 +107,12 @@ def _clairvoyant_growth(view: Evaluation) -> Measurement:
     return Measurement(found.measured, view.instance.horizon / 4, found.certificate)
 
 
-CELL_LIMIT = 100
-"""Largest number of cells (t, j, k, l) for which plans are searched."""
+COLUMN_LIMIT = 100
+"""Largest number of columns y, (t, j, k, l), for which plans are searched."""
 
 
 def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
-    """Find optimal plans by making each cell as large and as small as the optimum allows."""
+    """Find optimal plans by making each column as large and as small as the optimum allows."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
@@ -121,9 +121,9 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
     from edgeopt.solvers import TIGHT
 
     shape = view.instance.shape[:4]
-    cells = int(np.prod(shape))
-    if cells > CELL_LIMIT:
-        raise NotApplicableError(f"too large for a search of plans: {cells} cells")
+    columns = int(np.prod(shape))
+    if columns > COLUMN_LIMIT:
+        raise NotApplicableError(f"too large for a search of plans: {columns} columns")
     program = p1_lp_matrix(view.instance)
     below, above = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
     rows = program.matrix.tocsr()
@@ -135,10 +135,10 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
     matrix = vstack([rows[below], -rows[above].multiply(1.0 / demand[:, None]), -worth[None, :]])
     side = np.concatenate((program.row_upper[below], np.full(demand.size, -1.0), [-least]))
     found: list[tuple[NDArray[np.float64], float]] = []
-    for cell in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
+    for column in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
         for sign in (1.0, -1.0):
             push = np.zeros(worth.size)
-            push[cell] = sign
+            push[column] = sign
             solved = linprog(
                 push,
                 A_ub=matrix,
@@ -147,7 +147,7 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
                 method="highs",
             )
             if solved.success:
-                y = _within(np.maximum(solved.x[:cells], 0).reshape(shape), view.instance.arrival)
+                y = _within(np.maximum(solved.x[:columns], 0).reshape(shape), view.instance.arrival)
                 found.append((y, float(value_functions(view.instance, y)[1][:, 0].sum())))
     if not found:
         raise NotApplicableError("no task ever arrives")

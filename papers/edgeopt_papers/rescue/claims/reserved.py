@@ -95,17 +95,17 @@ def _unserved(load: ReservedLoad, server: int) -> float:
     from scipy.sparse import csr_array
 
     tasks, mine = load.reserved, load.reserved.of_server(server)
-    cells = [(n, t) for n, i in enumerate(mine) for t in range(tasks.start[i], tasks.end[i] + 1)]
-    if not cells:
+    pairs = [(n, t) for n, i in enumerate(mine) for t in range(tasks.start[i], tasks.end[i] + 1)]
+    if not pairs:
         return 0.0
-    owner, slot = np.array(cells).T
+    owner, slot = np.array(pairs).T
     horizon = load.capacity.shape[1]
     rows = np.concatenate((slot, horizon + owner))
-    columns = np.tile(np.arange(len(cells)), 2)
-    work = csr_array((np.ones(len(rows)), (rows, columns)), shape=(horizon + len(mine), len(cells)))
+    columns = np.tile(np.arange(len(pairs)), 2)
+    work = csr_array((np.ones(len(rows)), (rows, columns)), shape=(horizon + len(mine), len(pairs)))
     total = tasks.demand[mine].sum()
     side = np.concatenate((load.capacity[server], tasks.demand[mine])) / total
-    served = LinearProgram(-np.ones(len(cells)), work, -np.inf, side, 0.0, np.inf)
+    served = LinearProgram(-np.ones(len(pairs)), work, -np.inf, side, 0.0, np.inf)
     return 1.0 + solve(served).objective
 
 

@@ -1,6 +1,6 @@
 r"""Policies that never let a reserved task fail: what bounds them, and what they earn at least.
 
-The plan is that of P1-LP without unsafe cells, and :math:`V_k` the value of server k in its first
+The plan is that of P1-LP without unsafe pairs, and :math:`V_k` the value of server k in its first
 state under the policy by state that follows it. *Safe hindsight* knows all arrivals and meets all
 reserved tasks on every path.
 """
@@ -98,7 +98,7 @@ def _below_plan(view: Evaluation) -> Measurement:
 
 
 def _paired(view: Evaluation) -> Iterator[Measurement]:
-    """Compare the optimum with the bound of a pair, and that with U at the same prices."""
+    """Compare the optimum with the bound of pairs of servers, and with U at the same prices."""
     require_enumerable(view.instance)
     found = _bound(view)
     groups = ((0, 1), *((k,) for k in range(2, view.instance.servers)))

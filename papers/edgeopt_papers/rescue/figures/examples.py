@@ -26,8 +26,8 @@ from edgeopt_papers.figures import (
     means,
     said,
 )
-from edgeopt_papers.figures.cells import evaluated, simulated
 from edgeopt_papers.figures.drawing import curve, curves, stacked
+from edgeopt_papers.figures.jobs import evaluated, simulated
 from edgeopt_papers.figures.reading import overall, unrolled, where
 from edgeopt_papers.rescue.figures.profits import CAVEATS
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.studies.results import Case
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 _TASKS: Final = (6, 12, 18, 24, 30, 36)
 _OVER: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
@@ -78,11 +78,11 @@ def left_over(tasks: int, over: float, draws: int) -> Mapping[str, list[float]]:
     return dict(zip(_LEFT, np.transpose(measured).tolist(), strict=True))
 
 
-def _reservations(quick: bool) -> list[Cell]:
-    cells = partial(evaluated, left_over, draws=5 if quick else 100)
+def _reservations(quick: bool) -> list[Job]:
+    jobs = partial(evaluated, left_over, draws=5 if quick else 100)
     return [
-        *cells({"tasks": _TASKS[-1:], "over": _OVER}, at={"sweep": "over"}),
-        *cells({"tasks": _TASKS, "over": [0.1]}, at={"sweep": "tasks"}),
+        *jobs({"tasks": _TASKS[-1:], "over": _OVER}, at={"sweep": "over"}),
+        *jobs({"tasks": _TASKS, "over": [0.1]}, at={"sweep": "tasks"}),
     ]
 
 
@@ -114,7 +114,7 @@ _MANY: Final = found("fragmentation", sweep="tasks", tasks=max)
 FIGURE_1 = PaperFigure(
     number="1",
     title="unused resources: over-provisioning, gaps, and fragmentation",
-    cells=_reservations,
+    jobs=_reservations,
     rows=_left_rows,
     columns={
         "sweep": "Swept", "tasks": "Reserved tasks", "over": "Over-provisioning",
@@ -184,11 +184,11 @@ def work(case: Case) -> Mapping[str, Any]:
     return {**{name: mean.tolist() for name, mean in means.items()}, "failed": float(failed)}
 
 
-def _example_cells(quick: bool) -> list[Cell]:
+def _example_jobs(quick: bool) -> list[Job]:
     return [
-        cell
+        job
         for arrive, policies in ((False, ["rescue"]), (True, ["rescue", "rescue+guard"]))
-        for cell in simulated(
+        for job in simulated(
             "rescue", InstanceSpec.of(example, retraining=arrive), policies,
             runs=50 if quick else 2000, at={"arrive": arrive}, reading=work,
         )
@@ -230,7 +230,7 @@ def _draw_work(rows: pd.DataFrame) -> Figure:
 FIGURE_3 = PaperFigure(
     number="3",
     title="an example: retraining in the gaps between three reserved tasks on one server",
-    cells=_example_cells,
+    jobs=_example_jobs,
     rows=_work_rows,
     columns={
         "policy": "Policy", "slot": "Slot", "reserved": "Reserved work (TMAC)",
@@ -299,7 +299,7 @@ _EXPLAINED: Final = overall("min", "explained")
 FIGURE_4 = PaperFigure(
     number="4",
     title="resource-to-performance profiles: gain in accuracy over the work of a retraining run",
-    cells=lambda _quick: evaluated(scattered, {"device": _DEVICES}),
+    jobs=lambda _quick: evaluated(scattered, {"device": _DEVICES}),
     rows=lambda table: unrolled(table, _PROFILE, keep=["device", "explained"])[
         ["device", *_PROFILE, "explained"]
     ],

@@ -22,8 +22,8 @@ from edgeopt_papers.figures import (
     said,
     swept,
 )
-from edgeopt_papers.figures.cells import Sweep
 from edgeopt_papers.figures.drawing import curves
+from edgeopt_papers.figures.jobs import Sweep
 from edgeopt_papers.figures.reading import by, overall, span, unrolled, where
 from edgeopt_papers.texts import texts
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.results import Case
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 CAVEATS: Final = texts(__file__, "caveats")
 """Why computed values may differ from published ones."""
@@ -90,19 +90,19 @@ def _spec(quick: bool, seed: int, sweep: str = "", place: Any = None) -> Instanc
     return InstanceSpec.of(generate, **{**(QUICK if quick else {}), **swept_to}, rng=seed)
 
 
-def _cells(
+def _jobs(
     quick: bool,
     policies: Sequence[str],
     draws: int,
     reading: Callable[[Case], Mapping[str, Any]],
     sweeps: Sequence[str] = (),
-) -> list[Cell]:
-    """List a cell per place and drawn instance, whose policies share their linear programs."""
+) -> list[Job]:
+    """List a job per place and drawn instance, whose policies share their linear programs."""
     over = [{"sweep": [name], "place": _SWEEPS[name].at(quick)} for name in sweeps]
     return [
-        cell
+        job
         for one in over or [{}]
-        for cell in swept(
+        for job in swept(
             "rescue", partial(_spec, quick), policies, one, range(3 if quick else draws),
             runs=20 if quick else 200, reading=reading, joint=True, bounds=(PLAIN,),
         )
@@ -149,7 +149,7 @@ def so_far(case: Case) -> dict[str, list[Any]]:
 _FIGURE_5: Final = PaperFigure(
     number="5",
     title="utilisation and profit over time",
-    cells=partial(_cells, policies=list(_TITLES), draws=20, reading=so_far),
+    jobs=partial(_jobs, policies=list(_TITLES), draws=20, reading=so_far),
     rows=lambda table: means(
         unrolled(table, ["policy", *_SO_FAR], ["", "slot"], first=1), _SO_FAR, ("policy", "slot"),
         shares=("utilisation",),
@@ -278,7 +278,7 @@ def _figure(
     return PaperFigure(
         number=number,
         title=f"expected profit {title}",
-        cells=partial(_cells, policies=every, draws=10, reading=profits, sweeps=sweeps),
+        jobs=partial(_jobs, policies=every, draws=10, reading=profits, sweeps=sweeps),
         rows=_rows,
         columns=_COLUMNS,
         percent=("ratio", "own_ratio", "lead", "failed", "utilisation"),

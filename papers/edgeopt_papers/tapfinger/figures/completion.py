@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.sweeps import Cell
+    from edgeopt.studies.sweeps import Job
 
 
 _COLUMNS: Final = {
@@ -166,7 +166,7 @@ def completion_figure(
     return PaperFigure(
         number=number,
         title=title,
-        cells=partial(setting.cells, series=series),
+        jobs=partial(setting.jobs, series=series),
         series=setting.taught,
         rows=setting.rows(partial(unfolded, series=series)),
         columns=_COLUMNS,
@@ -226,8 +226,8 @@ def _degrades(policy: str, rows: pd.DataFrame) -> bool:
 _FIGURE_6 = PaperFigure(
     number="6",
     title="six clusters under different arrival rates",
-    cells=lambda quick: [
-        cell for rate, one in _RATES.items() for cell in one.cells(quick, rate=rate)
+    jobs=lambda quick: [
+        job for rate, one in _RATES.items() for job in one.jobs(quick, rate=rate)
     ],
     rows=partial(unfolded, by=["rate"]),
     columns={"rate": "Arrivals per slot", **_COLUMNS},
@@ -272,11 +272,11 @@ _LONG: Final = {place: servers(6, tasks) for place, tasks in _LENGTHS.items()}
 _GPU: Final = SERIES[2]
 
 
-def _long_cells(quick: bool) -> list[Cell]:
+def _long_jobs(quick: bool) -> list[Job]:
     return [
-        cell
+        job
         for place, one in _LONG.items()
-        for cell in one.cells(
+        for job in one.jobs(
             quick, series=[_GPU] if place == "first" else [], length=place,
             tasks=one.tasks if quick else _LENGTHS[place],
         )
@@ -299,7 +299,7 @@ def _mean_below(metric: str, policy: str, other: str, **at: Any) -> Any:
 _FIGURE_10 = PaperFigure(
     number="10",
     title="long workloads on six clusters: completion times, and GPUs in use",
-    cells=_long_cells,
+    jobs=_long_jobs,
     series=_LONG["first"].taught,
     rows=_LONG["first"].rows(_long_rows),
     columns={"length": "Workload", "tasks": "Tasks", **_COLUMNS},

@@ -11,7 +11,7 @@ from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.instances.tapfinger.data import CORES, KINDS, LARGEST, read_tables
 from edgeopt.studies.pictures.canvas import blank, colours
-from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.sweeps import Job
 from edgeopt.studies.wording import plural
 from edgeopt_papers.figures import (
     CLOSE,
@@ -58,8 +58,8 @@ def _flattens(rows: pd.DataFrame) -> bool:
 _FIGURE_2 = PaperFigure(
     number="2",
     title="completion time of a training of a language model, by CPU cores and GPUs",
-    cells=lambda _quick: [
-        Cell({"task": "lm", "gpus": gpus, "reading": __name__}, _times, (gpus,)) for gpus in _GPUS
+    jobs=lambda _quick: [
+        Job({"task": "lm", "gpus": gpus, "reading": __name__}, _times, (gpus,)) for gpus in _GPUS
     ],
     rows=partial(unrolled, lists=("cpus", "seconds"), keep=("gpus",)),
     columns={"gpus": "GPUs", "cpus": "CPU cores", "seconds": "Seconds"},
@@ -119,8 +119,8 @@ _TABLE_II = PaperFigure(
     kind="table",
     number="II",
     title="the measured tasks",
-    cells=lambda _quick: [
-        Cell({"task": task, "reading": __name__}, _bundles, (task,)) for task in _TASKS
+    jobs=lambda _quick: [
+        Job({"task": task, "reading": __name__}, _bundles, (task,)) for task in _TASKS
     ],
     rows=lambda table: table.drop(columns="reading").assign(title=table["task"].map(_TASKS)),
     columns={
@@ -189,10 +189,10 @@ def _started(spec: InstanceSpec) -> Mapping[str, Any]:
     }
 
 
-def _examples(_quick: bool) -> list[Cell]:
+def _examples(_quick: bool) -> list[Job]:
     specs = {mode: InstanceSpec.of(contrived, single_start=mode == "single") for mode in _MODES}
     return [
-        Cell({"mode": mode, "instance": spec.fingerprint(), "policy": "min", "seed": 0,
+        Job({"mode": mode, "instance": spec.fingerprint(), "policy": "min", "seed": 0,
               "reading": __name__}, _started, (spec,))
         for mode, spec in specs.items()
     ]  # fmt: skip
@@ -224,7 +224,7 @@ _NEEDED: Final = {mode: partial(_slots, mode=mode) for mode in _MODES}
 _FIGURE_4 = PaperFigure(
     number="4",
     title="an example: one start per cluster and slot, and several",
-    cells=_examples,
+    jobs=_examples,
     rows=partial(unrolled, lists=("slot", "cluster", "tasks", "started"), keep=("mode",)),
     columns={
         "mode": "Mode", "slot": "Slot", "cluster": "Cluster", "tasks": "Tasks started",
@@ -269,9 +269,9 @@ def communication(kilometres: float) -> Mapping[str, float]:
     return {"transfer": transfer, "light": light, "communication": transfer + light}
 
 
-def _timed(quick: bool) -> list[Cell]:
+def _timed(quick: bool) -> list[Job]:
     far = [
-        Cell({"distance": km, **_LINK, "reading": __name__}, communication, (float(km),))
+        Job({"distance": km, **_LINK, "reading": __name__}, communication, (float(km),))
         for km in _RECORDED
     ]
     options = {"single_start": True, "clusters": 6, "tasks": 40 if quick else 1000}
@@ -321,7 +321,7 @@ _SMALLER: Final = (
 _FIGURE_7 = PaperFigure(
     number="7",
     title="time that deciding and communicating take",
-    cells=_timed,
+    jobs=_timed,
     rows=_milliseconds,
     columns={
         "part": "Part", "policy": "Policy", "information": "Information",

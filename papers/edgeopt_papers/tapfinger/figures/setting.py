@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.studies.comparison import mean_columns
 from edgeopt.studies.registry import choose, find_system
-from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.sweeps import Job
 from edgeopt.studies.wording import percent
 from edgeopt_papers.figures import (
     CLOSE,
@@ -129,11 +129,11 @@ class Setting:
         return [CAVEATS["recorded"], CAVEATS["durations"], *apart, *self.open, *further, runs]
 
     def rows(self, summarised: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[..., Any]:
-        """Return what makes rows of cells, and of the table of runs of our imitation if needed."""
+        """Return what makes rows of jobs, and of the table of runs of our imitation if needed."""
         return summarised if self.taught is None else partial(joined, rows=summarised)
 
-    def cells(self, quick: bool, series: Sequence[str] = (), **at: Any) -> list[Cell]:
-        """List the cells, one per drawn instance."""
+    def jobs(self, quick: bool, series: Sequence[str] = (), **at: Any) -> list[Job]:
+        """List the jobs, one per drawn instance."""
         options = {**self.options, **({"tasks": self.tasks} if quick else {})}
         here = [name for name in self.policies if self.taught is None or name != "imitation"]
         return [
@@ -274,8 +274,8 @@ def compared(
     at: Mapping[str, Any],
     series: Sequence[str] = (),
     bounded: bool = True,
-) -> Cell:
-    """Return the cell of schedulers on the same drawn tasks, with a bound if it is `bounded`."""
+) -> Job:
+    """Return the job of schedulers on the same drawn tasks, with a bound if it is `bounded`."""
     identity = {
         **at,
         "instance": spec.fingerprint(),
@@ -285,7 +285,7 @@ def compared(
         "runs": runs,
         "bounded": bounded,
     }
-    return Cell(identity, _simulate, (spec, tuple(policies), runs, tuple(series), bounded))
+    return Job(identity, _simulate, (spec, tuple(policies), runs, tuple(series), bounded))
 
 
 def _simulate(

@@ -67,7 +67,7 @@ def test_bounding_function_is_the_expectation_of_independent_whole_service(given
             continue
         none = 1.0
         for k in range(len(kind.cost) - 1):
-            none *= 1 - y[0, kind.cell[k]] * kind.potential[k] / kind.requests
+            none *= 1 - y[0, kind.pair[k]] * kind.potential[k] / kind.requests
             if not kind.permanent[: k + 1].any():
                 total += (kind.cost[k + 1] - kind.cost[k]) * kind.requests * (1 - none)
     assert slot.bounding(y)[0] == pytest.approx(total, abs=1e-9)

@@ -57,16 +57,16 @@ def test_certain_durations_leave_nothing_to_foresee(instance):
 @given(rescue_instances(reserved=None, arrivals=None, horizon=3, devices=2))
 def test_integer_program_agrees_with_branch_and_bound(instance):
     program = p1_lp_matrix(instance)
-    cells = int(np.prod(instance.shape[:4]))
+    columns = int(np.prod(instance.shape[:4]))
     # P1 in its own variables: y counts tasks, the LP's y the probability that they come.
     scale = np.ones(len(program.cost))
-    scale[:cells] = instance.arrival.repeat(instance.servers * instance.profiles)
+    scale[:columns] = instance.arrival.repeat(instance.servers * instance.profiles)
     upper = np.ones(len(scale))
     row_upper = np.where(np.isfinite(program.row_upper), program.row_upper, np.inf)
     solved = milp(
         -program.cost * scale,
         constraints=LinearConstraint(program.matrix * scale, program.row_lower, row_upper),
-        integrality=np.arange(len(scale)) < cells,
+        integrality=np.arange(len(scale)) < columns,
         bounds=Bounds(0, upper),
     )
     assert integer_optimum(instance) == pytest.approx(-solved.fun, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Kept cells that are damaged in every way: computed again, with a word, or right as they are."""
+"""Kept jobs that are damaged in every way: computed again, with a word, or right as they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies.sweeps import Cell, Store, StoreWarning
+from edgeopt.studies.sweeps import Job, Store, StoreWarning
 from tests.fuzz import driver
 from tests.fuzz.driver import Case
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 ROW = {"value": 1.5, "name": "a\u00e4", "count": 3, "none": None}
-CELL = Cell({"policy": "p", "seed": 1}, dict, (ROW,))
+JOB = Job({"policy": "p", "seed": 1}, dict, (ROW,))
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 1e308, float("nan"), "", "a", [], [[]], {}, {"a": []}, "\ud800", 10**400,
 )  # fmt: skip
@@ -86,17 +86,17 @@ WAYS: tuple[Callable[..., bytes], ...] = (
 
 
 def read(folder: Path, damaged: bytes) -> Any:
-    """Return what a damaged cell is read as, and what was said of it."""
+    """Return what a damaged job is read as, and what was said of it."""
     store = Store(folder)
-    store.path(CELL).write_bytes(damaged)
+    store.path(JOB).write_bytes(damaged)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        row = store.get(CELL)
+        row = store.get(JOB)
     return row, [(one.category, str(one.message)) for one in told]
 
 
 def sound(found: Any) -> bool:
-    """Tell whether a cell is right, or left alone with one line that says so."""
+    """Tell whether a job is right, or left alone with one line that says so."""
     row, told = found
     if row is not None:
         return bool(row == ROW) and not told
@@ -106,14 +106,14 @@ def sound(found: Any) -> bool:
 
 def cases(folder: Path, draw: np.random.Generator, count: int) -> Iterator[Case]:
     store = Store(folder)
-    store.put(CELL, ROW)
-    text = store.path(CELL).read_bytes()
+    store.put(JOB, ROW)
+    text = store.path(JOB).read_bytes()
     for _ in range(count):
         way = WAYS[int(draw.integers(len(WAYS)))]
         damaged = way(text, draw)
-        label = f"a cell {way.__name__}: {damaged[:120]!r}, {len(damaged)} bytes"
+        label = f"a job {way.__name__}: {damaged[:120]!r}, {len(damaged)} bytes"
         yield Case(label, partial(read, folder, damaged), right=sound)
 
 
-def test_cells(tmp_path):
-    driver.check(cases(tmp_path / "store", driver.source("cells"), driver.count("cells")))
+def test_jobs(tmp_path):
+    driver.check(cases(tmp_path / "store", driver.source("jobs"), driver.count("jobs")))

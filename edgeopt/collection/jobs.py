@@ -1,4 +1,4 @@
-"""The cells that the collection is made of, and that `edgeopt.bench` measures."""
+"""The jobs that the collection is made of, and that `edgeopt.bench` measures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgeopt.collection.measures import timed
 from edgeopt.collection.optima import AUTO, PROBLEMS, solved
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
 from edgeopt.solvers.tolerance import relative_gap
-from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.sweeps import Job
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -36,40 +36,40 @@ def scenarios_of(fingerprint: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
 
 
-def offline_cell(
+def offline_job(
     row: Mapping[str, Any], competitor: str, gaps: Sequence[float], time_limit: float
-) -> Cell:
+) -> Job:
     """Solve the offline problem of an instance with one competitor, to each gap."""
     wanted = tuple(sorted(gaps, reverse=True))
     identity = _identity(row) | {
         "competitor": competitor, "gaps": " ".join(f"{gap:g}" for gap in wanted),
         "time_limit": time_limit,
     }  # fmt: skip
-    return Cell(identity, _solve, (row["system"], row["name"], competitor, wanted, time_limit))
+    return Job(identity, _solve, (row["system"], row["name"], competitor, wanted, time_limit))
 
 
-def best_cell(row: Mapping[str, Any], gap: float, time_limit: float, folder: str) -> Cell:
+def best_job(row: Mapping[str, Any], gap: float, time_limit: float, folder: str) -> Job:
     """Solve the offline problem of an instance, and prove it: by a certificate, or twice."""
     identity = _identity(row) | {"proven": True, "gap": gap, "time_limit": time_limit}
-    return Cell(identity, _solve_and_prove, (row["system"], row["name"], gap, time_limit, folder))
+    return Job(identity, _solve_and_prove, (row["system"], row["name"], gap, time_limit, folder))
 
 
-def online_cell(row: Mapping[str, Any], policy: str, runs: int) -> Cell:
+def online_job(row: Mapping[str, Any], policy: str, runs: int) -> Job:
     """Run a policy, by the name of its entry or as ``module:Class``, on the common scenarios."""
     seed = scenarios_of(row["fingerprint"])
     identity = _identity(row) | {"policy": policy, "runs": runs, "seed": seed}
     module = policy.partition(":")[0] if ":" in policy else ""
-    return Cell(
+    return Job(
         identity, _run, (row["system"], row["name"], policy, runs, seed),
         frozenset([module] if module else []),
     )  # fmt: skip
 
 
-def bound_cell(row: Mapping[str, Any], bound: str, runs: int) -> Cell:
+def bound_job(row: Mapping[str, Any], bound: str, runs: int) -> Job:
     """Compute a bound on what policies can reach on the common scenarios."""
     seed = scenarios_of(row["fingerprint"])
     identity = _identity(row) | {"bound": bound, "runs": runs, "seed": seed}
-    return Cell(identity, _bound, (row["system"], row["name"], bound, runs, seed))
+    return Job(identity, _bound, (row["system"], row["name"], bound, runs, seed))
 
 
 def published(record: System) -> list[PolicyEntry]:

@@ -1,4 +1,4 @@
-"""A cell of a sweep: its identity, its work, and the code that it runs."""
+"""A job of a sweep: its identity, its work, and the code that it runs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Row = dict[str, Any]
-"""The result of a cell: numbers and texts by name."""
+"""The result of a job: numbers and texts by name."""
 
 _OTHERS: Final = sys.stdlib_module_names | {
     "networkx", "numba", "numpy", "pandas", "scipy", "xarray"
 }  # fmt: skip
-"""Libraries whose versions do not void a cell."""
+"""Libraries whose versions do not void a job."""
 
 
 @compact_repr
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Job:
     """An independent piece of a sweep.
 
     Parameters
@@ -43,7 +43,7 @@ class Cell:
         runs. Numbers, texts, truth values, None, and lists and mappings of them. These are the
         first columns of the table. The code that it runs belongs to it without being said.
     work
-        Function of a module that returns the numbers of the cell by name.
+        Function of a module that returns the numbers of the job by name.
     arguments
         What it is called with; they have to be picklable.
     modules
@@ -65,7 +65,7 @@ class Cell:
         try:
             canonical(self.identity)
         except (TypeError, ValueError) as error:
-            raise OptionError(f"identity of a cell: {error}") from None
+            raise OptionError(f"identity of a job: {error}") from None
 
     @property
     def key(self) -> str:
@@ -93,19 +93,19 @@ def digest(content: Any) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
-def code_of(cell: Cell, *, scripts: bool = True) -> str:
-    """Return the version of edgeopt with a hash of its source and of the other code of a cell.
+def code_of(job: Job, *, scripts: bool = True) -> str:
+    """Return the version of edgeopt with a hash of its source and of the other code of a job.
 
     That are the whole packages of its work, of the functions and classes among its arguments,
-    however deep, and of `Cell.modules`, and the folder of a script.
+    however deep, and of `Job.modules`, and the folder of a script.
     """
-    packages = sorted(packages_of(cell, scripts=scripts))
+    packages = sorted(packages_of(job, scripts=scripts))
     return f"{edgeopt.__version__} {digest([source_of(one).hash for one in packages])}"
 
 
-def packages_of(cell: Cell, *, scripts: bool = True) -> frozenset[str]:
-    """Return the names of the packages that hold the code of a cell, edgeopt first of all."""
-    own = modules_in((cell.work, cell.arguments)) | cell.modules
+def packages_of(job: Job, *, scripts: bool = True) -> frozenset[str]:
+    """Return the names of the packages that hold the code of a job, edgeopt first of all."""
+    own = modules_in((job.work, job.arguments)) | job.modules
     if "__main__" in own:
         # Run by ``python -m``, the script is a module that others import under its own name.
         spec = sys.modules["__main__"].__spec__

@@ -1,4 +1,4 @@
-"""INFIDA on useful cells: nothing is lost without the others, and compiled runs are the loop."""
+"""INFIDA on useful pairs: nothing is lost without the others, and compiled runs are the loop."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_regret_constants_fall_where_a_model_is_useless(case):
     """Each node's part of Theorem 2's constant, and never otherwise."""
     peak = float(case.instance.requests.max(initial=1))
     every = node_constants(case.instance, peak=peak)
-    some = node_constants(case.instance, peak=peak, cells="useful")
+    some = node_constants(case.instance, peak=peak, pairs="useful")
     assert not (some.free & ~every.free).any()
     assert (some.reach <= every.reach).all()
     part, whole = regret_parts(some), regret_parts(every)
@@ -132,13 +132,13 @@ def test_regret_constants_fall_where_a_model_is_useless(case):
 def test_regret_constants_in_the_setting_of_the_paper(settings, low, high):
     instance = generate(rng=1, horizon=1, **settings)
     part, whole = (
-        regret_constant(node_constants(instance, cells=cells)) for cells in ("useful", "all")
+        regret_constant(node_constants(instance, pairs=pairs)) for pairs in ("useful", "all")
     )
     assert low <= part / whole <= high
 
 
 @given(cases(slots=4), st.sampled_from([0.05, 1.0]))
-def test_cells_of_all_models_are_the_dense_algorithm(case, rate):
+def test_pairs_of_all_models_are_the_dense_algorithm(case, rate):
     """Rows of all models, rounded with the same coins and moved by the dense gradient."""
     instance, seed = case.instance, case.seed
     policy = Infida(step=rate, coins="common")
@@ -169,10 +169,10 @@ def test_cells_of_all_models_are_the_dense_algorithm(case, rate):
 
 POLICIES = [
     Infida(
-        cells=cells, coins=coins, residual=residual, credit=credit, ascent=ascent,
+        pairs=pairs, coins=coins, residual=residual, credit=credit, ascent=ascent,
         discount=0.9 if ascent == "leader" else 1.0, step=step, scale=3.0, refresh=refresh,
     )
-    for cells, coins, residual, credit, ascent, step, refresh in [
+    for pairs, coins, residual, credit, ascent, step, refresh in [
         ("all", "fresh", "bernoulli", "own", "mirror", "adaptive", 1),
         ("all", "common", "half", "shared", "leader", "adaptive", 2),
         ("useful", "fresh", "half", "own", "leader", 0.5, 1),
@@ -212,7 +212,7 @@ def test_coins_of_a_compiled_run_may_be_drawn_in_parts(policy, monkeypatch):
 @given(cases(slots=3))
 def test_a_reserve_keeps_room_for_the_largest_model(case):
     instance = case.instance
-    policy = Infida(cells="useful", residual="reserve", step=1.0)
+    policy = Infida(pairs="useful", residual="reserve", step=1.0)
     state = policy.start(instance)
     constants, size = state.constants, instance.size
     for v in np.flatnonzero(constants.free):
@@ -228,7 +228,7 @@ def test_a_reserve_keeps_room_for_the_largest_model(case):
 
 @pytest.mark.parametrize(
     "policy",
-    [Infida(cells="useful", coins="common", residual="fill"), Infida.recommended()],
+    [Infida(pairs="useful", coins="common", residual="fill"), Infida.recommended()],
     ids=["mirror", "leader"],
 )
 def test_a_node_without_news_keeps_what_it_deploys(policy) -> None:
@@ -258,12 +258,12 @@ def test_what_is_proven_of_each_way_to_round(residual, share):
 
 
 def test_a_reserve_proves_more_than_half_where_models_are_small() -> None:
-    reserve = Infida(residual="reserve", cells="useful")
+    reserve = Infida(residual="reserve", pairs="useful")
     # The largest useful model of a base station has 1577 of 4096 MB.
     instance = generate(horizon=1)
     assert reserve.guarantee(instance).share == pytest.approx((1 - 1577 / 4096) * (1 - np.exp(-1)))
     narrow = instance.replace(budget=instance.budget / 2)
-    half = Infida(residual="half", cells="useful")
+    half = Infida(residual="half", pairs="useful")
     for network, better in ((instance, reserve), (narrow, half)):
         shares = {policy.residual: policy.guarantee(network).share for policy in (reserve, half)}
         assert max(shares, key=shares.__getitem__) == better.residual
@@ -277,8 +277,8 @@ def test_a_node_draws_by_the_exact_law_of_its_rounding(residual) -> None:
     size, budget = np.array([2.0, 3.0, 4.0, 2.0, 5.0]), 8.0
     policy = Infida(residual=residual)
     state = policy.start(shelf(size.tolist(), [3, 4, 5, 2, 3], budget))
-    cells, rng = state.mirror.cells, np.random.default_rng(3)
-    assert cells.size.tolist() == size.tolist()
+    pairs, rng = state.mirror.pairs, np.random.default_rng(3)
+    assert pairs.size.tolist() == size.tolist()
     # They weigh 21/4 before they are scaled to what the node fills.
     scale = Fraction(state.constants.budget[0]) * Fraction(4, 21)
     exact = [scale / n for n in (4, 2, 4, 2, 4)]
@@ -289,7 +289,7 @@ def test_a_node_draws_by_the_exact_law_of_its_rounding(residual) -> None:
     for row in drawn:
         row[:] = before
         compact.deploy(
-            cells, point, credit, np.full(size.size, -1.0), row, rng.random(size.size + 2), False,
+            pairs, point, credit, np.full(size.size, -1.0), row, rng.random(size.size + 2), False,
             ended.rule, ended.refill,
         )  # fmt: skip
     worth = np.where(before, 1e6 - np.arange(size.size), credit / size) * size

@@ -1,4 +1,4 @@
-"""The cells that most figures consist of: policies on drawn instances, over swept parameters."""
+"""The jobs that most figures consist of: policies on drawn instances, over swept parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.studies.entries import Benchmark
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.run import study
-from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.sweeps import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ _LEFT_OUT = (
 @compact_repr
 @dataclass(frozen=True)
 class InstanceSpec:
-    """How to make an instance wherever a cell is computed.
+    """How to make an instance wherever a job is computed.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def evaluated(
     *,
     at: Mapping[str, Any] | None = None,
     **settings: Any,
-) -> list[Cell]:
-    """List cells that call a function at every combination of values.
+) -> list[Job]:
+    """List jobs that call a function at every combination of values.
 
     The function of a module gets values and further `settings` by keyword, and returns numbers,
     texts or lists of them by name. The table has columns for both, and for `at`.
     """
     return [
-        Cell(
+        Job(
             {**(at or {}), **place, **settings, "reading": _name(work)},
             partial(work, **place, **settings),
         )
@@ -135,8 +135,8 @@ def swept(
     over: Mapping[str, Iterable[Any]],
     seeds: Iterable[int],
     **options: Any,
-) -> list[Cell]:
-    """List the cells of policies on instances drawn at every combination of swept values.
+) -> list[Job]:
+    """List the jobs of policies on instances drawn at every combination of swept values.
 
     Parameters
     ----------
@@ -157,10 +157,10 @@ def swept(
     record = find_system(system)
     chosen = choose(record, list(policies))
     return [
-        cell
+        job
         for place in _combined(over)
         for seed in seeds
-        for cell in _simulated(record, spec(seed, **place), chosen, at=place, **options)
+        for job in _simulated(record, spec(seed, **place), chosen, at=place, **options)
     ]
 
 
@@ -176,8 +176,8 @@ def simulated(
     bounded: bool = True,
     joint: bool = False,
     bounds: Sequence[str] = (),
-) -> list[Cell]:
-    """List one cell for each policy on an instance, or one for all of them.
+) -> list[Job]:
+    """List one job for each policy on an instance, or one for all of them.
 
     Parameters
     ----------
@@ -193,22 +193,22 @@ def simulated(
     seed
         Of the scenarios.
     at
-        Where the cell stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
+        Where the job stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
     reading
-        Function of a module that maps the case of a cell to numbers, texts or lists of them;
+        Function of a module that maps the case of a job to numbers, texts or lists of them;
         by default :func:`table_row`.
     bounded
         Whether to compute the reference bound and the bounds of the policies. Without them, ratios
         are NaN.
     joint
-        Whether one cell compares all policies, which then share their plans; `reading` returns
+        Whether one job compares all policies, which then share their plans; `reading` returns
         lists with an entry per policy.
     bounds
         Names of bounds that `reading` needs besides those.
 
     Returns
     -------
-    list of Cell
+    list of Job
         Their table has the columns of `at`, ``system, instance, policy, reading, seed, runs``, then
         what `reading` returned.
     """
@@ -231,8 +231,8 @@ def _simulated(
     bounded: bool = True,
     joint: bool = False,
     bounds: Sequence[str] = (),
-) -> list[Cell]:
-    """List the cells of policies that have been looked up."""
+) -> list[Job]:
+    """List the jobs of policies that have been looked up."""
     read = table_row if reading is None else reading
     about = frozenset({record.instances.kind.__module__})
     listed = []
@@ -258,7 +258,7 @@ def _simulated(
             for entry in group
         )
         arguments = (record.name, spec, chosen, runs, seed, read, bounded, tuple(bounds))
-        listed.append(Cell(identity, _run_policies, arguments, about))
+        listed.append(Job(identity, _run_policies, arguments, about))
     return listed
 
 

@@ -94,7 +94,7 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
         "vacuous": 1,
         "violated": 0,
         "published_refuted": 1,
-        "readings_refuted": 0,
+        "forms_refuted": 0,
         "not_refuted": 0,
     }
 

@@ -1,7 +1,7 @@
 """LinearProgram from and to MPS and LP text files: what a program is must be read, or refused.
 
 HiGHS reads both formats as well, but drops what it does not understand: entries that are no
-numbers, the second of two entries, constants in rows, small coefficients. Its readings are the
+numbers, the second of two entries, constants in rows, small coefficients. What it reads is the
 oracle of the tests.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 GIGABYTE: Final = 1024
-"""MB in a GB of GPU memory; the paper does not say, the usual reading is assumed."""
+"""MB in a GB of GPU memory; the paper does not say, the usual interpretation is assumed."""
 
 MEMORY_GB: Final = {0: np.inf, 1: 16.0, 2: 12.0, 3: 8.0, 4: 4.0}
 """GPU memory by tier, GB; the cloud stores everything."""

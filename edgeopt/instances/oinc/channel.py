@@ -1,4 +1,4 @@
-"""Three readings of the paper's radio: what rate a device has to a site."""
+"""Three interpretations of the paper's radio: what rate a device has to a site."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 Channel: TypeAlias = Literal["literal", "physical", "published"]
 """How the formulas of the radio are read; see `link_rates`."""
 
-READINGS: Final[dict[str, str]] = {
+INTERPRETATIONS: Final[dict[str, str]] = {
     "literal": "the loss in decibels taken for a gain, and noise of -40 dBm in the whole band; the "
-    "only reading of the paper's radio under which its latencies come out, and not physical",
+    "only interpretation of the paper's radio under which its latencies come out, and not physical",
     "physical": "the loss as a loss, and thermal noise of -174 dBm/Hz in place of the printed one",
     "published": "the loss as a loss, and noise of -40 dBm/Hz as printed; nothing gets through",
 }
-"""What each reading of the channel does, in words."""
+"""What each interpretation of the channel does, in words."""
 
 THERMAL: Final = -174.0  # power density of thermal noise, dBm/Hz
 PUBLISHED: Final = -40.0  # printed noise, dBm/Hz; read literally, dBm in the band
@@ -46,11 +46,12 @@ def link_rates(
     ----------
     channel
         ``"literal"``: the gain g is the number :math:`140.7 + 36.7 \log_{10} r + 4`, though that is
-        a loss in dB, and the noise is -40 dBm whatever the band: some 66 Mbit/s, the reading under
-        which the paper's latencies come out. ``"physical"``: g is that loss, and the noise thermal,
-        -174 dBm/Hz: some 5 Mbit/s in a band of 2.5 MHz and 14 in one of 25, so that requests of a
-        megabyte take seconds; with 20 to 30 MHz and an eighth of the data they fit into a slot.
-        ``"published"``: g is that loss and the noise -40 dBm/Hz: some :math:`10^{-12}` Mbit/s.
+        a loss in dB, and the noise is -40 dBm whatever the band: some 66 Mbit/s, the interpretation
+        under which the paper's latencies come out. ``"physical"``: g is that loss, and the noise
+        thermal, -174 dBm/Hz: some 5 Mbit/s in a band of 2.5 MHz and 14 in one of 25, so that
+        requests of a megabyte take seconds; with 20 to 30 MHz and an eighth of the data they fit
+        into a slot. ``"published"``: g is that loss and the noise -40 dBm/Hz: some :math:`10^{-12}`
+        Mbit/s.
     kilometres
         Distance between device and site, km.
     power
@@ -65,12 +66,12 @@ def link_rates(
     Raises
     ------
     OptionError
-        If the reading is unknown.
+        If the interpretation is unknown.
 
     Notes
     -----
-    Zeng et al., section III and the set-up of its evaluation. Latencies of the literal reading can
-    be compared with the paper's; they say nothing about a radio.
+    Zeng et al., section III and the set-up of its evaluation. Latencies of the literal
+    interpretation can be compared with the paper's; they say nothing about a radio.
     """
     check_channel(channel)
     distance, power, bandwidth = (
@@ -83,7 +84,7 @@ def link_rates(
         raise InputError("kilometres, power, bandwidth", f"must fit together: {error}") from None
     loss, sent = small_cell_loss_decibel(distance), milliwatt_to_watt(power)
     if channel == "literal":
-        rule = "is too short for a reading that takes the loss in decibels for a gain"
+        rule = "is too short for an interpretation that takes the loss in decibels for a gain"
         require("kilometres", loss > 0, distance, rule)
         return shannon_rate(bandwidth, sent * loss / dbm_to_watt(PUBLISHED))
     density = THERMAL if channel == "physical" else PUBLISHED
@@ -99,5 +100,5 @@ def _positive(field: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_channel(channel: str) -> None:
-    """Check that a reading of the channel is known."""
+    """Check that an interpretation of the channel is known."""
     check_choice("channel", channel, get_args(Channel))

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import SERVICES, count_service_requests
 from edgeopt.instances.oinc.activity import replay_activity
-from edgeopt.instances.oinc.channel import READINGS
+from edgeopt.instances.oinc.channel import INTERPRETATIONS
 from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_scenario
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
@@ -232,6 +232,6 @@ def _origin(
         f"devices and are left out. {come} Their work: that of five image classifiers, reckoned "
         "from their operations, times a measured factor (stretches of 128 iterations of four "
         "production jobs, Alibaba 2020). Sites, links, objectives, deadlines, data and work of "
-        f"requests are drawn in the setting of Zeng et al. Channel: {channel}, a reading of the "
-        f"paper's radio ({READINGS[channel]})."
+        "requests are drawn in the setting of Zeng et al. Channel: "
+        f"{channel}, an interpretation of the paper's radio ({INTERPRETATIONS[channel]})."
     )

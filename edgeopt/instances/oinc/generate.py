@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.oinc.activity import draw_activity
-from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
+from edgeopt.instances.oinc.channel import INTERPRETATIONS, check_channel, link_rates
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import (
     ArrivalDistribution,
@@ -210,7 +210,7 @@ def _origin(channel: Channel, duty: float, stationary: bool, drift: bool) -> str
     come = "arrive as a test notices made-up drift" if drift else "arrive uniformly"
     return (
         "Drawn at random in the setting of Zeng et al.; no number is measured. "
-        f"Channel: {channel}, a reading of the paper's radio ({READINGS[channel]}). "
+        f"Channel: {channel}, an interpretation of the paper's radio ({INTERPRETATIONS[channel]}). "
         "Requests: each device switches on and off at random, in place of the paper's trace, and "
         f"is active in {100 * duty:g} % of the slots{swings}. Jobs {come}. Objectives, jobs, their "
         "work and their deadlines are made up: the paper does not give them."

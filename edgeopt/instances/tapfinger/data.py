@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.tapfinger.from_durations import from_durations
-from edgeopt.instances.tapfinger.generate import READINGS, Eligibility, draw_tasks
+from edgeopt.instances.tapfinger.generate import INTERPRETATIONS, Eligibility, draw_tasks
 from edgeopt.instances.traces import read_columns, read_fields
 from edgeopt.instances.traces.columns import POSITIVE
 from edgeopt.instances.validate import path_of
@@ -249,5 +249,5 @@ def _origin(
         "of a speech recognition (audio), a training of a language model (lm) and of a small image "
         f"classifier (mnist){coarse}. Progress per slot: derived, as if it were even{disturbed}."
         f"{slots} Arrivals and kinds are drawn. A task may run on clusters that are drawn: "
-        f"{READINGS[eligibility]}."
+        f"{INTERPRETATIONS[eligibility]}."
     )

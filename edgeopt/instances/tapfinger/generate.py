@@ -87,7 +87,7 @@ def pointer_workload() -> Workload:
 
 Eligibility = Literal["subset", "bandwidth"]
 
-READINGS: Final[dict[Eligibility, str]] = {
+INTERPRETATIONS: Final[dict[Eligibility, str]] = {
     "subset": "a number from 1 to all, then as many of them, as in the authors' program",
     "bandwidth": "those that a link of U[0, 10] Mbit/s reaches with 5, as in the paper, drawn anew "
     "while there is none",
@@ -110,7 +110,7 @@ def draw_tasks(
     """Draw arrivals, kinds and eligibility, each from its own stream."""
     for name, value, least in (("tasks", tasks, 0), ("clusters", clusters, 1)):
         check_whole(name, value, least)
-    check_choice("eligibility", eligibility, READINGS)
+    check_choice("eligibility", eligibility, INTERPRETATIONS)
     check_room("tasks * clusters", 1 + tasks, 1 + clusters)
     arriving, picking, reaching = streams
     return {
@@ -137,7 +137,7 @@ def draw_eligibility(
 
     Li et al., section V-A, names a latency that must be met too, but no figure for it.
     """
-    check_choice("eligibility", eligibility, READINGS)
+    check_choice("eligibility", eligibility, INTERPRETATIONS)
     if eligibility == "subset":
         uniform = generator.random((tasks, clusters + 1))
         chosen = 1 + np.floor(clusters * uniform[:, 0])
@@ -218,7 +218,7 @@ def generate(
 
     Returns
     -------
-    A validated instance whose ``origin`` says that it is drawn, and under which readings.
+    A validated instance whose ``origin`` says that it is drawn, and under which interpretations.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def _origin(workload: str, law: Law, eligibility: Eligibility, noise: float) -> 
     )
     return (
         f"Drawn at random in the setting of Li et al.; no number is measured. {speeds}{disturbed}"
-        f"A task may run on clusters that are drawn: {READINGS[eligibility]}."
+        f"A task may run on clusters that are drawn: {INTERPRETATIONS[eligibility]}."
     )
 
 

@@ -78,9 +78,9 @@ class RlTraining(Replaying):
 
     Notes
     -----
-    A reading of the baseline RL of Zhu et al., of which the paper prints one sentence: it "solves
-    P1 based on deep Q-learning and P2 based on DDPG". Here the second part is an optimum, so that
-    what each part loses can be told apart; `RlBoth` has both.
+    An interpretation of the baseline RL of Zhu et al., of which the paper prints one sentence: it
+    "solves P1 based on deep Q-learning and P2 based on DDPG". Here the second part is an optimum,
+    so that what each part loses can be told apart; `RlBoth` has both.
     """
 
     title: ClassVar[str] = "RL rounds"

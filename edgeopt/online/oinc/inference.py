@@ -298,8 +298,8 @@ class Liu(Part):
 
     Notes
     -----
-    The baseline "Liu" of Zeng et al., section V: a reading of a description of one line, which
-    names a primal-dual method and Lagrangian shares. The step is not given.
+    The baseline "Liu" of Zeng et al., section V: an interpretation of a description of one line,
+    which names a primal-dual method and Lagrangian shares. The step is not given.
     """
 
     title: ClassVar[str] = "Liu"

@@ -51,5 +51,5 @@ def _system(name: str, title: str, claims: list[CheckedClaim]) -> dict[str, Any]
         f"{len(false)} known to be false are refuted.",
         "claims": claims,
         "published": [one for one in false if one.published],
-        "readings": [one for one in false if not one.published],
+        "forms": [one for one in false if not one.published],
     }

@@ -222,7 +222,7 @@ class Checked:
             "vacuous": sum(one.verdict.verdict is Finding.VACUOUS for one in true),
             "violated": len(self.broken),
             "published_refuted": sum(one.published for one in refuted),
-            "readings_refuted": sum(not one.published for one in refuted),
+            "forms_refuted": sum(not one.published for one in refuted),
             "not_refuted": len(false) - len(refuted),
         }
 
@@ -236,10 +236,10 @@ class Checked:
                 f"{plural(counts['published_refuted'], 'statement')} of the papers "
                 f"{'fails' if counts['published_refuted'] == 1 else 'fail'} as published."
             )
-        if counts["readings_refuted"]:
+        if counts["forms_refuted"]:
             said.append(
-                f"{plural(counts['readings_refuted'], 'other plausible form')} "
-                f"{'fails' if counts['readings_refuted'] == 1 else 'fail'} too."
+                f"{plural(counts['forms_refuted'], 'other plausible form')} "
+                f"{'fails' if counts['forms_refuted'] == 1 else 'fail'} too."
             )
         if counts["vacuous"]:
             said.append(f"{plural(counts['vacuous'], 'claim')} applied to no instance.")

@@ -124,8 +124,8 @@ SYSTEM = System(
         sources={
             "drawn": Source(
                 generate,
-                "drawn in the setting of the paper, with the reading of its radio model that gives "
-                "its latencies",
+                "drawn in the setting of the paper, with the interpretation of its radio model "
+                "that gives its latencies",
                 seeded=True,
             ),
             "calibrated": Source(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeopt_papers.figures.aggregates import found, lead, means, said
 from edgeopt_papers.figures.jobs import InstanceSpec, simulated, swept
 from edgeopt_papers.figures.paper_figure import (
     CLOSE,
@@ -10,7 +11,6 @@ from edgeopt_papers.figures.paper_figure import (
     PaperFigure,
     Published,
 )
-from edgeopt_papers.figures.reading import found, lead, means, said
 from edgeopt_papers.figures.reproduce import Outcome, Reproduction, reproduce
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies.comparison import UNRESOLVED, relative_columns
 from edgeopt.studies.wording import listed
+from edgeopt_papers.figures.aggregates import where
 from edgeopt_papers.figures.paper_figure import Estimate
-from edgeopt_papers.figures.reading import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

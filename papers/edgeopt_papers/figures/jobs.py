@@ -121,7 +121,7 @@ def evaluated(
     """
     return [
         Job(
-            {**(at or {}), **place, **settings, "reading": _name(work)},
+            {**(at or {}), **place, **settings, "aggregate": _name(work)},
             partial(work, **place, **settings),
         )
         for place in _combined(over)
@@ -151,7 +151,7 @@ def swept(
     seeds
         Of the instances drawn at each place.
     **options
-        For :func:`simulated`: runs, seed, reading, bounded, joint, bounds.
+        For :func:`simulated`: runs, seed, aggregate, bounded, joint, bounds.
     """
     # Once for all: whoever looks a name up asks every installed package what it offers.
     record = find_system(system)
@@ -172,7 +172,7 @@ def simulated(
     runs: int,
     seed: int = 0,
     at: Mapping[str, Any] | None = None,
-    reading: Callable[[Case], Mapping[str, Any]] | None = None,
+    aggregate: Callable[[Case], Mapping[str, Any]] | None = None,
     bounded: bool = True,
     joint: bool = False,
     bounds: Sequence[str] = (),
@@ -194,27 +194,27 @@ def simulated(
         Of the scenarios.
     at
         Where the job stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
-    reading
+    aggregate
         Function of a module that maps the case of a job to numbers, texts or lists of them;
         by default :func:`table_row`.
     bounded
         Whether to compute the reference bound and the bounds of the policies. Without them, ratios
         are NaN.
     joint
-        Whether one job compares all policies, which then share their plans; `reading` returns
+        Whether one job compares all policies, which then share their plans; `aggregate` returns
         lists with an entry per policy.
     bounds
-        Names of bounds that `reading` needs besides those.
+        Names of bounds that `aggregate` needs besides those.
 
     Returns
     -------
     list of Job
-        Their table has the columns of `at`, ``system, instance, policy, reading, seed, runs``, then
-        what `reading` returned.
+        Their table has the columns of `at`, ``system, instance, policy, aggregate, seed, runs``,
+        then what `aggregate` returned.
     """
     record = find_system(system)
     return _simulated(
-        record, spec, choose(record, policies), runs=runs, seed=seed, at=at, reading=reading,
+        record, spec, choose(record, policies), runs=runs, seed=seed, at=at, aggregate=aggregate,
         bounded=bounded, joint=joint, bounds=bounds,
     )  # fmt: skip
 
@@ -227,13 +227,13 @@ def _simulated(
     runs: int,
     seed: int = 0,
     at: Mapping[str, Any] | None = None,
-    reading: Callable[[Case], Mapping[str, Any]] | None = None,
+    aggregate: Callable[[Case], Mapping[str, Any]] | None = None,
     bounded: bool = True,
     joint: bool = False,
     bounds: Sequence[str] = (),
 ) -> list[Job]:
     """List the jobs of policies that have been looked up."""
-    read = table_row if reading is None else reading
+    read = table_row if aggregate is None else aggregate
     about = frozenset({record.instances.kind.__module__})
     listed = []
     for group in [entries] if joint else [(entry,) for entry in entries]:
@@ -243,7 +243,7 @@ def _simulated(
             "system": record.name,
             "instance": spec.fingerprint(),
             "policy": names if joint else names[0],
-            "reading": _name(read),
+            "aggregate": _name(read),
             "seed": seed,
             "runs": runs,
             **({} if bounded else {"bounded": False}),
@@ -253,7 +253,7 @@ def _simulated(
                 entry,
                 bound=entry.bound if bounded else "",
                 # Readings have no use for exact expectations, which take long.
-                exact=None if reading else entry.exact,
+                exact=None if aggregate else entry.exact,
             )
             for entry in group
         )
@@ -275,7 +275,7 @@ def _run_policies(
     entries: Sequence[PolicyEntry],
     runs: int,
     seed: int,
-    reading: Callable[[Case], Mapping[str, Any]],
+    aggregate: Callable[[Case], Mapping[str, Any]],
     bounded: bool,
     more: Sequence[str],
 ) -> Mapping[str, Any]:
@@ -299,7 +299,7 @@ def _run_policies(
     compared = study(
         {"instance": spec.instance()}, entries, system=narrowed, runs=runs, rng=seed, progress=False
     )
-    return reading(compared.cases[0])
+    return aggregate(compared.cases[0])
 
 
 def _bound(system: str, name: str, spec: InstanceSpec, bounded: bool, _instance: Any) -> Benchmark:

@@ -157,10 +157,10 @@ def test_order_of_jobs_whose_weights_grow_by_hand():
 
 def test_radio_by_hand():
     """Losses in dB; noise of -40 dBm/Hz over 3 MHz is 24.77 dBm."""
-    for reading, density in (("published", -40), ("physical", -174)):
+    for aggregate, density in (("published", -40), ("physical", -174)):
         noise = density + 10 * math.log10(3e6)
         rate = 3 * math.log1p(10 ** ((20 - LOSS - noise) / 10)) / math.log(2)
-        assert link_rate(reading) == pytest.approx(rate)
+        assert link_rate(aggregate) == pytest.approx(rate)
     assert link_rate("literal") == pytest.approx(3 * np.log2(1 + 100 * LOSS / 1e-4))
 
 

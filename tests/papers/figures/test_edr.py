@@ -13,7 +13,7 @@ from edgeopt_papers.edr.figures.weeks import OWN, PRINTED, SIDES, global_loss, o
 from edgeopt_papers.edr.losses import loss_after, measured
 from edgeopt_papers.edr.tuning import TUNING
 from edgeopt_papers.figures import reproduce
-from edgeopt_papers.figures.reading import where
+from edgeopt_papers.figures.aggregates import where
 from edgeopt_papers.figures.report import in_words
 from edgeopt_papers.figures.reproduce import Outcome
 

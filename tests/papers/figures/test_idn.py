@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from edgeopt_papers.figures import Reproduction, reproduce
-from edgeopt_papers.figures.reading import where
+from edgeopt_papers.figures.aggregates import where
 from edgeopt_papers.idn.figures.gains import EVALUATIONS
 from edgeopt_papers.idn.figures.hosts import hosted_share, popular_task
 from edgeopt_papers.idn.figures.setting import FIRST, ahead, along, near, pairs, within
@@ -81,7 +81,7 @@ def test_statements_are_checked_on_each_draw(monkeypatch: pytest.MonkeyPatch) ->
     rows = checked(table, [figure_9]).set_index("what")
     assert len(rows) == len(figure_9.statements)
     row = rows.loc["INFIDA over OLAG, fixed popularity"]
-    for reading, olag, attachment in (
+    for interpretation, olag, attachment in (
         ("task", "olag+forwarded", "task"),
         ("common", "olag+forwarded", "common"),
         ("strong", "olag", "common"),
@@ -90,9 +90,11 @@ def test_statements_are_checked_on_each_draw(monkeypatch: pytest.MonkeyPatch) ->
         wide = own.pivot_table(index="draw", columns="policy", values="value")
         leads = wide["infida"] / wide[olag] - 1.0
         assert len(leads) == 2
-        assert row[f"{reading}_value"] == pytest.approx(leads.mean())
-        assert row[f"{reading}_held"] == leads.between(0.2 / 3, 0.4 / 3).mean()
-        assert row[f"{reading}_value_low"] < leads.mean() < row[f"{reading}_value_high"]
+        assert row[f"{interpretation}_value"] == pytest.approx(leads.mean())
+        assert row[f"{interpretation}_held"] == leads.between(0.2 / 3, 0.4 / 3).mean()
+        assert (
+            row[f"{interpretation}_value_low"] < leads.mean() < row[f"{interpretation}_value_high"]
+        )
     # The jobs of a figure are among those of the table, so they are computed once.
     keys = {job.key for job in TABLE_S1.jobs(True)}
     for one in EVALUATIONS:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from edgeopt_papers.figures import Outcome, reproduce
-from edgeopt_papers.figures.reading import ahead, largest, needed, trend, where
+from edgeopt_papers.figures.aggregates import ahead, largest, needed, trend, where
 from edgeopt_papers.oinc.figures import PAPER_FIGURES, learned, learning
 from edgeopt_papers.oinc.figures.setting import ALL, FITTED, SETTINGS
 from scipy import stats

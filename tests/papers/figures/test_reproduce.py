@@ -23,9 +23,9 @@ from edgeopt_papers.figures import (
     said,
     simulated,
 )
+from edgeopt_papers.figures.aggregates import by, extreme, unrolled
 from edgeopt_papers.figures.drawing import bars, curves
 from edgeopt_papers.figures.jobs import evaluated
-from edgeopt_papers.figures.reading import by, extreme, unrolled
 from edgeopt_papers.releases import Release
 
 from edgeopt.errors import MissingDependencyError, OptionError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from edgeopt_papers import cases
 from edgeopt_papers.figures import reproduce
-from edgeopt_papers.figures.reading import where
+from edgeopt_papers.figures.aggregates import where
 from edgeopt_papers.rescue.figures import PAPER_FIGURES
 from edgeopt_papers.rescue.figures.examples import with_reservations
 from edgeopt_papers.rescue.figures.profits import BASELINES, QUICK

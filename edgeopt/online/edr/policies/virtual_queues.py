@@ -191,7 +191,7 @@ class Oasdr(_Queued):
 
     Notes
     -----
-    The baseline OASDR of Zhu et al. was made for another problem; this is a reading of it.
+    The baseline OASDR of Zhu et al. was made for another problem; this is an interpretation of it.
     """
 
     title: ClassVar[str] = "OASDR"

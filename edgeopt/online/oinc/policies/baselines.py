@@ -71,8 +71,8 @@ class Ekya(Titled, Deterministic, IgnoresFeedback):
 
     Notes
     -----
-    The baseline "Ekya" of Zeng et al., section V: a reading of a description of one line of the
-    scheduler of Bhardwaj et al., Ekya: Continuous Learning of Video Analytics Models on Edge
+    The baseline "Ekya" of Zeng et al., section V: an interpretation of a description of one line of
+    the scheduler of Bhardwaj et al., Ekya: Continuous Learning of Video Analytics Models on Edge
     Compute Servers (NSDI 2022), without its estimates of accuracy. The step is not given, and
     nothing keeps jobs from all of a CPU there.
     """
@@ -264,10 +264,10 @@ class Kalmia(Titled, Deterministic, IgnoresFeedback):
 
     Notes
     -----
-    The baseline "Kalmia" of Zeng et al., section V: a reading of a description of one line, two
-    queues of which the urgent one is served first. The paper does not say how leftovers are split
-    between the requests and the other queue, nor what becomes of an objective out of reach. With
-    ``spare=1`` requests at a site with waiting jobs are answered as late as they may be.
+    The baseline "Kalmia" of Zeng et al., section V: an interpretation of a description of one line,
+    two queues of which the urgent one is served first. The paper does not say how leftovers are
+    split between the requests and the other queue, nor what becomes of an objective out of reach.
+    With ``spare=1`` requests at a site with waiting jobs are answered as late as they may be.
     """
 
     title: ClassVar[str] = "Kalmia"

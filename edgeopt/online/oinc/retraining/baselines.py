@@ -87,8 +87,8 @@ class Dedas(Part):
 
     Notes
     -----
-    The baseline "Dedas" of Zeng et al., section V: a reading of a description of one line. The
-    paper does not say what happens to a job whose place is taken; here it is served last, since
+    The baseline "Dedas" of Zeng et al., section V: an interpretation of a description of one line.
+    The paper does not say what happens to a job whose place is taken; here it is served last, since
     every job has to be completed some time.
     """
 
@@ -231,10 +231,10 @@ class Zhang(Part):
 
     Notes
     -----
-    The baseline "Zhang" of Zeng et al., section V: a reading of a description of one line, with
-    list scheduling where a rounded linear programme may have been meant. Of equal jobs the lower
-    number comes first, of equal sites the lower number is taken. Where no site serves jobs as a
-    window begins, its batch starts with the first slot in which one does.
+    The baseline "Zhang" of Zeng et al., section V: an interpretation of a description of one line,
+    with list scheduling where a rounded linear programme may have been meant. Of equal jobs the
+    lower number comes first, of equal sites the lower number is taken. Where no site serves jobs as
+    a window begins, its batch starts with the first slot in which one does.
     """
 
     title: ClassVar[str] = "Zhang"

@@ -23,8 +23,8 @@ from edgeopt_papers.edr.figures.weeks import (
 )
 from edgeopt_papers.edr.losses import measured
 from edgeopt_papers.figures import PaperFigure, Published, found, means, said
+from edgeopt_papers.figures.aggregates import by, overall, unrolled, where
 from edgeopt_papers.figures.drawing import curves
-from edgeopt_papers.figures.reading import by, overall, unrolled, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,9 +29,9 @@ from edgeopt_papers.edr.figures.weeks import (
     weeks,
 )
 from edgeopt_papers.figures import CLOSE, PaperFigure, Published, found, means, said
+from edgeopt_papers.figures.aggregates import by, overall, span, where
 from edgeopt_papers.figures.comparing import against, compared, resolved, with_comparison
 from edgeopt_papers.figures.drawing import curves
-from edgeopt_papers.figures.reading import by, overall, span, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable

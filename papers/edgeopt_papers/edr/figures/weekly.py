@@ -32,6 +32,7 @@ from edgeopt_papers.figures import (
     means,
     said,
 )
+from edgeopt_papers.figures.aggregates import extreme, overall, unrolled, where
 from edgeopt_papers.figures.comparing import (
     MORE,
     against,
@@ -41,7 +42,6 @@ from edgeopt_papers.figures.comparing import (
     with_comparison,
 )
 from edgeopt_papers.figures.drawing import bars, curves, groups
-from edgeopt_papers.figures.reading import extreme, overall, unrolled, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -153,7 +153,7 @@ def weeks(
                 "policy": name,
                 "parameters": side,
                 "options": options,
-                "reading": f"{work.__module__}.{work.__qualname__}",
+                "aggregate": f"{work.__module__}.{work.__qualname__}",
             }
             listed.append(Job(identity, work, (spec, name, *more)))
     return listed

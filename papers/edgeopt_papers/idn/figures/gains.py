@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt_papers.figures import found, lead, means, said
+from edgeopt_papers.figures.aggregates import Named, by, unrolled, where
 from edgeopt_papers.figures.drawing import curves, logarithmic
-from edgeopt_papers.figures.reading import Named, by, unrolled, where
 from edgeopt_papers.idn.figures.setting import (
     OPEN,
     PRINTED,
@@ -211,7 +211,7 @@ _FIGURE_8: Final = Evaluation.of(
     "8",
     "model updates and gain over time by refresh period, topology I, alpha 1",
     attachment="common",
-    jobs=partial(jobs, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
+    jobs=partial(jobs, over={}, policies=_REFRESHED, aggregate=so_far, popularity="sliding"),
     rows=_slots,
     columns={
         "policy": "Policy", "slot": "Slot", "updates": "MU so far (MB per slot)",

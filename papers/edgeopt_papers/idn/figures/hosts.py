@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt_papers.figures import said
+from edgeopt_papers.figures.aggregates import unrolled
 from edgeopt_papers.figures.drawing import shaded
-from edgeopt_papers.figures.reading import unrolled
 from edgeopt_papers.idn.figures.setting import (
     CAVEATS,
     OPEN,
@@ -132,7 +132,7 @@ FIGURE_5: Final = Evaluation.of(
     "models of the most popular task at each tier under INFIDA, topology I",
     attachment="all",
     jobs=partial(
-        jobs, policies=["infida"], over={"alpha": list(_ALPHAS)}, few=slice(None), reading=hosted
+        jobs, policies=["infida"], over={"alpha": list(_ALPHAS)}, few=slice(None), aggregate=hosted
     ),
     rows=_rows,
     columns={

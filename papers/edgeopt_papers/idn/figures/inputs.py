@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt.instances.idn import catalogue
 from edgeopt_papers.figures import PaperFigure, Published, found, said
+from edgeopt_papers.figures.aggregates import overall, unrolled, where
 from edgeopt_papers.figures.drawing import curves, shaded
 from edgeopt_papers.figures.jobs import evaluated
-from edgeopt_papers.figures.reading import overall, unrolled, where
 from edgeopt_papers.idn.figures.setting import CAVEATS, OPEN, PROFILES, spec
 
 if TYPE_CHECKING:

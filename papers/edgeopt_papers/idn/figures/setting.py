@@ -1,4 +1,4 @@
-"""The setting of IDN's evaluation, its readings, and statements that are measured under each."""
+"""The setting of IDN's evaluation, its interpretations, and statements measured under each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from edgeopt.instances.idn import generate
 from edgeopt.studies.wording import number, percent
 from edgeopt_papers.figures import InstanceSpec, PaperFigure, Published, swept
-from edgeopt_papers.figures.reading import where
+from edgeopt_papers.figures.aggregates import where
 from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ STRONG: Final = {
     "sg": "Static greedy, every slot (hindsight)",
     "olag": "OLAG, requests seen",
 }
-"""The baselines in their stronger readings."""
+"""The baselines in their stronger interpretations."""
 
 PRINTED_AS: Final = {"sg": "sg+published", "olag": "olag+forwarded"}
 """Which printed baseline each stronger one stands beside."""
@@ -52,7 +52,7 @@ ATTACHMENTS: Final = {
     "common": "two common stations",
     "all": "all stations",
 }
-"""Where requests enter: readings of one sentence of the paper."""
+"""Where requests enter: interpretations of one sentence of the paper."""
 
 OPEN: Final = CAVEATS["open"]
 """Settings that the paper leaves open, and the values taken for them."""
@@ -86,7 +86,7 @@ def pairs(first: int = FIRST, each: int = 2) -> Mapping[int, str]:
 
 
 def draws(quick: bool, attachment: str, topology: int) -> Sequence[int]:
-    """Return the seeds of instances and scenarios under a reading."""
+    """Return the seeds of instances and scenarios under an interpretation."""
     if topology == 2 or attachment == "all":  # only coins and the order of arrivals differ
         return range(FIRST, FIRST + (1 if quick else 2 if topology == 2 else 4))
     if attachment == "common":
@@ -116,7 +116,7 @@ def jobs(
     *,
     topology: int = 1,
     few: slice = slice(1, None, 2),
-    reading: Callable[..., Any] | None = None,
+    aggregate: Callable[..., Any] | None = None,
     **settings: Any,
 ) -> list[Job]:
     """List the jobs of a sweep; a quick run takes `few` values of the last parameter."""
@@ -132,7 +132,7 @@ def jobs(
             [draw],
             runs=RUNS,
             seed=draw,
-            reading=reading,
+            aggregate=aggregate,
             bounded=False,
         )
     ]
@@ -241,7 +241,7 @@ def ahead(
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A figure, how to compute its jobs under any reading, and the paper's statements about it."""
+    """A figure, how to compute its jobs in any interpretation, and statements about it."""
 
     paper_figure: PaperFigure
     jobs: Callable[[bool, str], list[Job]]
@@ -260,7 +260,7 @@ class Evaluation:
         topology: int = 1,
         **about: Any,
     ) -> Evaluation:
-        """Return the figure under the reading that fits it best."""
+        """Return the figure under the interpretation that fits it best."""
         under = partial(jobs, figure=number, topology=topology)
         paper_figure = PaperFigure(
             number=number,

@@ -1,4 +1,4 @@
-"""Table S1: which statements about Figures 5 to 10 hold under which reading of the text."""
+"""Table S1: which statements about Figures 5 to 10 hold under which interpretation of the text."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _EVALUATIONS: Final = (FIGURE_5, *EVALUATIONS)
 
 _STRONG: Final = "strong"
 
-_READINGS: Final = {**ATTACHMENTS, _STRONG: "two common stations, stronger baselines"}
+_INTERPRETATIONS: Final = {**ATTACHMENTS, _STRONG: "two common stations, stronger baselines"}
 
 
 def _attachments(evaluation: Evaluation) -> Sequence[str]:
-    """Return the readings in which the network of a figure differs."""
+    """Return the interpretations in which the network of a figure differs."""
     return list(ATTACHMENTS) if evaluation.topology == 1 else ["common"]
 
 
@@ -45,11 +45,11 @@ def _jobs(quick: bool) -> list[Job]:
     ]
 
 
-def _under(own: pd.DataFrame, evaluation: Evaluation, reading: str) -> pd.DataFrame:
-    """Return the jobs of a figure under a reading, the baselines of the statements named alike."""
-    attachment = reading if reading in _attachments(evaluation) else "common"
+def _under(own: pd.DataFrame, evaluation: Evaluation, interpretation: str) -> pd.DataFrame:
+    """Return the jobs of a figure in an interpretation, baselines of statements named alike."""
+    attachment = interpretation if interpretation in _attachments(evaluation) else "common"
     own = own[own["attachment"] == attachment]
-    if reading == _STRONG:
+    if interpretation == _STRONG:
         own = own[~own["policy"].isin(PRINTED_AS.values())]
         own = own.assign(policy=own["policy"].replace(PRINTED_AS))
     return own.dropna(axis="columns", how="all")
@@ -64,11 +64,11 @@ def checked(table: pd.DataFrame, evaluations: Sequence[Evaluation] = _EVALUATION
         figure = evaluation.paper_figure
         own = table[table["figure"] == figure.number]
         drawn = {
-            reading: {
+            interpretation: {
                 draw: figure.rows(under[under["draw"] == draw]) for draw in under["draw"].unique()
             }
-            for reading in _READINGS
-            for under in [_under(own, evaluation, reading)]
+            for interpretation in _INTERPRETATIONS
+            for under in [_under(own, evaluation, interpretation)]
         }
         for statement in evaluation.statements:
             row: dict[str, Any] = {
@@ -80,27 +80,27 @@ def checked(table: pd.DataFrame, evaluations: Sequence[Evaluation] = _EVALUATION
                 else statement.amount(statement.printed),
                 "met": statement.met,
             }
-            for reading, draws in drawn.items():
+            for interpretation, draws in drawn.items():
                 checks = {draw: statement.check(part) for draw, part in draws.items()}
-                row |= _summary(reading, statement, list(checks.values()))
-                if reading == "common" and evaluation.topology == 1:
+                row |= _summary(interpretation, statement, list(checks.values()))
+                if interpretation == "common" and evaluation.topology == 1:
                     row["stations"] = _by_stations(statement, checks)
             rows.append(row)
     return pd.DataFrame(rows).fillna({"stations": ""})
 
 
-def _summary(reading: str, statement: Statement, checks: Sequence[Check]) -> dict[str, Any]:
+def _summary(interpretation: str, statement: Statement, checks: Sequence[Check]) -> dict[str, Any]:
     """Return the verdict in words, the share of the cases, and the number with its interval."""
     held, of = (sum(getattr(check, name) for check in checks) for name in ("held", "of"))
     # A lead can be negative; counts, times and sizes are not.
-    name, lead = f"{reading}_value", statement.unit == "%"
+    name, lead = f"{interpretation}_value", statement.unit == "%"
     found = mean_columns(name, np.array([check.value for check in checks]), signed=lead)
     words = verdict(held, of)
     if np.isfinite(found[name]):
         words += f"; {statement.amount(found[name])}"
     if more := beside(found, name, share=lead):
         words += f" ({more})"
-    return {reading: words, f"{reading}_held": held / of, **found}
+    return {interpretation: words, f"{interpretation}_held": held / of, **found}
 
 
 def _by_stations(statement: Statement, checks: Mapping[int, Check]) -> str:
@@ -115,20 +115,22 @@ def _by_stations(statement: Statement, checks: Mapping[int, Check]) -> str:
     return ", ".join(f"{kind} {statement.amount(value)}" for kind, value in means.items())
 
 
-def _met(rows: pd.DataFrame, reading: str) -> int:
-    return int((rows[f"{reading}_held"] == 1.0).sum())
+def _met(rows: pd.DataFrame, interpretation: str) -> int:
+    return int((rows[f"{interpretation}_held"] == 1.0).sum())
 
 
 def _both(rows: pd.DataFrame) -> list[str]:
-    """Return the readings under which all statements about Figures 5 and 9 hold."""
+    """Return the interpretations under which all statements about Figures 5 and 9 hold."""
     needed = rows[rows["figure"].str.startswith(("5", "9"))]
-    return [title for name, title in _READINGS.items() if (needed[f"{name}_held"] == 1.0).all()]
+    return [
+        title for name, title in _INTERPRETATIONS.items() if (needed[f"{name}_held"] == 1.0).all()
+    ]
 
 
 def _takeaway(rows: pd.DataFrame) -> str:
-    counts = [f"{_met(rows, name)} ({title})" for name, title in _READINGS.items()]
+    counts = [f"{_met(rows, name)} ({title})" for name, title in _INTERPRETATIONS.items()]
     fitting = _both(rows)
-    those = f"under {listed(fitting)}" if fitting else "under no reading"
+    those = f"under {listed(fitting)}" if fitting else "under no interpretation"
     return (
         f"Of {plural(len(rows), 'statement')} hold on all draws: {listed(counts)}; those about "
         f"Figures 5 and 9 hold together {those}"
@@ -136,7 +138,7 @@ def _takeaway(rows: pd.DataFrame) -> str:
 
 
 def _draw(rows: pd.DataFrame) -> Figure:
-    """Draw a table of readings, shaded by how often each statement holds."""
+    """Draw a table of interpretations, shaded by how often each statement holds."""
     from textwrap import fill
 
     from matplotlib.colors import LinearSegmentedColormap
@@ -144,13 +146,15 @@ def _draw(rows: pd.DataFrame) -> Figure:
     figure = blank(height=0.9 + 0.22 * len(rows))
     axes = figure.subplots()
     shades = LinearSegmentedColormap.from_list("held", ["#f0c4a8", "#ffffff", "#8fcfc0"])
-    held = rows[[f"{name}_held" for name in _READINGS]].to_numpy(dtype=float)
+    held = rows[[f"{name}_held" for name in _INTERPRETATIONS]].to_numpy(dtype=float)
     axes.imshow(held, cmap=shades, vmin=0.0, vmax=1.0, aspect="auto")
     for place, row in enumerate(rows.to_dict("records")):
-        for column, name in enumerate(_READINGS):
+        for column, name in enumerate(_INTERPRETATIONS):
             words, _, value = row[name].split(" (")[0].partition("; ")
             axes.text(column, place, value or words, ha="center", va="center", fontsize=8)
-    axes.set_xticks(range(len(_READINGS)), [fill(one, 14) for one in _READINGS.values()])
+    axes.set_xticks(
+        range(len(_INTERPRETATIONS)), [fill(one, 14) for one in _INTERPRETATIONS.values()]
+    )
     axes.xaxis.tick_top()
     rows_of_bars(axes, [f"{row['figure']}  {row['what']}" for row in rows.to_dict("records")])
     axes.tick_params(length=0, labelsize=8)
@@ -161,12 +165,12 @@ def _draw(rows: pd.DataFrame) -> Figure:
 TABLE_S1: Final = PaperFigure(
     kind="table",
     number="S1",
-    title="statements of the paper about Figures 5 to 10, under each reading of its text",
+    title="statements of the paper about Figures 5 to 10, under each interpretation of its text",
     jobs=_jobs,
     rows=checked,
     columns={
         "figure": "Figure", "what": "What", "printed": "Printed", "met": "Counts as met",
-        **{name: title.capitalize() for name, title in _READINGS.items()},
+        **{name: title.capitalize() for name, title in _INTERPRETATIONS.items()},
         "stations": "Two common stations, by kind",
     },
     draw=_draw,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.bounds.intervals import FEWEST
 from edgeopt_papers.figures import CLOSE, PaperFigure, found, means, said
+from edgeopt_papers.figures.aggregates import by, extreme, ordered
 from edgeopt_papers.figures.drawing import bars, curves
-from edgeopt_papers.figures.reading import by, extreme, ordered
 from edgeopt_papers.oinc.figures.setting import (
     ALL,
     BOTH,
@@ -174,7 +174,7 @@ _LONGEST: Final = found("seconds", policy="oinc", seconds=max)
 FIGURE_11: Final = PaperFigure(
     number="11",
     title="run time of the policies over the number of devices",
-    jobs=partial(jobs, policies=ALL, draws=5, sweep=DEVICES, reading=run_time),
+    jobs=partial(jobs, policies=ALL, draws=5, sweep=DEVICES, aggregate=run_time),
     rows=partial(means, metrics=("seconds",), by=("setting", "devices", "policy")),
     columns={
         "setting": "Setting", "devices": "Devices", "policy": "Policy",

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt_papers.figures import PaperFigure, Published, means
+from edgeopt_papers.figures.aggregates import trend, where
 from edgeopt_papers.figures.drawing import curves
-from edgeopt_papers.figures.reading import trend, where
 from edgeopt_papers.oinc.figures.learning import CURVES, FIGURES, FIXED, LATER, LEARNED, NINE
 from edgeopt_papers.oinc.figures.setting import CAVEATS
 

@@ -16,7 +16,7 @@ from edgeopt.instances.oinc import generate
 from edgeopt.instances.oinc.generate import CALIBRATED
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt_papers.figures import InstanceSpec, Published, means, swept
-from edgeopt_papers.figures.reading import where
+from edgeopt_papers.figures.aggregates import where
 from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ BOTH: Final = (
 
 def jobs(
     quick: bool, policies: Mapping[str, str], draws: int, sweep: Sweep | None = None,
-    reading: Callable[[Case], Mapping[str, Any]] | None = None,
+    aggregate: Callable[[Case], Mapping[str, Any]] | None = None,
     settings: Sequence[str] = tuple(SETTINGS),
 ) -> list[Job]:  # fmt: skip
     """List the jobs of policies on drawn instances in the settings, at every place.
@@ -144,7 +144,7 @@ def jobs(
             {"setting": [name]} | ({sweep.name: sweep.at(quick)} if sweep else {}),
             seeds,
             runs=2,
-            reading=reading,
+            aggregate=aggregate,
             bounded=False,
         )
     ]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.studies.wording import listed, uncapitalised
 from edgeopt_papers.figures import CLOSE, PaperFigure, Published, said
+from edgeopt_papers.figures.aggregates import ahead, by, largest, needed, says, span, trend
 from edgeopt_papers.figures.drawing import curves
 from edgeopt_papers.figures.jobs import Sweep
-from edgeopt_papers.figures.reading import ahead, by, largest, needed, says, span, trend
 from edgeopt_papers.oinc.figures.setting import (
     BOTH,
     DEFAULT,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt_papers.figures.reading import Sense
+    from edgeopt_papers.figures.aggregates import Sense
 
 _RIVALS: Final = {name: title for name, title in THREE.items() if name != "oinc"}
 

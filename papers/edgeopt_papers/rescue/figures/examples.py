@@ -26,9 +26,9 @@ from edgeopt_papers.figures import (
     means,
     said,
 )
+from edgeopt_papers.figures.aggregates import overall, unrolled, where
 from edgeopt_papers.figures.drawing import curve, curves, stacked
 from edgeopt_papers.figures.jobs import evaluated, simulated
-from edgeopt_papers.figures.reading import overall, unrolled, where
 from edgeopt_papers.rescue.figures.profits import CAVEATS
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _example_jobs(quick: bool) -> list[Job]:
         for arrive, policies in ((False, ["rescue"]), (True, ["rescue", "rescue+guard"]))
         for job in simulated(
             "rescue", InstanceSpec.of(example, retraining=arrive), policies,
-            runs=50 if quick else 2000, at={"arrive": arrive}, reading=work,
+            runs=50 if quick else 2000, at={"arrive": arrive}, aggregate=work,
         )
     ]  # fmt: skip
 

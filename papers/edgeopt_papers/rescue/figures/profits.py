@@ -22,9 +22,9 @@ from edgeopt_papers.figures import (
     said,
     swept,
 )
+from edgeopt_papers.figures.aggregates import by, overall, span, unrolled, where
 from edgeopt_papers.figures.drawing import curves
 from edgeopt_papers.figures.jobs import Sweep
-from edgeopt_papers.figures.reading import by, overall, span, unrolled, where
 from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _jobs(
     quick: bool,
     policies: Sequence[str],
     draws: int,
-    reading: Callable[[Case], Mapping[str, Any]],
+    aggregate: Callable[[Case], Mapping[str, Any]],
     sweeps: Sequence[str] = (),
 ) -> list[Job]:
     """List a job per place and drawn instance, whose policies share their linear programs."""
@@ -104,7 +104,7 @@ def _jobs(
         for one in over or [{}]
         for job in swept(
             "rescue", partial(_spec, quick), policies, one, range(3 if quick else draws),
-            runs=20 if quick else 200, reading=reading, joint=True, bounds=(PLAIN,),
+            runs=20 if quick else 200, aggregate=aggregate, joint=True, bounds=(PLAIN,),
         )
     ]  # fmt: skip
 
@@ -149,7 +149,7 @@ def so_far(case: Case) -> dict[str, list[Any]]:
 _FIGURE_5: Final = PaperFigure(
     number="5",
     title="utilisation and profit over time",
-    jobs=partial(_jobs, policies=list(_TITLES), draws=20, reading=so_far),
+    jobs=partial(_jobs, policies=list(_TITLES), draws=20, aggregate=so_far),
     rows=lambda table: means(
         unrolled(table, ["policy", *_SO_FAR], ["", "slot"], first=1), _SO_FAR, ("policy", "slot"),
         shares=("utilisation",),
@@ -278,7 +278,7 @@ def _figure(
     return PaperFigure(
         number=number,
         title=f"expected profit {title}",
-        jobs=partial(_jobs, policies=every, draws=10, reading=profits, sweeps=sweeps),
+        jobs=partial(_jobs, policies=every, draws=10, aggregate=profits, sweeps=sweeps),
         rows=_rows,
         columns=_COLUMNS,
         percent=("ratio", "own_ratio", "lead", "failed", "utilisation"),

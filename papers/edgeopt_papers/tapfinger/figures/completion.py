@@ -10,8 +10,8 @@ import numpy as np
 
 from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin
 from edgeopt_papers.figures import PaperFigure, Published, found, said
+from edgeopt_papers.figures.aggregates import below, by, extreme, where
 from edgeopt_papers.figures.drawing import HOLLOW, curves, logarithmic, rows_of_bars
-from edgeopt_papers.figures.reading import below, by, extreme, where
 from edgeopt_papers.tapfinger.figures.setting import (
     BOUND,
     FIT,

@@ -22,8 +22,8 @@ from edgeopt_papers.figures import (
     found,
     said,
 )
+from edgeopt_papers.figures.aggregates import extreme, overall, unrolled, where
 from edgeopt_papers.figures.drawing import bars, curves, rows_of_bars
-from edgeopt_papers.figures.reading import extreme, overall, unrolled, where
 from edgeopt_papers.tapfinger.figures.setting import CAVEATS, TITLES, compared, unfolded
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _FIGURE_2 = PaperFigure(
     number="2",
     title="completion time of a training of a language model, by CPU cores and GPUs",
     jobs=lambda _quick: [
-        Job({"task": "lm", "gpus": gpus, "reading": __name__}, _times, (gpus,)) for gpus in _GPUS
+        Job({"task": "lm", "gpus": gpus, "aggregate": __name__}, _times, (gpus,)) for gpus in _GPUS
     ],
     rows=partial(unrolled, lists=("cpus", "seconds"), keep=("gpus",)),
     columns={"gpus": "GPUs", "cpus": "CPU cores", "seconds": "Seconds"},
@@ -120,9 +120,9 @@ _TABLE_II = PaperFigure(
     number="II",
     title="the measured tasks",
     jobs=lambda _quick: [
-        Job({"task": task, "reading": __name__}, _bundles, (task,)) for task in _TASKS
+        Job({"task": task, "aggregate": __name__}, _bundles, (task,)) for task in _TASKS
     ],
-    rows=lambda table: table.drop(columns="reading").assign(title=table["task"].map(_TASKS)),
+    rows=lambda table: table.drop(columns="aggregate").assign(title=table["task"].map(_TASKS)),
     columns={
         "task": "Task", "title": "What it is", "smallest": "With 2 CPU cores and 1 GPU (s)",
         "fastest": "Fastest (s)", "cpus": "CPU cores then", "gpus": "GPUs then",
@@ -193,7 +193,7 @@ def _examples(_quick: bool) -> list[Job]:
     specs = {mode: InstanceSpec.of(contrived, single_start=mode == "single") for mode in _MODES}
     return [
         Job({"mode": mode, "instance": spec.fingerprint(), "policy": "min", "seed": 0,
-              "reading": __name__}, _started, (spec,))
+              "aggregate": __name__}, _started, (spec,))
         for mode, spec in specs.items()
     ]  # fmt: skip
 
@@ -271,7 +271,7 @@ def communication(kilometres: float) -> Mapping[str, float]:
 
 def _timed(quick: bool) -> list[Job]:
     far = [
-        Job({"distance": km, **_LINK, "reading": __name__}, communication, (float(km),))
+        Job({"distance": km, **_LINK, "aggregate": __name__}, communication, (float(km),))
         for km in _RECORDED
     ]
     options = {"single_start": True, "clusters": 6, "tasks": 40 if quick else 1000}

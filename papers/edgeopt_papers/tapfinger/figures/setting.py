@@ -21,7 +21,7 @@ from edgeopt_papers.figures import (
     Published,
     found,
 )
-from edgeopt_papers.figures.reading import below, by
+from edgeopt_papers.figures.aggregates import below, by
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN, SUMMARY, joined, what_ran
 from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED, Recorded
 from edgeopt_papers.tapfinger.releases import TRAINING, summary
@@ -280,7 +280,7 @@ def compared(
         **at,
         "instance": spec.fingerprint(),
         "policy": list(policies),
-        "reading": f"{__name__}.{compared.__name__}",
+        "aggregate": f"{__name__}.{compared.__name__}",
         "series": list(series),
         "runs": runs,
         "bounded": bounded,

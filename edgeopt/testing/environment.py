@@ -16,7 +16,10 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    by_name,
     describe,
+    found_again,
+    on_each,
     require,
     run_checks,
     seeds_of,
@@ -135,21 +138,21 @@ class Checked:
         return [(setup, policy, run(setup, policy)) for setup, policy in self.made]
 
 
-def _ends(checked: Checked) -> None:
-    for setup, _, done in checked.runs:
-        episode = setup.environment.episode(setup.scenario())
-        for step in done:
-            require(episode.observe() is not None, "it ends before its time", **setup.where)
-            episode.act(step.decided)
-        for _ in range(2):
-            require(episode.observe() is None, "it does not end twice", **setup.where)
-        if not done:
-            continue
-        try:
-            episode.act(done[-1].decided)
-        except EdgeOptError:
-            continue
-        raise BrokenError("a decision after the end is not refused", **setup.where)
+@on_each("runs")
+def _ends(_checked: Checked, setup: Setup, _policy: Any, done: Sequence[Step]) -> None:
+    episode = setup.environment.episode(setup.scenario())
+    for step in done:
+        require(episode.observe() is not None, "it ends before its time")
+        episode.act(step.decided)
+    for _ in range(2):
+        require(episode.observe() is None, "it does not end twice")
+    if not done:
+        return
+    try:
+        episode.act(done[-1].decided)
+    except EdgeOptError:
+        return
+    raise BrokenError("a decision after the end is not refused")
 
 
 def _hides_future(checked: Checked) -> str:
@@ -159,7 +162,8 @@ def _hides_future(checked: Checked) -> str:
         if found == wanted:
             break
         setup, _, done = checked.runs[place % len(checked.runs)]
-        found += _is_hidden(setup, done, int(rng.integers(setup.horizon)), rng)
+        with found_again(setup.where):
+            found += _is_hidden(setup, done, int(rng.integers(setup.horizon)), rng)
     if not found:
         raise SkippedError("no two scenarios are the same up to a slot and differ later")
     return f"{found} pairs of scenarios"
@@ -174,7 +178,7 @@ def _is_hidden(setup: Setup, done: Sequence[Step], last: int, rng: np.random.Gen
     before = setup.environment.instance, counterpart.environment.instance
     if not alike(*before):
         text = f"what a policy sees first depends on the future: {difference(*before)}"
-        raise BrokenError(text, **setup.where)
+        raise BrokenError(text)
     episode = counterpart.environment.episode(scenario)
     for step in done:
         when = time_of(step.seen)
@@ -183,12 +187,12 @@ def _is_hidden(setup: Setup, done: Sequence[Step], last: int, rng: np.random.Gen
         seen = episode.observe()
         if not alike(seen, step.seen):
             text = f"an observation of slot {when} depends on slots after {last}"
-            raise BrokenError(f"{text}: {difference(step.seen, seen)}", **setup.where)
+            raise BrokenError(f"{text}: {difference(step.seen, seen)}")
         outcome = episode.act(step.decided)
         # What follows a decision may be seen once the next one is due.
         if len(done) > 1 and not alike(outcome, step.outcome) and _inside(done, step, last):
             text = f"what is seen in slot {when} depends on slots after {last}"
-            raise BrokenError(f"{text}: {difference(step.outcome, outcome)}", **setup.where)
+            raise BrokenError(f"{text}: {difference(step.outcome, outcome)}")
     return True
 
 
@@ -199,39 +203,37 @@ def _inside(done: Sequence[Step], step: Step, last: int) -> bool:
     return after is not None and after <= last
 
 
-def _prefix(checked: Checked) -> None:
-    for setup in checked.setups:
-        few, many = (
-            setup.environment.scenarios(np.random.default_rng(setup.seed), runs) for runs in (2, 5)
-        )
-        same = len(few) == 2 and len(many) == 5 and alike(list(few), list(many[:2]))
-        require(same, "the first scenarios of more runs are others", **setup.where)
+@on_each("setups")
+def _prefix(_checked: Checked, setup: Setup) -> None:
+    few, many = (
+        setup.environment.scenarios(np.random.default_rng(setup.seed), runs) for runs in (2, 5)
+    )
+    same = len(few) == 2 and len(many) == 5 and alike(list(few), list(many[:2]))
+    require(same, "the first scenarios of more runs are others")
 
 
-def _refuses(checked: Checked) -> None:
-    for setup, _, done in checked.runs:
-        episode = setup.environment.episode(setup.scenario())
-        for step in done[:8]:
-            episode.observe()
-            for wrong in WRONG:
-                _require_refusal(setup, episode, wrong)
-            same = alike(episode.act(step.decided), step.outcome)
-            require(same, "a refused decision changes what follows", **setup.where)
+@on_each("runs")
+def _refuses(_checked: Checked, setup: Setup, _policy: Any, done: Sequence[Step]) -> None:
+    episode = setup.environment.episode(setup.scenario())
+    for step in done[:8]:
+        episode.observe()
+        for wrong in WRONG:
+            _require_refusal(episode, wrong)
+        same = alike(episode.act(step.decided), step.outcome)
+        require(same, "a refused decision changes what follows")
 
 
-def _require_refusal(setup: Setup, episode: Any, wrong: Any) -> None:
+def _require_refusal(episode: Any, wrong: Any) -> None:
     what = shown(wrong)
     try:
         episode.act(wrong)
     except EdgeOptError as error:
-        require(str(error).strip(), f"{what} is refused without a word", **setup.where)
+        require(str(error).strip(), f"{what} is refused without a word")
     # Anything else is no refusal by name.
     except Exception as error:
-        raise BrokenError(
-            f"{what} is not refused by name: {describe(error)}", **setup.where
-        ) from None
+        raise BrokenError(f"{what} is not refused by name: {describe(error)}") from None
     else:
-        raise BrokenError(f"{what} is taken as a decision", **setup.where)
+        raise BrokenError(f"{what} is taken as a decision")
 
 
 def _simulated(setup: Setup, policy: Any, *, runs: int = RUNS, keep_trace: bool = False) -> Any:
@@ -247,74 +249,67 @@ def _measured(trajectory: Any) -> Iterator[tuple[str, Any]]:
             yield one.name, value
 
 
-def _shapes(checked: Checked) -> None:
-    for setup, policy in checked.made:
-        found = _simulated(setup, policy)
-        require(found.name == policy.name, "it has not the name of the policy", **setup.where)
-        shape = found.reward.shape
-        text = f"reward has shape {shape}, not [{RUNS}, T]"
-        require(len(shape) == 2 and shape[0] == found.runs == RUNS, text, **setup.where)
-        for name, kinds in (("reward", "f"), ("violations", "iu"), ("decisions", "iu")):
-            array = getattr(found, name)
-            text = f"{name} has shape {array.shape}, reward has {shape}"
-            require(array.shape == shape or name == "decisions", text, **setup.where)
-            require(array.dtype.kind in kinds, f"{name} is of {array.dtype}", **setup.where)
-            finite = bool(np.isfinite(array).all()) and (name == "reward" or array.min() >= 0)
-            require(finite, f"{name} is not finite, or negative", **setup.where)
+@on_each("made")
+def _shapes(_checked: Checked, setup: Setup, policy: Any) -> None:
+    found = _simulated(setup, policy)
+    require(found.name == policy.name, "it has not the name of the policy")
+    shape = found.reward.shape
+    right = len(shape) == 2 and shape[0] == found.runs == RUNS
+    require(right, f"reward has shape {shape}, not [{RUNS}, T]")
+    for name, kinds in (("reward", "f"), ("violations", "iu"), ("decisions", "iu")):
+        array = getattr(found, name)
+        same = array.shape == shape or name == "decisions"
+        require(same, f"{name} has shape {array.shape}, reward has {shape}")
+        require(array.dtype.kind in kinds, f"{name} is of {array.dtype}")
+        finite = bool(np.isfinite(array).all()) and (name == "reward" or array.min() >= 0)
+        require(finite, f"{name} is not finite, or negative")
 
 
-def _accounts(checked: Checked) -> None:
-    for setup, policy in checked.made:
-        environment = setup.environment
-        state = policy.start(environment.instance)
-        episodes = []
-        for number in range(2):
-            episode, memory, count = environment.episode(setup.scenario(number)), state, 0
-            rng = stream(setup, number)
-            while (seen := episode.observe()) is not None:
-                decided, memory = policy.decide(memory, seen, rng)
-                memory = policy.learn(memory, seen, decided, episode.act(decided))
-                count += 1
-            episodes.append((episode, count))
-        both = environment.trajectory("both", [one for one, _ in episodes], seconds=0.0)
-        for number, (episode, count) in enumerate(episodes):
-            alone = environment.trajectory("alone", [episode], seconds=0.0)
-            total = int(alone.decisions.sum())
-            require(total == count, f"{count} decisions are booked as {total}", **setup.where)
-            for name in ("reward", "violations"):
-                one, two = getattr(alone, name)[0], getattr(both, name)[number]
-                longer = two[: len(one)]
-                same = np.array_equal(one, longer) and not two[len(one) :].any()
-                text = f"{name} of a run depends on the others: {difference(one, longer)}"
-                require(same, text, **setup.where)
-        sums = np.allclose(both.total, both.reward.sum(axis=1), rtol=1e-12)
-        require(sums, "total is not the sum of rewards", **setup.where)
+@on_each("made")
+def _accounts(_checked: Checked, setup: Setup, policy: Any) -> None:
+    environment = setup.environment
+    state = policy.start(environment.instance)
+    episodes = []
+    for number in range(2):
+        episode, memory, count = environment.episode(setup.scenario(number)), state, 0
+        rng = stream(setup, number)
+        while (seen := episode.observe()) is not None:
+            decided, memory = policy.decide(memory, seen, rng)
+            memory = policy.learn(memory, seen, decided, episode.act(decided))
+            count += 1
+        episodes.append((episode, count))
+    both = environment.trajectory("both", [one for one, _ in episodes], seconds=0.0)
+    for number, (episode, count) in enumerate(episodes):
+        alone = environment.trajectory("alone", [episode], seconds=0.0)
+        total = int(alone.decisions.sum())
+        require(total == count, f"{count} decisions are booked as {total}")
+        for name in ("reward", "violations"):
+            one, two = getattr(alone, name)[0], getattr(both, name)[number]
+            longer = two[: len(one)]
+            same = np.array_equal(one, longer) and not two[len(one) :].any()
+            require(same, f"{name} of a run depends on the others: {difference(one, longer)}")
+    sums = np.allclose(both.total, both.reward.sum(axis=1), rtol=1e-12)
+    require(sums, "total is not the sum of rewards")
 
 
-def _record(checked: Checked) -> None:
-    for setup, policy in checked.made:
-        plain = dict(_measured(_simulated(setup, policy)))
-        kept = dict(_measured(_simulated(setup, policy, keep_trace=True)))
-        for name, value in plain.items():
-            text = f"with keep_trace, {name} is another: {difference(value, kept.get(name))}"
-            require(alike(value, kept.get(name)), text, **setup.where)
+@on_each("made")
+def _record(_checked: Checked, setup: Setup, policy: Any) -> None:
+    plain, kept = (
+        dict(_measured(_simulated(setup, policy, keep_trace=kept))) for kept in (False, True)
+    )
+    for name, value in plain.items():
+        text = f"with keep_trace, {name} is another: {difference(value, kept.get(name))}"
+        require(alike(value, kept.get(name)), text)
 
 
-def _equal_seeds(checked: Checked) -> None:
-    for setup, policy in checked.made:
-        one, two = (dict(_measured(_simulated(setup, policy))) for _ in range(2))
-        for name, value in one.items():
-            text = f"the same seed gives another {name}: {difference(value, two[name])}"
-            require(alike(value, two[name]), text, **setup.where)
+@on_each("made")
+def _equal_seeds(_checked: Checked, setup: Setup, policy: Any) -> None:
+    one, two = (dict(_measured(_simulated(setup, policy))) for _ in range(2))
+    for name, value in one.items():
+        text = f"the same seed gives another {name}: {difference(value, two[name])}"
+        require(alike(value, two[name]), text)
 
 
-CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
-    "ends": _ends,
-    "hides_future": _hides_future,
-    "prefix": _prefix,
-    "refuses": _refuses,
-    "shapes": _shapes,
-    "accounts": _accounts,
-    "record": _record,
-    "equal_seeds": _equal_seeds,
-}
+CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = by_name(
+    _ends, _hides_future, _prefix, _refuses, _shapes, _accounts, _record, _equal_seeds
+)

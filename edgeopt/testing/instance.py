@@ -23,6 +23,7 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    by_name,
     describe,
     found_again,
     require,
@@ -395,7 +396,7 @@ def _repr(instance: Any) -> None:
     require(plain, "its table is too long, or has a script or an address")
 
 
-def _on_each(check: Callable[[Any], None], checked: Checked) -> None:
+def _on_each(check: Callable[[Any], object], checked: Checked) -> None:
     for instance, where in checked.drawn:
         with found_again(where):
             check(instance)
@@ -403,18 +404,8 @@ def _on_each(check: Callable[[Any], None], checked: Checked) -> None:
 
 CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
     name: partial(_on_each, check)
-    for name, check in {
-        "frozen": _frozen,
-        "read_only": _read_only,
-        "aliased": _aliased,
-        "values": _values,
-        "shapes": _shapes,
-        "saves": _saves,
-        "replaces": _replaces,
-        "fingerprint": _fingerprint,
-        "equality": _equality,
-        "pickles": _pickles,
-        "labels": _labels,
-        "repr": _repr,
-    }.items()
-}
+    for name, check in by_name(
+        _frozen, _read_only, _aliased, _values, _shapes, _saves, _replaces, _fingerprint,
+        _equality, _pickles, _labels, _repr,
+    ).items()
+}  # fmt: skip

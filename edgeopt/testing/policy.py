@@ -21,7 +21,10 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    by_name,
     describe,
+    found_again,
+    on_each,
     require,
     run_checks,
     seeds_of,
@@ -55,18 +58,18 @@ LOOKS: Final = 30
 """Decisions of a run whose states are looked at before and after."""
 
 
-def state(checked: Checked) -> None:
+@on_each("runs")
+def state(_checked: Checked, setup: Setup, policy: Any, done: Sequence[Step]) -> None:
     """Step two scenarios in turn, and look whether states change in place."""
-    for setup, policy, done in checked.runs:
-        first = policy.start(setup.environment.instance)
-        before = content(first, private=False)
-        turns = [_Turn(setup, policy, first, number) for number in range(2)]
-        while any([turn.step() for turn in turns]):
-            pass
-        kept = content(first, private=False) == before
-        require(kept, "the state that start returned is changed by a run", **setup.where)
-        same = decisions(turns[0].done) == decisions(done)
-        require(same, "scenarios that are stepped in turn disturb each other", **setup.where)
+    first = policy.start(setup.environment.instance)
+    before = content(first, private=False)
+    turns = [_Turn(setup, policy, first, number) for number in range(2)]
+    while any([turn.step() for turn in turns]):
+        pass
+    kept = content(first, private=False) == before
+    require(kept, "the state that start returned is changed by a run")
+    same = decisions(turns[0].done) == decisions(done)
+    require(same, "scenarios that are stepped in turn disturb each other")
 
 
 class _Turn:
@@ -75,7 +78,7 @@ class _Turn:
     def __init__(self, setup: Setup, policy: Any, state: Any, number: int) -> None:
         episode = setup.environment.episode(setup.scenario(number))
         self._steps = steps(episode, policy, state, stream(setup, number))
-        self._state, self._where = state, setup.where
+        self._state = state
         self.done: list[Step] = []
 
     def step(self) -> bool:
@@ -87,7 +90,7 @@ class _Turn:
         except (StopIteration, HaltedError):
             return False
         kept = not looks or content(step.before, private=False) == before
-        require(kept, f"decision {len(self.done)} changes its state in place", **self._where)
+        require(kept, f"decision {len(self.done)} changes its state in place")
         self._state = step.after
         self.done.append(step)
         return True
@@ -109,22 +112,19 @@ def causal(checked: Checked) -> str:
             break
         setup, done, past = known[place % len(known)]
         counterpart = counterpart_of(setup, int(rng.integers(setup.horizon)), rng, unseen=True)
-        found += counterpart is not None and _agrees(checked, setup, *counterpart, done, past)
+        with found_again(setup.where):
+            found += counterpart is not None and _agrees(checked.part, *counterpart, done, past)
     if not found:
         raise SkippedError("no two scenarios agree up to a slot and differ later")
     return f"{found} pairs of scenarios"
 
 
 def _agrees(
-    checked: Checked,
-    setup: Setup,
-    counterpart: Setup,
-    scenario: Any,
-    done: Sequence[Step],
+    part: Any, counterpart: Setup, scenario: Any, done: Sequence[Step],
     past: Sequence[tuple[bytes, bytes]],
-) -> bool:
+) -> bool:  # fmt: skip
     """Compare decisions as long as all that was seen is the same; tell whether there were any."""
-    policy = counterpart.policy(checked.part)
+    policy = counterpart.policy(part)
     state = policy.start(counterpart.environment.instance)
     rng, compared = stream(counterpart), 0
     episode = counterpart.environment.episode(scenario)
@@ -137,8 +137,7 @@ def _agrees(
             if not alike(decided, step.decided):
                 raise BrokenError(
                     f"decision {compared} depends on what comes later: with another future, "
-                    f"{difference(step.decided, decided)}",
-                    **setup.where,
+                    f"{difference(step.decided, decided)}"
                 )
             reply = episode.act(decided)
             state = policy.learn(state, found, decided, reply)
@@ -289,62 +288,56 @@ def _lacks(policy: Any) -> str:
     return ""
 
 
-def _members(checked: Checked) -> None:
-    for setup in checked.setups:
-        lacking = _lacks(setup.policy(checked.part))
-        require(not lacking, lacking, **setup.where)
+@on_each("setups")
+def _members(checked: Checked, setup: Setup) -> None:
+    lacking = _lacks(setup.policy(checked.part))
+    require(not lacking, lacking)
 
 
-def _name(checked: Checked) -> None:
-    for setup, policy, _ in checked.runs:
-        names = [policy.name, policy.name, setup.policy(checked.part).name]
-        require(len(set(names)) == 1, f"its name changes: {', '.join(names)}", **setup.where)
-        known = bool(names[0].strip()) and names[0].isprintable()
-        require(known, f"its name cannot be printed: {names[0]!r}", **setup.where)
+@on_each("runs")
+def _name(checked: Checked, setup: Setup, policy: Any, _done: Sequence[Step]) -> None:
+    names = [policy.name, policy.name, setup.policy(checked.part).name]
+    require(len(set(names)) == 1, f"its name changes: {', '.join(names)}")
+    known = bool(names[0].strip()) and names[0].isprintable()
+    require(known, f"its name cannot be printed: {names[0]!r}")
 
 
-def _start(checked: Checked) -> None:
-    for setup, policy, _ in checked.runs:
-        shown = setup.environment.instance
-        before, kept = content(shown), copy.deepcopy(shown)
-        states = [content(policy.start(shown)) for _ in range(2)]
-        if content(shown) != before:
-            raise BrokenError(
-                f"start changes the instance: {difference(kept, shown)}", **setup.where
-            )
-        same = states[0] == states[1]
-        require(same, "start returns another state the second time", **setup.where)
+@on_each("runs")
+def _start(_checked: Checked, setup: Setup, policy: Any, _done: Sequence[Step]) -> None:
+    shown = setup.environment.instance
+    before, kept = content(shown), copy.deepcopy(shown)
+    states = [content(policy.start(shown)) for _ in range(2)]
+    if content(shown) != before:
+        raise BrokenError(f"start changes the instance: {difference(kept, shown)}")
+    require(states[0] == states[1], "start returns another state the second time")
 
 
-def _equal_seeds(checked: Checked) -> None:
-    for setup, policy, done in checked.runs:
-        again = run(setup, policy)
-        _require_same(done, again, "the same seed leads to other decisions", setup)
+@on_each("runs")
+def _equal_seeds(_checked: Checked, setup: Setup, policy: Any, done: Sequence[Step]) -> None:
+    _require_same(done, run(setup, policy), "the same seed leads to other decisions")
 
 
-def _own_stream(checked: Checked) -> None:
-    for setup, policy, done in checked.runs:
-        state = policy.start(setup.environment.instance)
-        run(setup, policy, 1, state)
-        again = run(setup, policy, 0, state)
-        text = "decisions in a scenario depend on which scenarios ran before"
-        _require_same(done, again, text, setup)
+@on_each("runs")
+def _own_stream(_checked: Checked, setup: Setup, policy: Any, done: Sequence[Step]) -> None:
+    state = policy.start(setup.environment.instance)
+    run(setup, policy, 1, state)
+    again = run(setup, policy, 0, state)
+    _require_same(done, again, "decisions in a scenario depend on which scenarios ran before")
 
 
-def _require_same(one: Sequence[Step], two: Sequence[Step], text: str, setup: Setup) -> None:
+def _require_same(one: Sequence[Step], two: Sequence[Step], text: str) -> None:
     first, second = decisions(one), decisions(two)
-    if len(first) != len(second):
-        raise BrokenError(f"{text}: {len(first)} of them, then {len(second)}", **setup.where)
-    for place, (a, b) in enumerate(zip(first, second, strict=False)):
+    require(len(first) == len(second), f"{text}: {len(first)} of them, then {len(second)}")
+    for place, (a, b) in enumerate(zip(first, second, strict=True)):
         if a != b:
             found = difference(one[place].decided, two[place].decided)
-            raise BrokenError(f"{text}: decision {place}: {found}", **setup.where)
+            raise BrokenError(f"{text}: decision {place}: {found}")
 
 
-def _valid(checked: Checked) -> None:
-    for setup, _, found in checked.simulated:
-        if isinstance(found, Exception):
-            raise BrokenError(describe(found), **setup.where)
+@on_each("simulated")
+def _valid(_checked: Checked, _setup: Setup, _policy: Any, found: Trajectory | Exception) -> None:
+    if isinstance(found, Exception):
+        raise BrokenError(describe(found))
 
 
 def _on(checked: Checked, found: Mapping[str, Any]) -> None:
@@ -372,19 +365,24 @@ def _extremes(checked: Checked) -> None:
 def _promises(checked: Checked) -> None:
     promises = 0
     for setup, policy, found in checked.whole:
-        if getattr(policy, "deterministic", False) is True:
-            promises += 1
-            rng = stream(setup)
-            before = content(rng)
-            run(setup, policy, rng=rng)
-            require(content(rng) == before, "it says it tosses no coins, and does", **setup.where)
-        if _guarded(checked.part, policy):
-            promises += 1
-            count, what = int(found.violations.sum()), checked.record.constraint.name
-            require(not count, f"it is guarded, and violates {count} x {what}", **setup.where)
-        promises += _keeps_ratio(checked, setup, policy)
+        with found_again(setup.where):
+            promises += _promised(checked, setup, policy, found)
     if not promises:
         raise SkippedError("it promises nothing that can be checked")
+
+
+def _promised(checked: Checked, setup: Setup, policy: Any, found: Trajectory) -> int:
+    """Require what a policy promises; return how much that is."""
+    guarded = _guarded(checked.part, policy)
+    if steady := getattr(policy, "deterministic", False) is True:
+        rng = stream(setup)
+        before = content(rng)
+        run(setup, policy, rng=rng)
+        require(content(rng) == before, "it says it tosses no coins, and does")
+    if guarded:
+        count, what = int(found.violations.sum()), checked.record.constraint.name
+        require(not count, f"it is guarded, and violates {count} x {what}")
+    return steady + guarded + _keeps_ratio(checked, setup, policy)
 
 
 def _guarded(part: Any, policy: Any) -> bool:
@@ -406,7 +404,7 @@ def _keeps_ratio(checked: Checked, setup: Setup, policy: Any) -> bool:
         return False
     least = entry.guarantee * bound
     kept = value >= least - 1e-6 * abs(bound) if record.objective.sense == "max" else value <= least
-    require(kept, f"its value {value:.6g} breaks its guarantee of {least:.6g}", **setup.where)
+    require(kept, f"its value {value:.6g} breaks its guarantee of {least:.6g}")
     return True
 
 
@@ -419,12 +417,12 @@ def _kernel(checked: Checked) -> None:
             continue
         compiled += 1
         found = simulate(setup.environment, policy, rng=setup.seed, runs=RUNS)
-        for name in _measured(plain):
-            one, two = getattr(plain, name), getattr(found, name)
-            # The order of sums may differ.
-            same = np.allclose(one, two, rtol=1e-9, atol=1e-12, equal_nan=True)
-            text = f"kernel and plain loop differ in {name}: {difference(one, two)}"
-            require(same, text, **setup.where)
+        with found_again(setup.where):
+            for name in _measured(plain):
+                one, two = getattr(plain, name), getattr(found, name)
+                # The order of sums may differ.
+                same = np.allclose(one, two, rtol=1e-9, atol=1e-12, equal_nan=True)
+                require(same, f"kernel and plain loop differ in {name}: {difference(one, two)}")
     if not compiled:
         raise SkippedError("it has no compiled kernel for this system")
 
@@ -439,53 +437,38 @@ def _measured(trajectory: Any) -> list[str]:
     ]
 
 
-def _by_hand(checked: Checked) -> None:
-    for setup, policy, found in checked.whole:
-        environment = setup.environment
-        scenario_stream, policy_stream = np.random.default_rng(setup.seed).spawn(2)
-        scenarios = environment.scenarios(scenario_stream, RUNS)
-        state, episodes = policy.start(environment.instance), []
-        for scenario, rng in zip(scenarios, policy_stream.spawn(RUNS), strict=True):
-            episode, memory = environment.episode(scenario), state
-            while (seen := copy.deepcopy(episode.observe())) is not None:
-                decided, memory = policy.decide(memory, seen, rng)
-                outcome = episode.act(decided)
-                memory = policy.learn(memory, copy.deepcopy(seen), decided, outcome)
-            episodes.append(episode)
-        mine = environment.trajectory(policy.name, episodes, seconds=0.0)
-        for name in _measured(found):
-            one, two = getattr(found, name), getattr(mine, name)
-            text = f"stepped by hand it is another run: {name}: {difference(one, two)}"
-            require(alike(one, two), text, **setup.where)
+@on_each("whole")
+def _by_hand(_checked: Checked, setup: Setup, policy: Any, found: Trajectory) -> None:
+    environment = setup.environment
+    scenario_stream, policy_stream = np.random.default_rng(setup.seed).spawn(2)
+    scenarios = environment.scenarios(scenario_stream, RUNS)
+    state, episodes = policy.start(environment.instance), []
+    for scenario, rng in zip(scenarios, policy_stream.spawn(RUNS), strict=True):
+        episode, memory = environment.episode(scenario), state
+        while (seen := copy.deepcopy(episode.observe())) is not None:
+            decided, memory = policy.decide(memory, seen, rng)
+            outcome = episode.act(decided)
+            memory = policy.learn(memory, copy.deepcopy(seen), decided, outcome)
+        episodes.append(episode)
+    mine = environment.trajectory(policy.name, episodes, seconds=0.0)
+    for name in _measured(found):
+        one, two = getattr(found, name), getattr(mine, name)
+        text = f"stepped by hand it is another run: {name}: {difference(one, two)}"
+        require(alike(one, two), text)
 
 
-def _pickles(checked: Checked) -> None:
-    for setup, policy, done in checked.runs:
-        try:
-            kept = pickle.loads(pickle.dumps(policy))
-            pickle.dumps(policy.start(setup.environment.instance))
-        # Whatever cannot be pickled.
-        except Exception as error:
-            raise BrokenError(
-                f"it or its state cannot be pickled: {describe(error)}", **setup.where
-            ) from None
-        again = run(setup, kept)
-        _require_same(done, again, "once pickled it decides otherwise", setup)
+@on_each("runs")
+def _pickles(_checked: Checked, setup: Setup, policy: Any, done: Sequence[Step]) -> None:
+    try:
+        kept = pickle.loads(pickle.dumps(policy))
+        pickle.dumps(policy.start(setup.environment.instance))
+    # Whatever cannot be pickled.
+    except Exception as error:
+        raise BrokenError(f"it or its state cannot be pickled: {describe(error)}") from None
+    _require_same(done, run(setup, kept), "once pickled it decides otherwise")
 
 
-CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
-    "members": _members,
-    "name": _name,
-    "start": _start,
-    "equal_seeds": _equal_seeds,
-    "own_stream": _own_stream,
-    "state": state,
-    "causal": causal,
-    "valid": _valid,
-    "declines": _declines,
-    "promises": _promises,
-    "extremes": _extremes,
-    "kernel": _kernel,
-    "by_hand": _by_hand,
-    "pickles": _pickles,
-}
+CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = by_name(
+    _members, _name, _start, _equal_seeds, _own_stream, state, causal, _valid, _declines,
+    _promises, _extremes, _kernel, _by_hand, _pickles,
+)  # fmt: skip

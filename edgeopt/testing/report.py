@@ -7,7 +7,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
@@ -358,6 +358,32 @@ def found_again(where: Mapping[str, Any]) -> Iterator[None]:
     except BrokenError as broken:
         broken.where = {**where, **broken.where}
         raise
+
+
+def on_each(parts: str) -> Callable[[Callable[..., None]], Callable[[Any], None]]:
+    """Make a check of a function that is called with each of some parts of what is checked.
+
+    The first of each says `where` it comes from, which is noted with what breaks.
+    """
+
+    def decorate(check: Callable[..., None]) -> Callable[[Any], None]:
+        @wraps(check)
+        def whole(checked: Any) -> None:
+            for one in getattr(checked, parts):
+                several = one if isinstance(one, tuple) else (one,)
+                with found_again(several[0].where):
+                    check(checked, *several)
+
+        return whole
+
+    return decorate
+
+
+def by_name(
+    *checks: Callable[[PartT], str | None],
+) -> Mapping[str, Callable[[PartT], str | None]]:
+    """Return checks by their names in code, without the underscore in front."""
+    return {check.__name__.removeprefix("_"): check for check in checks}
 
 
 def require(true: Any, message: str, **where: Any) -> None:

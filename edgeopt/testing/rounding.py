@@ -17,7 +17,9 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    by_name,
     describe,
+    on_each,
     require,
     run_checks,
     seeds_of,
@@ -270,28 +272,25 @@ class Checked:
             raise SkippedError(f"it does not promise {' or '.join(names)}")
 
 
-def _types(checked: Checked) -> None:
-    for row in checked.rows:
-        tables = [(row.values, row.sizes)]
-        if checked.batches:
-            tables.append((np.tile(row.values, (3, 1)), row.sizes))
-        for y, weights in tables:
-            x = checked.rounding(y.copy(), weights.copy(), rng=row.seed)
-            kind = x.dtype.kind if isinstance(x, np.ndarray) else type(x).__name__
-            require(kind in "biu", f"decisions are of type {kind}, not bool or int", **row.where)
-            require(x.shape == y.shape, f"shape {x.shape} for y of {y.shape}", **row.where)
-            least, most = (np.floor(y), np.ceil(y)) if checked.counts else (0, 1)
-            near = bool(((least <= x) & (x <= most)).all())
-            require(near, f"{x.tolist()} is no rounding of {y.tolist()}", **row.where)
+@on_each("rows")
+def _types(checked: Checked, row: Row) -> None:
+    tables = [row.values] + [np.tile(row.values, (3, 1))] * checked.batches
+    for y in tables:
+        x = checked.rounding(y.copy(), row.sizes, rng=row.seed)
+        kind = x.dtype.kind if isinstance(x, np.ndarray) else type(x).__name__
+        require(kind in "biu", f"decisions are of type {kind}, not bool or int")
+        require(x.shape == y.shape, f"shape {x.shape} for y of {y.shape}")
+        least, most = (np.floor(y), np.ceil(y)) if checked.counts else (0, 1)
+        near = bool(((least <= x) & (x <= most)).all())
+        require(near, f"{x.tolist()} is no rounding of {y.tolist()}")
 
 
-def _integers(checked: Checked) -> None:
-    for row in checked.rows:
-        whole = row.values == np.floor(row.values)
-        for seed in range(50):
-            x = checked.round(row.values, row.sizes, seed)
-            kept = np.array_equal(x[whole], row.values[whole])
-            require(kept, f"whole entries change: {row}", **row.where)
+@on_each("rows")
+def _integers(checked: Checked, row: Row) -> None:
+    whole = row.values == np.floor(row.values)
+    for seed in range(50):
+        x = checked.round(row.values, row.sizes, seed)
+        require(np.array_equal(x[whole], row.values[whole]), f"whole entries change: {row}")
 
 
 def _marginals(checked: Checked) -> None:
@@ -369,15 +368,15 @@ def _correlation(checked: Checked) -> None:
                 require(right, text, **row.where)
 
 
-def _stateless(checked: Checked) -> None:
-    for row in checked.rows:
-        y, weights = row.values, row.sizes
-        first = checked.rounding(y, weights, rng=row.seed)
-        same = np.array_equal(y, row.values) and np.array_equal(weights, row.sizes)
-        require(same, f"it writes to what it is given: {row}", **row.where)
-        checked.rounding(row.values[::-1].copy(), row.sizes[::-1].copy(), rng=row.seed + 1)
-        again = checked.rounding(row.values, row.sizes, rng=row.seed)
-        require(alike(first, again), f"the same seed gives other decisions: {row}", **row.where)
+@on_each("rows")
+def _stateless(checked: Checked, row: Row) -> None:
+    y, weights = row.values, row.sizes
+    first = checked.rounding(y, weights, rng=row.seed)
+    same = np.array_equal(y, row.values) and np.array_equal(weights, row.sizes)
+    require(same, f"it writes to what it is given: {row}")
+    checked.rounding(row.values[::-1].copy(), row.sizes[::-1].copy(), rng=row.seed + 1)
+    again = checked.rounding(row.values, row.sizes, rng=row.seed)
+    require(alike(first, again), f"the same seed gives other decisions: {row}")
 
 
 def _batch(checked: Checked) -> None:
@@ -415,14 +414,7 @@ def _extremes(checked: Checked) -> None:
     require(nothing.shape == (0,), f"no entries: shape {nothing.shape}")
 
 
-CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
-    "types": _types,
-    "integers": _integers,
-    "marginals": _marginals,
-    "budget": _budget,
-    "cardinality": _cardinality,
-    "correlation": _correlation,
-    "stateless": _stateless,
-    "batch": _batch,
-    "extremes": _extremes,
-}
+CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = by_name(
+    _types, _integers, _marginals, _budget, _cardinality, _correlation, _stateless, _batch,
+    _extremes,
+)  # fmt: skip

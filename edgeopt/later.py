@@ -1,12 +1,29 @@
-"""Names of a package that are loaded when they are first used, so that importing it is cheap."""
+"""What is loaded or computed when it is first used: names of a package, values by name."""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+ValueT = TypeVar("ValueT")
+
+
+class Computed(Mapping[str, ValueT]):
+    """Values by name, each computed when it is first asked for."""
+
+    def __init__(self, names: Collection[str], compute: Callable[[str], ValueT]) -> None:
+        self._names, self._computed = names, cache(compute)
+
+    def __getitem__(self, name: str) -> ValueT:
+        return self._computed(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def loaded_later(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
 from edgeopt.bounds.intervals import student
 from edgeopt.bounds.verdict import Relation, Source
+from edgeopt.later import Computed
 from edgeopt.online.simulate import simulate
 
 if TYPE_CHECKING:
@@ -92,24 +93,12 @@ def _instances(record: Any) -> Mapping[str, Callable[[], Any]]:
     return {name: source.make}
 
 
-class _Bounds(dict[str, Any]):
-    """Bounds by name, each computed when it is looked up."""
-
-    def __init__(self, compute: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._compute = compute
-
-    def __missing__(self, name: str) -> Any:
-        self[name] = self._compute(name)
-        return self[name]
-
-
 class Runs:
     """The bounds of an instance and the runs of policies on it, each computed on first use."""
 
     def __init__(self, record: Any, instance: Any) -> None:
         self.record, self.instance = record, instance
-        self.bounds = _Bounds(self._bound)
+        self.bounds = Computed(record.offline.bounds, self._bound)
         self._measured: dict[str, tuple[Any, float | None]] = {}
 
     @cached_property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.later import Computed
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import check_whole
 from edgeopt.studies import registry
@@ -15,7 +15,9 @@ from edgeopt.studies.results import Case, Settings
 from edgeopt.studies.system import Reporting
 
 if TYPE_CHECKING:
-    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from collections.abc import Mapping, Sequence
+
+    from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.system import System
 
 
@@ -52,28 +54,6 @@ def view(instance: Any, settings: ViewSettings | None = None) -> View:
         return View(str(error))
 
 
-class _Bounds(Mapping[str, "Benchmark"]):
-    """The bounds of an instance, each solved when a policy or the table first asks for it."""
-
-    def __init__(self, record: System, instance: Any, seed: int, runs: int) -> None:
-        self._record, self._given = record, (instance, seed, runs)
-        self._solved: dict[str, Benchmark] = {}
-
-    def __getitem__(self, name: str) -> Benchmark:
-        if name not in self._solved:
-            instance, *drawn = self._given
-            self._solved[name] = self._record.offline.bounds[name].solve(
-                instance, self._record.policies.environment, *drawn
-            )
-        return self._solved[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._record.offline.bounds)
-
-    def __len__(self) -> int:
-        return len(self._record.offline.bounds)
-
-
 def _case(instance: Any, settings: ViewSettings) -> Case:
     """Simulate the policies, and solve the bound and what they need, nothing else."""
     from edgeopt.online import simulate
@@ -98,9 +78,10 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
         for entry in sorted(_chosen(record, wanted), key=lambda one: not one.causal)
     }
     needed = dict.fromkeys([bound, *(entry.bound for entry in entries.values() if entry.bound)])
-    bounds = _Bounds(record, instance, seed, runs)
+    known, make = record.offline.bounds, record.policies.environment
+    bounds = Computed(known, lambda name: known[name].solve(instance, make, seed, runs))
     policies = {name: entry.make(instance, bounds) for name, entry in entries.items()}
-    environment = record.policies.environment(instance)
+    environment = make(instance)
     return Case(
         system=_narrowed(record, entries, list(needed)),
         name=str(instance.fingerprint())[:12],

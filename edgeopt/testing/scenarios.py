@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.later import Computed
 from edgeopt.options import listed
 from edgeopt.studies.entries import Benchmark, PolicyEntry
 from edgeopt.studies.registry import choose, find_system
@@ -19,6 +19,8 @@ from edgeopt.testing.content import alike, content
 from edgeopt.testing.report import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from edgeopt.online.protocols import Environment
@@ -39,23 +41,10 @@ def record_of(system: Any) -> System:
     return system
 
 
-class Offered(Mapping[str, Benchmark]):
-    """The benchmarks of an instance, each computed when a policy asks for it."""
-
-    def __init__(self, record: System, instance: Any) -> None:
-        self._record, self._instance = record, instance
-        self._found: dict[str, Benchmark] = {}
-
-    def __getitem__(self, name: str) -> Benchmark:
-        if name not in self._found:
-            self._found[name] = self._record.offline.bounds[name].compute(self._instance)
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._record.offline.offered(self._instance))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
+def offered(record: System, instance: Any) -> Mapping[str, Benchmark]:
+    """Return the benchmarks of an instance, each computed when a policy asks for it."""
+    known = record.offline
+    return Computed(known.offered(instance), lambda name: known.bounds[name].compute(instance))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,9 +73,9 @@ class Setup:
         )
 
     @cached_property
-    def benchmarks(self) -> Offered:
+    def benchmarks(self) -> Mapping[str, Benchmark]:
         """What policies may follow."""
-        return Offered(self.record, self.truth)
+        return offered(self.record, self.truth)
 
     @cached_property
     def horizon(self) -> int:

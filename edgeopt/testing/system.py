@@ -23,12 +23,13 @@ from edgeopt.testing.report import (
     BrokenError,
     Recipe,
     SkippedError,
+    by_name,
     describe,
     require,
     run_checks,
     seeds_of,
 )
-from edgeopt.testing.scenarios import Offered, record_of
+from edgeopt.testing.scenarios import offered, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -177,7 +178,7 @@ def _draws(checked: Checked) -> None:
 def _policies(checked: Checked) -> None:
     record = checked.record
     for seed, instance in checked.few:
-        found = Offered(record, instance)
+        found = offered(record, instance)
         for entry in record.policies.entries:
             if not entry.default:
                 continue
@@ -203,7 +204,7 @@ def _bound(checked: Checked) -> str:
     entries = [one for one in record.policies.entries if one.default and one.bound]
     for place, seed in enumerate(checked.seeds):
         instance = checked.draw(seed)
-        found = Offered(record, instance)
+        found = offered(record, instance)
         for name in found:
             one = found[name]
             text = f"{name}: its plan has the value {one.value:.8g}, its bound is {one.bound:.8g}"
@@ -230,7 +231,7 @@ def _beyond(record: System, value: float, bound: float, error: float = 0.0) -> b
 
 
 def _value(
-    record: System, instance: Any, entry: Any, found: Offered, seed: int
+    record: System, instance: Any, entry: Any, found: Mapping[str, Any], seed: int
 ) -> tuple[float | None, float, float]:
     """Return the value of a policy, its standard error, and the bound that is valid for it."""
     policy, bound = entry.make(instance, found), found[entry.bound].bound
@@ -290,13 +291,6 @@ def _command_line(checked: Checked) -> None:
     require(found is kind, f"under the name {name!r}, commands find a system of {found.__name__}")
 
 
-CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = {
-    "complete": _complete,
-    "names": _names,
-    "draws": _draws,
-    "policies": _policies,
-    "bound": _bound,
-    "page": _page,
-    "claims": _claims,
-    "command_line": _command_line,
-}
+CHECKS: Final[Mapping[str, Callable[[Checked], str | None]]] = by_name(
+    _complete, _names, _draws, _policies, _bound, _page, _claims, _command_line
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +99,14 @@ def perceptron(
         values = values @ weights[f"{prefix}{layer}.weight"].T + weights[f"{prefix}{layer}.bias"]
         layer += 1
     return values
+
+
+def layer_shapes(*sizes: int, prefix: str = "") -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights of affine layers between these sizes, by name."""
+    found: dict[str, tuple[int, ...]] = {}
+    for layer, (into, out) in enumerate(pairwise(sizes)):
+        found |= {f"{prefix}{layer}.weight": (out, into), f"{prefix}{layer}.bias": (out,)}
+    return found
 
 
 def layer_norm(

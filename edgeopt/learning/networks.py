@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -84,6 +84,72 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, state: Mapping[str, Any]
     optimiser.load_state_dict(held)
     for group, rate in zip(optimiser.param_groups, state["rates"], strict=True):
         group["lr"] = rate
+
+
+class NetworkLearner:
+    """What learners share: networks, draws, and how to go on after a stop.
+
+    Parameters
+    ----------
+    seed
+        Of weights and all draws.
+    updates
+        Updates of the schedule.
+
+    Attributes
+    ----------
+    policy
+        Which of the networks is the policy.
+    nets, optimisers
+        By name.
+    stores
+        What else has a state, such as a buffer, by name.
+    counted
+        Names of the attributes that change from update to update.
+    """
+
+    system: str
+    learner: str
+    figure: str
+    sense: Literal["min", "max"] = "min"
+    policy: str
+    nets: Mapping[str, Any]
+    optimisers: Mapping[str, Any]
+    stores: Mapping[str, Any]
+    counted: Sequence[str] = ("done",)
+
+    def __init__(self, seed: int, updates: int) -> None:
+        self.generator = seeded(seed)
+        self.seed, self.updates, self.done, self.stores = seed, updates, 0, {}
+        self.rng = np.random.default_rng(seed)
+
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the weights of the policy."""
+        return to_arrays(self.nets[self.policy])
+
+    def state(self) -> dict[str, Any]:
+        """Return what is needed to go on."""
+        return {
+            "nets": {name: to_arrays(one) for name, one in self.nets.items()},
+            "optimisers": {name: optimiser_state(one) for name, one in self.optimisers.items()},
+            "stores": {name: one.state() for name, one in self.stores.items()},
+            "counts": {name: getattr(self, name) for name in self.counted},
+            "rng": self.rng.bit_generator.state,
+            "generator": self.generator.get_state().numpy(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up such a state."""
+        for name, one in self.nets.items():
+            from_arrays(one, state["nets"][name])
+        for name, one in self.optimisers.items():
+            restore_optimiser(one, state["optimisers"][name])
+        for name, one in self.stores.items():
+            one.restore(state["stores"][name])
+        for name in self.counted:
+            setattr(self, name, state["counts"][name])
+        self.rng.bit_generator.state = state["rng"]
+        self.generator.set_state(torch.from_numpy(np.array(state["generator"])))
 
 
 def masked_log_softmax(logits: Any, mask: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.learning import Checkpoint
+from edgeopt.learning.arrays import layer_shapes
 from edgeopt.learning.edr import rounds, rows
-from edgeopt.learning.edr.policy import shapes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ def _drawn(seed: int, *sizes: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     return {
         name: rng.normal(0.0, 0.3, shape).astype(np.float32)
-        for name, shape in shapes(*sizes).items()
+        for name, shape in layer_shapes(*sizes).items()
     }
 
 

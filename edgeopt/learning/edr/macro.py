@@ -20,13 +20,11 @@ from edgeopt.learning.edr.rounds import (
     rounds_of,
 )
 from edgeopt.learning.networks import (
+    NetworkLearner,
     Perceptron,
     double_dqn_target,
     dqn_loss,
     from_arrays,
-    optimiser_state,
-    restore_optimiser,
-    seeded,
     step,
     to_arrays,
 )
@@ -62,19 +60,13 @@ def drawn(seed: int) -> EdrInstance:
     return generate(rng=seed, reuse=MODES[seed % 2], slots=3)
 
 
-class Kept:
-    """What learners share: seeds of instances, gradient steps that are due, and how to go on."""
+class Kept(NetworkLearner):
+    """What learners share: seeds of instances, and gradient steps that are due."""
 
     system = "edr"
-    learner: str
-    figure: str
-    policy: str
-    """Which of the networks is the policy."""
-    sense: Literal["min", "max"] = "min"
+    counted = ("done", "steps", "owed")
     features: Sequence[str]
     """Names of what the networks see."""
-    nets: dict[str, Perceptron]
-    optimisers: dict[str, torch.optim.Adam]
 
     def __init__(
         self,
@@ -84,12 +76,10 @@ class Kept:
         validation: tuple[int, ...],
         settings: Any,
     ) -> None:
-        self.seed, self.updates, self.draw = seed, updates, draw
-        self.validation, self.settings = validation, settings
-        seeded(seed)
-        self.rng = np.random.default_rng(seed)
-        self.buffer = ReplayBuffer(settings.buffer)
-        self.counts = {"done": 0, "steps": 0, "owed": 0}
+        super().__init__(seed, updates)
+        self.draw, self.validation, self.settings = draw, validation, settings
+        self.stores = {"buffer": ReplayBuffer(settings.buffer)}
+        self.steps = self.owed = 0
 
     def training(self) -> range:
         """Return the seeds of the training instances, one per update."""
@@ -103,21 +93,18 @@ class Kept:
 
     def learn_from(self, rows: dict[str, NDArray[Any]]) -> None:
         """Add transitions, and take the gradient steps that are due."""
-        self.buffer.add(rows)
-        self.counts["owed"] += len(rows["reward"])
-        while self.counts["owed"] >= self.settings.per_update:
-            self.counts["owed"] -= self.settings.per_update
-            if len(self.buffer) >= self.settings.warm_up:
-                rows = self.buffer.sample(self.settings.batch, self.rng)
+        buffer = self.stores["buffer"]
+        buffer.add(rows)
+        self.owed += len(rows["reward"])
+        while self.owed >= self.settings.per_update:
+            self.owed -= self.settings.per_update
+            if len(buffer) >= self.settings.warm_up:
+                rows = buffer.sample(self.settings.batch, self.rng)
                 self.step({name: torch.from_numpy(part) for name, part in rows.items()})
 
     def step(self, held: dict[str, Any]) -> None:
         """Take a gradient step on a batch of transitions."""
         raise NotImplementedError
-
-    def weights(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the weights of the policy."""
-        return to_arrays(self.nets[self.policy])
 
     def about(self) -> Mapping[str, Any]:
         """Return what the checkpoint says of the training."""
@@ -130,25 +117,6 @@ class Kept:
             },
             "instances": self.fingerprints,
         }  # fmt: skip
-
-    def state(self) -> dict[str, Any]:
-        """Return what is needed to go on."""
-        return {
-            "nets": {name: to_arrays(net) for name, net in self.nets.items()},
-            "optimisers": {name: optimiser_state(one) for name, one in self.optimisers.items()},
-            "buffer": self.buffer.state(), "generator": self.rng.bit_generator.state,
-            "counts": dict(self.counts),
-        }  # fmt: skip
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up such a state."""
-        for name, net in self.nets.items():
-            from_arrays(net, state["nets"][name])
-        for name, one in self.optimisers.items():
-            restore_optimiser(one, state["optimisers"][name])
-        self.buffer.restore(state["buffer"])
-        self.rng.bit_generator.state = state["generator"]
-        self.counts = dict(state["counts"])
 
 
 @dataclass(frozen=True)
@@ -212,8 +180,8 @@ class RoundsLearner(Kept):
 
     def update(self) -> None:
         """Play an instance, and learn after every few transitions."""
-        episode = TaskEpisode(self.draw(self.training()[self.counts["done"]]))
-        progress = min(1.0, 2.0 * self.counts["done"] / self.updates)
+        episode = TaskEpisode(self.draw(self.training()[self.done]))
+        progress = min(1.0, 2.0 * self.done / self.updates)
         share = 1.0 + (self.settings.least - 1.0) * progress
         before: dict[str, NDArray[Any]] | None = None
         while (tasks := episode.observe()) is not None:
@@ -238,7 +206,7 @@ class RoundsLearner(Kept):
             before.pop("task")
             before["next"] = before["state"]
             self.learn_from(before)
-        self.counts["done"] += 1
+        self.done += 1
 
     def step(self, held: dict[str, Any]) -> None:
         """Take a gradient step."""
@@ -249,8 +217,8 @@ class RoundsLearner(Kept):
         step(
             self.optimisers["online"], dqn_loss(self.nets["online"](state), held["action"], wanted)
         )
-        self.counts["steps"] += 1
-        if self.counts["steps"] % self.settings.copied == 0:
+        self.steps += 1
+        if self.steps % self.settings.copied == 0:
             self.nets["target"].load_state_dict(self.nets["online"].state_dict())
 
     def evaluate(self) -> dict[str, float]:

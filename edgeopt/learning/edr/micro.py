@@ -144,7 +144,7 @@ class RoutingLearner(Kept):
 
     def update(self) -> None:
         """Serve some frames of an instance with noise, and learn after every few slots."""
-        instance = self.draw(self.training()[self.counts["done"]])
+        instance = self.draw(self.training()[self.done])
         episode = SlotEpisode(instance, self._frames(instance))
         size = instance.sites * instance.types
         weights, before = self.weights(), None
@@ -169,8 +169,8 @@ class RoutingLearner(Kept):
             if not goes_on:
                 self._add(before, held)
                 before = None
-        self.counts["done"] += 1
-        left = max(0.1, 1.0 - self.counts["done"] / self.updates)
+        self.done += 1
+        left = max(0.1, 1.0 - self.done / self.updates)
         for name, rate in self._rates.items():
             set_rate(self.optimisers[name], left * rate)
 
@@ -214,8 +214,8 @@ class RoutingLearner(Kept):
         value = _value(nets["critic"], held, held["fractions"])
         loss = critic_loss(value, held["reward"], held["discount"], after)
         step(self.optimisers["critic"], loss)
-        self.counts["steps"] += 1
-        if self.counts["steps"] > self.settings.alone:
+        self.steps += 1
+        if self.steps > self.settings.alone:
             logits = nets["actor"](held["features"])
             value = _value(nets["critic"], held, _fractions(logits, held["valid"])).mean()
             size = (logits.square().mean(-1) * held["share"]).sum(-1).mean()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint, perceptron
+from edgeopt.learning.arrays import layer_shapes
 from edgeopt.learning.edr import rounds as levels
 from edgeopt.learning.edr import rows
 from edgeopt.online.edr.policies.policy import (
@@ -42,14 +42,6 @@ FOLDER: Final = Path(levels.__file__).parent
 def shipped(learner: Literal["macro", "micro"]) -> Checkpoint:
     """Return a checkpoint that comes with edgeopt."""
     return Checkpoint.load(FOLDER / f"{learner}.safetensors", system="edr", learner=learner)
-
-
-def shapes(*sizes: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the weights of a network with these layers, by name."""
-    found: dict[str, tuple[int, ...]] = {}
-    for layer, (into, out) in enumerate(pairwise(sizes)):
-        found |= {f"{layer}.weight": (out, into), f"{layer}.bias": (out,)}
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +85,7 @@ class RlTraining(Replaying):
         features = self._macro.features
         if not features or not set(features) <= set(levels.FEATURES):
             raise InputError("features", f"must be some of {', '.join(levels.FEATURES)}")
-        self._macro.require(shapes(len(features), 64, 64, len(levels.LEVELS)))
+        self._macro.require(layer_shapes(len(features), 64, 64, len(levels.LEVELS)))
 
     @property
     def _macro(self) -> Checkpoint:
@@ -142,7 +134,7 @@ class _Routed(EdrPolicy[Any]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_kind("routing", self._micro, Checkpoint)
-        self._micro.require(shapes(len(rows.FEATURES), 64, 64, rows.ROUTES))
+        self._micro.require(layer_shapes(len(rows.FEATURES), 64, 64, rows.ROUTES))
 
     @property
     def _micro(self) -> Checkpoint:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint
+from edgeopt.learning.arrays import layer_shapes
 from edgeopt.learning.oinc.placing import FEATURES, SWEEPS, place, places
 from edgeopt.learning.oinc.slots import MISSED
 from edgeopt.models.oinc.slot import evaluate
@@ -37,14 +37,6 @@ HIDDEN: Final = 32
 """Width of both hidden layers of both networks."""
 
 _LAYERS: Final = (len(FEATURES), HIDDEN, HIDDEN, 1)
-
-
-def layer_shapes(*sizes: int, prefix: str = "") -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the weights of affine layers between these sizes, by name."""
-    found: dict[str, tuple[int, ...]] = {}
-    for layer, (into, out) in enumerate(pairwise(sizes)):
-        found |= {f"{prefix}{layer}.weight": (out, into), f"{prefix}{layer}.bias": (out,)}
-    return found
 
 
 def shapes() -> dict[str, tuple[int, ...]]:

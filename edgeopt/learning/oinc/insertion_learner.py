@@ -15,11 +15,8 @@ import torch
 from torch import nn
 
 from edgeopt.learning.networks import (
+    NetworkLearner,
     Perceptron,
-    from_arrays,
-    optimiser_state,
-    restore_optimiser,
-    seeded,
     set_rate,
     step,
     to_arrays,
@@ -30,9 +27,7 @@ from edgeopt.learning.oinc.slots import TRAINING, VALIDATION, drawn, held_out
 from edgeopt.models.oinc.slot import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from edgeopt.learning.oinc.slots import Drawn, Rooms
     from edgeopt.models.oinc.slot import SlotProblem
@@ -113,12 +108,10 @@ def cost_loss(network: InsertionNetwork, batch: Batch) -> Any:
     return total
 
 
-class InsertionLearner:
+class InsertionLearner(NetworkLearner):
     """Learner of the insertion actor."""
 
-    system: str = "oinc"
-    learner: str = "insertion"
-    figure: str = "reward"
+    system, learner, figure, policy = "oinc", "insertion", "reward", "network"
     sense: Literal["min", "max"] = "max"
 
     def __init__(
@@ -130,25 +123,26 @@ class InsertionLearner:
         rooms: Sequence[Rooms] | None = None,
         validation: Sequence[SlotProblem] | None = None,
     ) -> None:
-        seeded(seed)
-        self.seed, self.updates, self.batch, self.done = seed, updates, batch, 0
+        super().__init__(seed, updates)
+        self.batch = batch
         self.rooms = drawn(TRAINING) if rooms is None else rooms
         self.validation = (
             held_out(drawn(VALIDATION), 20, VALIDATION[0]) if validation is None else validation
         )
-        self.rng = np.random.default_rng(seed)
         self.network = InsertionNetwork()
-        self.optimiser = torch.optim.Adam(self.network.parameters(), RATE)
+        self.nets = {"network": self.network}
+        self.optimisers = {"network": torch.optim.Adam(self.network.parameters(), RATE)}
 
     def update(self) -> None:
         """Learn from a batch of drawn slots."""
         left = max(1.0 - self.done / self.updates, 0.0)
-        set_rate(self.optimiser, RATE * left)
+        optimiser = self.optimisers["network"]
+        set_rate(optimiser, RATE * left)
         chosen = self.rng.integers(len(self.rooms), size=self.batch)
         slots = [self.rooms[place].terms(self.rng) for place in chosen]
         temperature = COLDEST + (1.0 - COLDEST) * left
         batch = Batch(slots, in_order(to_arrays(self.network)), temperature, self.rng)
-        step(self.optimiser, cost_loss(self.network, batch), self.network.parameters(), CLIP)
+        step(optimiser, cost_loss(self.network, batch), self.network.parameters(), CLIP)
         self.done += 1
 
     def evaluate(self) -> dict[str, float]:
@@ -162,10 +156,6 @@ class InsertionLearner:
             [evaluate(one, sites_by_weights(weights, terms_of(one), one.slo)) for one in problems]
         )
 
-    def weights(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the weights."""
-        return to_arrays(self.network)
-
     def about(self) -> dict[str, Any]:
         """Return what the checkpoint says of the training."""
         return {
@@ -176,19 +166,3 @@ class InsertionLearner:
             },
             "instances": [one.instance.fingerprint() for one in self.rooms],
         }  # fmt: skip
-
-    def state(self) -> dict[str, Any]:
-        """Return what is needed to go on."""
-        return {
-            "network": to_arrays(self.network),
-            "optimiser": optimiser_state(self.optimiser),
-            "generator": self.rng.bit_generator.state,
-            "done": self.done,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up a state."""
-        from_arrays(self.network, state["network"])
-        restore_optimiser(self.optimiser, state["optimiser"])
-        self.rng.bit_generator.state = state["generator"]
-        self.done = state["done"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.learning import Checkpoint, perceptron
-from edgeopt.learning.oinc.insertion import layer_shapes
+from edgeopt.learning.arrays import layer_shapes
 from edgeopt.models.oinc.slot import SlotPlan, evaluate
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_kind

@@ -15,14 +15,11 @@ import torch
 from edgeopt.errors import OptionError
 from edgeopt.learning import ReplayBuffer
 from edgeopt.learning.networks import (
+    NetworkLearner,
     Perceptron,
     by_row,
-    from_arrays,
     masked_log_softmax,
     mean_over,
-    optimiser_state,
-    restore_optimiser,
-    seeded,
     soft_actor_loss,
     soft_update,
     soft_value,
@@ -80,12 +77,10 @@ def factored_loss(values: Any, action: Any, target: Any, mask: Any) -> Any:
     return mean_over((taken - target) ** 2, mask)
 
 
-class SacLearner:
+class SacLearner(NetworkLearner):
     """Learner of the published actor for one instance."""
 
-    system: str = "oinc"
-    learner: str = "sac-d"
-    figure: str = "reward"
+    system, learner, figure = "oinc", "sac-d", "reward"
     sense: Literal["min", "max"] = "max"
 
     def __init__(
@@ -115,11 +110,9 @@ class SacLearner:
             raise OptionError('method = "exact": needs shares = "exact"')
         if discount and credit != "global":
             raise OptionError(f"credit = {credit!r}: needs discount = 0")
-        generator = seeded(seed)
-        self.seed, self.updates, self.done, self.batch = seed, updates, 0, batch
-        self.discount, self.credit, self.shares = discount, credit, shares
-        self.method = method
-        self.temperature, self.generator = temperature, generator
+        super().__init__(seed, updates)
+        self.batch, self.discount, self.temperature = batch, discount, temperature
+        self.method, self.credit, self.shares = method, credit, shares
         self.settings = {
             "hidden": list(hidden), "rate": rate, "batch": batch, "discount": discount,
             "temperature": temperature, "method": method, "credit": credit, "shares": shares,
@@ -134,7 +127,6 @@ class SacLearner:
             allowed[:, kind, :count] = True
         self.kinds = len(kinds)
         self.allowed = torch.from_numpy(allowed.reshape(-1, max(kinds)))
-        self.rng = np.random.default_rng(seed)
         layers = (2 * devices + sites, *hidden, self.allowed.numel())
         self.networks = torch.nn.ModuleDict(
             {name: Perceptron(layers) for name in ("actor", "first", "second")}
@@ -148,7 +140,9 @@ class SacLearner:
             name: torch.optim.Adam(network.parameters(), rate)
             for name, network in self.networks.items()
         }
+        self.nets = {"networks": self.networks, "targets": self.targets}
         self.buffer = ReplayBuffer(CAPACITY)
+        self.stores = {"buffer": self.buffer}
         self.slots, self.validation = later(self.rooms, held_out)
         self.training = self.rooms.busy[self.rooms.busy < self.slots[0]]
 
@@ -302,26 +296,3 @@ class SacLearner:
             "seeds": {"learner": [self.seed]},
             "instances": [self.instance.fingerprint()],
         }
-
-    def state(self) -> dict[str, Any]:
-        """Return what is needed to go on."""
-        return {
-            "networks": to_arrays(self.networks),
-            "targets": to_arrays(self.targets),
-            "optimisers": {name: optimiser_state(one) for name, one in self.optimisers.items()},
-            "buffer": self.buffer.state(),
-            "generator": self.rng.bit_generator.state,
-            "torch": self.generator.get_state().numpy(),
-            "done": self.done,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up a state."""
-        from_arrays(self.networks, state["networks"])
-        from_arrays(self.targets, state["targets"])
-        for name, one in self.optimisers.items():
-            restore_optimiser(one, state["optimisers"][name])
-        self.buffer.restore(state["buffer"])
-        self.rng.bit_generator.state = state["generator"]
-        self.generator.set_state(torch.from_numpy(np.array(state["torch"])))
-        self.done = state["done"]

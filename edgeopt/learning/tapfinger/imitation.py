@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
 
 from edgeopt.learning import ReplayBuffer
-from edgeopt.learning.networks import (
-    mean_over,
-    optimiser_state,
-    restore_optimiser,
-    seeded,
-    set_rate,
-    step,
-)
+from edgeopt.learning.networks import NetworkLearner, mean_over, set_rate, step
 from edgeopt.learning.tapfinger.network import Actions, Sizes, act, actor_shapes, initial
 from edgeopt.learning.tapfinger.runs import Runs, Teacher, mean_flows
 from edgeopt.learning.tapfinger.tensors import (
@@ -29,9 +22,7 @@ from edgeopt.learning.tapfinger.tensors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.learning.tapfinger.network import Architecture, Seen
@@ -66,7 +57,7 @@ CLIP: Final = 1.0
 """Most norm of a gradient."""
 
 
-class Common:
+class Common(NetworkLearner):
     """What the learners share: weights, evaluation, record.
 
     Parameters
@@ -87,9 +78,7 @@ class Common:
         Of the network and what it learns from; runs are played by the processor.
     """
 
-    system, figure = "tapfinger", "flow"
-    sense: Literal["min", "max"] = "min"
-    learner: str
+    system, figure, policy = "tapfinger", "flow", "actor"
 
     def __init__(
         self, form: Architecture, pool: Sequence[TapFingerInstance],
@@ -97,14 +86,14 @@ class Common:
         runs: int, device: Device = "cpu",
     ) -> None:  # fmt: skip
         check_device(device)
-        seeded(seed)
-        self.device = device
+        super().__init__(seed, updates)
+        self.device, self.validation, self.rate = device, validation, rate
         self.form, self.sizes = form, Sizes.of(pool[0])
-        self.validation, self.updates, self.rate, self.done = validation, updates, rate, 0
-        self.rng = np.random.default_rng(seed)
         first = initial(actor_shapes(form, self.sizes), self.rng)
         self.actor = Weighted(first, rate, device)
+        self.nets = {"actor": self.actor}
         self.runs = Runs(pool, runs, self.rng)
+        self.stores = {"runs": self.runs}
         self.fingerprints = [one.fingerprint() for one in pool]
         self.seeds: dict[str, list[int]] = {"learner": [seed]}
 
@@ -120,9 +109,10 @@ class Common:
         flows = mean_flows(lambda seen: self.act(seen, rng), self.validation)
         return {"flow": float(flows.mean())}
 
-    def weights(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the weights."""
-        return self.actor.arrays()
+    @property
+    def optimisers(self) -> dict[str, Any]:  # type: ignore[override]
+        """Those of the networks."""
+        return {name: one.optimiser for name, one in self.nets.items()}
 
     def anneal(self, *weighted: Weighted) -> None:
         """Set the step size of an update, and count it."""
@@ -166,6 +156,7 @@ class Imitation(Common):
         )
         self.teacher = Teacher(teacher, pool[0], runs)
         self.buffer = ReplayBuffer(LABELLED)
+        self.stores = {"runs": self.runs, "buffer": self.buffer}
 
     def update(self) -> None:
         """Visit rounds, label them, and learn from some of all that are kept."""
@@ -205,20 +196,3 @@ class Imitation(Common):
         information = getattr(self.teacher.policy, "information", "durations")
         said = {"teacher": self.teacher.policy.name, "told": information}
         return self.record(**said)
-
-    def state(self) -> dict[str, Any]:
-        """Return all that training needs to go on."""
-        return {
-            "actor": self.actor.arrays(), "optimiser": optimiser_state(self.actor.optimiser),
-            "buffer": self.buffer.state(), "runs": self.runs.state(), "done": self.done,
-            "generator": self.rng.bit_generator.state,
-        }  # fmt: skip
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up such a state."""
-        self.actor.take(state["actor"])
-        restore_optimiser(self.actor.optimiser, state["optimiser"])
-        self.buffer.restore(state["buffer"])
-        self.runs.restore(state["runs"])
-        self.done = state["done"]
-        self.rng.bit_generator.state = state["generator"]

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from edgeopt.learning import advantages
-from edgeopt.learning.networks import mean_over, optimiser_state, ppo_loss, restore_optimiser, step
+from edgeopt.learning.arrays import layer_shapes
+from edgeopt.learning.networks import from_arrays, mean_over, ppo_loss, step
 from edgeopt.learning.tapfinger.imitation import Common
 from edgeopt.learning.tapfinger.network import (
     FEW,
@@ -121,6 +122,7 @@ class Mappo(Common):
     """
 
     learner = "mappo"
+    counted = ("done", "mean", "deviation", "explained")
 
     def __init__(
         self, form: Architecture, pool: Sequence[TapFingerInstance],
@@ -134,7 +136,7 @@ class Mappo(Common):
             device=device,
         )  # fmt: skip
         if begin is not None:
-            self.actor.take(begin)
+            from_arrays(self.actor, begin)
         self.anchor = None
         if anchor is not None:
             self.anchor = Weighted(anchor, options.rate, device).tensors
@@ -143,14 +145,11 @@ class Mappo(Common):
         parts = {"own": places, "all": self.sizes.clusters * places}.get(options.critic, 3)
         if options.reward == "local" and options.critic != "own":
             parts += 1
-        sides = (parts * self.critic_form.width, 128, 1)
-        shapes: dict[str, tuple[int, ...]] = {}
-        for layer in (0, 1):
-            shapes[f"value.{layer}.weight"] = (sides[layer + 1], sides[layer])
-            shapes[f"value.{layer}.bias"] = (sides[layer + 1],)
+        shapes = layer_shapes(parts * self.critic_form.width, 128, 1, prefix="value.")
         if options.critic != "shared":
             shapes |= graph_shapes(CRITIC, self.sizes, last=True)
         self.critic = Weighted(initial(shapes, self.rng), options.critic_rate, device)
+        self.nets = {"actor": self.actor, "critic": self.critic}
         self.mean, self.deviation, self.explained = 0.0, 1.0, 0.0
 
     def value(self, seen: Seen) -> Any:
@@ -300,27 +299,6 @@ class Mappo(Common):
     def about(self) -> dict[str, Any]:
         """Return the record of the checkpoint."""
         return self.record(options=asdict(self.options), anchored=self.anchor is not None)
-
-    def state(self) -> dict[str, Any]:
-        """Return all that training needs to go on."""
-        parts = {"actor": self.actor, "critic": self.critic}
-        return {
-            "weights": {name: one.arrays() for name, one in parts.items()},
-            "optimisers": {name: optimiser_state(one.optimiser) for name, one in parts.items()},
-            "runs": self.runs.state(), "done": self.done,
-            "scale": [self.mean, self.deviation, self.explained],
-            "generator": self.rng.bit_generator.state,
-        }  # fmt: skip
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up such a state."""
-        for name, one in (("actor", self.actor), ("critic", self.critic)):
-            one.take(state["weights"][name])
-            restore_optimiser(one.optimiser, state["optimisers"][name])
-        self.runs.restore(state["runs"])
-        self.done = state["done"]
-        self.mean, self.deviation, self.explained = state["scale"]
-        self.rng.bit_generator.state = state["generator"]
 
 
 def _weighed(logs: Any, values: Any) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.learning import layer_norm, masked_softmax
+from edgeopt.learning.arrays import layer_shapes
 from edgeopt.options import check_choice, check_fields, check_whole
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ def graph_shapes(form: Architecture, sizes: Sizes, *, last: bool) -> dict[str, t
     """
     d, K = form.width, sizes.kinds
     if not form.graph:
-        sides = (9 + K, READ, READ, READ, d)
-        found = _perceptron("read", sides)
+        found = layer_shapes(9 + K, READ, READ, READ, d, prefix="read.")
         return found | _affine("read.cluster", 4, d)
     wide = (form.heads, d // form.heads)
     into = {"cluster": 4, "pending": 5 + K, "running": 4 + K}
@@ -188,10 +187,10 @@ def actor_shapes(form: Architecture, sizes: Sizes) -> dict[str, tuple[int, ...]]
         name = f"encoder.{layer}"
         for part in ("query", "key", "value", "out"):
             heads |= _affine(f"{name}.{part}", d, d)
-        heads |= _perceptron(f"{name}.forward", (d, FORWARD, d))
+        heads |= layer_shapes(d, FORWARD, d, prefix=f"{name}.forward.")
         for part in ("first", "second"):
             heads |= {f"{name}.{part}.scale": (d,), f"{name}.{part}.shift": (d,)}
-    heads |= _perceptron("bundle", (seen, form.hidden, sizes.bundles))
+    heads |= layer_shapes(seen, form.hidden, sizes.bundles, prefix="bundle.")
     own = {name: (*each, *shape) for name, shape in heads.items()}
     return graph_shapes(form, sizes, last=False) | own
 
@@ -213,13 +212,6 @@ def initial(
 
 def _affine(name: str, into: int, out: int) -> dict[str, tuple[int, ...]]:
     return {f"{name}.weight": (out, into), f"{name}.bias": (out,)}
-
-
-def _perceptron(name: str, sides: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
-    for layer, (into, out) in enumerate(pairwise(sides)):
-        found |= _affine(f"{name}.{layer}", into, out)
-    return found
 
 
 SLOPE: Final = 0.2

@@ -122,15 +122,15 @@ class Weighted:
         self.rate = rate
         self.optimiser = torch.optim.Adam(list(self.tensors.values()), rate)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Copy the weights into arrays."""
-        return {name: part.detach().cpu().numpy().copy() for name, part in self.tensors.items()}
+    def state_dict(self) -> Mapping[str, Any]:
+        """Return the weights by name."""
+        return self.tensors
 
-    def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Copy arrays into the weights."""
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
+        """Copy others into the weights."""
         with torch.no_grad():
             for name, part in self.tensors.items():
-                part.copy_(torch.from_numpy(np.array(arrays[name])))
+                part.copy_(tensors[name])
 
 
 class LogShares(NamedTuple):

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.trains
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
-from edgeopt.learning.networks import ppo_loss  # noqa: E402
+from edgeopt.learning.networks import ppo_loss, to_arrays  # noqa: E402
 from edgeopt.learning.tapfinger import imitation, mappo, training  # noqa: E402
 from edgeopt.learning.tapfinger.imitation import Imitation  # noqa: E402
 from edgeopt.learning.tapfinger.mappo import Mappo, Options  # noqa: E402
@@ -205,7 +205,7 @@ def test_targets_are_those_of_a_double_loop(form, monkeypatch):
 def test_nothing_is_left_on_the_processor(critic):
     learner = ppo(critic=critic, kl=0.3)
     rows = {name: part[:12] for name, part in learner.played().items()}
-    first, second = learner.weights(), learner.critic.arrays()
+    first, second = learner.weights(), to_arrays(learner.critic)
     label = rows["label"][..., :3]
     # A device without content; with this mode it refuses tensors of the processor.
     with FakeTensorMode():

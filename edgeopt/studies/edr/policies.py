@@ -176,23 +176,24 @@ _PUBLISHED: dict[str, Any] = {
 
 _Edition = Literal["published", "improved", "own"]
 
-_FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], bool], ...] = (
-    # name, title, class, edition, options, takes part by default
-    ("scenario", "Scenario control", "Scenario", "own", {"history": False}, True),
+_FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any], bool], ...] = (
+    # name, title, subpackage, class, edition, options, takes part by default
+    ("scenario", "Scenario control", "online", "Scenario", "own", {"history": False}, True),
     # What it knows of the day before no other policy does.
-    ("scenario+history", "Scenario control with history", "Scenario", "own", {}, False),
-    ("saddle_point", "Saddle point", "SaddlePoint", "improved", {}, True),
-    ("saddle_point+published", "Saddle point (as printed)", "SaddlePoint", "published", _PUBLISHED,
-     True),
-    ("lyapunov", "Lyapunov", "Lyapunov", "published", {}, True),
-    ("oasdr", "OASDR", "Oasdr", "published", {}, True),
-    ("even_rate", "Even rate", "EvenRate", "own", {}, True),
-    ("greedy", "Greedy", "Greedy", "published", {}, True),
-    ("rl", "RL", "RlBoth", "published", {}, False),
-    ("rl+lp", "RL rounds, optimal routing", "RlTraining", "own", {}, False),
-    ("rl+routing", "Scenario control, RL routing", "RlRouting", "own", {"history": False}, False),
+    ("scenario+history", "Scenario control with history", "online", "Scenario", "own", {}, False),
+    ("saddle_point", "Saddle point", "online", "SaddlePoint", "improved", {}, True),
+    ("saddle_point+published", "Saddle point (as printed)", "online", "SaddlePoint", "published",
+     _PUBLISHED, True),
+    ("lyapunov", "Lyapunov", "online", "Lyapunov", "published", {}, True),
+    ("oasdr", "OASDR", "online", "Oasdr", "published", {}, True),
+    ("even_rate", "Even rate", "online", "EvenRate", "own", {}, True),
+    ("greedy", "Greedy", "online", "Greedy", "published", {}, True),
+    ("rl", "RL", "learning", "RlBoth", "published", {}, False),
+    ("rl+lp", "RL rounds, optimal routing", "learning", "RlTraining", "own", {}, False),
+    ("rl+routing", "Scenario control, RL routing", "learning", "RlRouting", "own",
+     {"history": False}, False),
     # It drops requests rather than exceed a cap; the others do not route by an energy budget.
-    ("scenario+shed", "Shedding scenario control", "Scenario", "own",
+    ("scenario+shed", "Shedding scenario control", "online", "Scenario", "own",
      {"history": False, "elastic": "shed"}, True),
 )  # fmt: skip
 
@@ -200,13 +201,13 @@ POLICIES = tuple(
     PolicyEntry(
         name,
         title,
-        made(f"edgeopt.{'learning' if kind.startswith('Rl') else 'online'}.edr", kind, **options),
+        made(f"edgeopt.{part}.edr", kind, **options),
         edition=edition,
-        learned=name.startswith("rl"),
+        learned=part == "learning",
         bound=OFFLINE,
         default=default,
     )
-    for name, title, kind, edition, options, default in _FORMS
+    for name, title, part, kind, edition, options, default in _FORMS
 )
 
 

@@ -173,30 +173,31 @@ BENCHMARKS = {
 
 _Edition = Literal["published", "improved", "own"]
 
-_FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
-    # name, title, class, edition, options, bound
-    ("rollout", "Future rollout", "FutureRollout", "own", {}, FIXED),
-    ("reservation", "Reservation", "ReservationSpt", "own", {}, FIXED),
-    ("learnt", "Learnt, fresh book", "LearntReservation", "own", {}, FIXED),
-    ("learnt+kept", "Learnt, kept book", "LearntReservation", "own", {}, FIXED),
-    ("imitation", "Imitation, durations known", "LearnedScheduler", "own", {}, FIXED),
-    ("imitation+unknown", "Imitation, durations unknown", "LearnedScheduler", "own", {"checkpoint":
-    "unknown"},
+_FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any], str], ...] = (
+    # name, title, subpackage, class, edition, options, bound
+    ("rollout", "Future rollout", "online", "FutureRollout", "own", {}, FIXED),
+    ("reservation", "Reservation", "online", "ReservationSpt", "own", {}, FIXED),
+    ("learnt", "Learnt, fresh book", "online", "LearntReservation", "own", {}, FIXED),
+    ("learnt+kept", "Learnt, kept book", "online", "LearntReservation", "own", {}, FIXED),
+    ("imitation", "Imitation, durations known", "learning", "LearnedScheduler", "own", {}, FIXED),
+    ("imitation+unknown", "Imitation, durations unknown", "learning", "LearnedScheduler", "own",
+     {"checkpoint": "unknown"}, FIXED),
+    ("priced", "Priced", "online", "PricedSpt", "own", {}, FIXED),
+    ("optimus", "Optimus", "online", "Optimus", "improved", {}, CHANGING),
+    ("optimus+swapped", "Optimus, swapped fit", "online", "Optimus", "published",
+     {"fit": "published"}, CHANGING),
+    ("optimus+containers", "Optimus, no preemption", "online", "OptimusContainers", "published", {},
      FIXED),
-    ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
-    ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
-    ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "published"},
+    ("optimus+text", "Optimus, no preemption (as printed)", "online", "OptimusContainers",
+     "published", {"offset": 0.0, "take_back": False}, FIXED),
+    ("tiresias", "Tiresias, minimum", "online", "Tiresias", "published", {"target": "minimum"},
      CHANGING),
-    ("optimus+containers", "Optimus, no preemption", "OptimusContainers", "published", {}, FIXED),
-    ("optimus+text", "Optimus, no preemption (as printed)", "OptimusContainers", "published",
-     {"offset": 0.0, "take_back": False}, FIXED),
-    ("tiresias", "Tiresias, minimum", "Tiresias", "published", {"target": "minimum"}, CHANGING),
-    ("tiresias+elastic", "Tiresias, elastic", "Tiresias", "published", {"target": "elastic"},
-     CHANGING),
-    ("tiresias+containers", "Tiresias, no preemption", "TiresiasContainers", "published", {},
-     FIXED),
-    ("random", "Random", "RandomAllocation", "published", {}, FIXED),
-    ("min", "Min", "Min", "published", {}, FIXED),
+    ("tiresias+elastic", "Tiresias, elastic", "online", "Tiresias", "published",
+     {"target": "elastic"}, CHANGING),
+    ("tiresias+containers", "Tiresias, no preemption", "online", "TiresiasContainers", "published",
+     {}, FIXED),
+    ("random", "Random", "online", "RandomAllocation", "published", {}, FIXED),
+    ("min", "Min", "online", "Min", "published", {}, FIXED),
 )  # fmt: skip
 
 
@@ -269,21 +270,16 @@ POLICIES = tuple(
     PolicyEntry(
         name,
         title,
-        _MADE.get(name)
-        or made(
-            f"edgeopt.{'learning' if form == 'LearnedScheduler' else 'online'}.tapfinger",
-            form,
-            **options,
-        ),
+        _MADE.get(name) or made(f"edgeopt.{part}.tapfinger", form, **options),
         edition=edition,
         bound=bound,
         # Networks are made for the kinds and bundles of the paper's simulations.
-        learned=form == "LearnedScheduler",
+        learned=part == "learning",
         # Its book is of tasks drawn from those of the instance, later ones among them.
         kind="hindsight" if name == "learnt+kept" else "causal",
         default=name in _SHOWN,
     )
-    for name, title, form, edition, options, bound in _FORMS
+    for name, title, part, form, edition, options, bound in _FORMS
 )
 """The paper's baselines in their forms, schedulers that need no training, and learnt ones."""
 

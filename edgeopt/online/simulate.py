@@ -138,7 +138,7 @@ class Titled:
         return ", ".join([self.title, *changed])
 
 
-_CALLED_WITH: Final = {
+CALLED_WITH: Final = {
     "start": ("instance",),
     "decide": ("state", "observation", "rng"),
     "learn": ("state", "observation", "decision", "feedback"),
@@ -253,7 +253,7 @@ def _name_origin(
 
 
 def _require_signature(policy: Any, part: str) -> None:
-    method, given = getattr(policy, part), _CALLED_WITH[part]
+    method, given = getattr(policy, part), CALLED_WITH[part]
     try:
         takes = inspect.signature(method)
     except (TypeError, ValueError):  # not written in Python

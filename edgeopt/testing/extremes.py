@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,25 +21,21 @@ def crowded(system: str) -> Mapping[str, Any]:
     return _made(system)[1]
 
 
+def _level(instance: Any, **numbers: float) -> Any:
+    """Return an instance with the same number in all entries of some fields."""
+    fields = {name: np.full_like(getattr(instance, name), one) for name, one in numbers.items()}
+    return instance.replace(**fields)
+
+
 @cache
 def _made(system: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    found = _MADE.get(system)
-    if found is None:
-        return MappingProxyType({}), MappingProxyType({})
-    return found()
+    return _MADE[system]() if system in _MADE else ({}, {})
 
 
 def _rescue() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     from edgeopt.instances.rescue import ReservedTasks, generate
 
-    sizes: dict[str, Any] = {
-        "devices": 2,
-        "profiles": 2,
-        "shortest": 1,
-        "longest": 3,
-        "reserved": 0,
-        "rng": 5,
-    }
+    sizes: dict[str, Any] = dict(devices=2, profiles=2, shortest=1, longest=3, reserved=0, rng=5)
     plain = generate(servers=2, horizon=4, **sizes)
     always = np.zeros_like(plain.arrival)
     always[:, 0] = 1.0
@@ -50,7 +45,7 @@ def _rescue() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     task = ReservedTasks(np.array([0]), np.array([0]), np.array([1]), np.array([2.0]))
     return {
         "one slot": generate(servers=2, horizon=1, **sizes),
-        "no arrivals": plain.replace(arrival=np.zeros_like(plain.arrival)),
+        "no arrivals": _level(plain, arrival=0.0),
         "no profit": plain.replace(profit=np.zeros((1, 1, 1, 1, 1))),
         "one server": generate(servers=1, horizon=4, **sizes | {"devices": 1, "profiles": 1}),
         "ties": plain.replace(**even),
@@ -65,15 +60,14 @@ def _idn() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
     plain = generate(rng=5, topology=2, tasks=1, replicas=2, horizon=3, rate=0.1)
     needed = (plain.size * plain.repository).sum(axis=1)
-    alike = {name: np.ones_like(getattr(plain, name)) for name in ("size", "delay")}
     return {
         "one slot": plain.replace(requests=plain.requests[:1]),
-        "no requests": plain.replace(requests=np.zeros_like(plain.requests)),
-        "no gain": plain.replace(latency=np.zeros_like(plain.latency), alpha=0.0),
+        "no requests": _level(plain, requests=0),
+        "no gain": _level(plain, latency=0.0).replace(alpha=0.0),
         "one task of one model": generate(
             rng=5, topology=2, tasks=1, replicas=1, horizon=2, rate=0.1
         ),
-        "ties": plain.replace(**alike, accuracy=np.full_like(plain.accuracy, 50.0)),
+        "ties": _level(plain, size=1.0, delay=1.0, accuracy=50.0),
     }, {
         "budgets of 0": plain.replace(budget=needed),
         "models without capacity": plain.replace(
@@ -87,21 +81,17 @@ def _oinc() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
     sizes: dict[str, Any] = {"devices": 3, "jobs": 2, "rng": 5}
     plain = generate(sites=2, slots=4, **sizes)
-    alike = {
-        name: np.full_like(getattr(plain, name), getattr(plain, name).max())
-        for name in ("speed", "rate", "request_size", "request_work", "slo", "work", "weight")
-    }
+    alike = ("speed", "rate", "request_size", "request_work", "slo", "work", "weight")
+    largest = {name: getattr(plain, name).max() for name in alike}
     return {
         "one slot": generate(sites=2, slots=1, **sizes),
-        "no requests": plain.replace(active=np.zeros_like(plain.active)),
+        "no requests": _level(plain, active=False),
         "no jobs": generate(sites=2, slots=3, **sizes | {"jobs": 0}),
-        "no weight": plain.replace(
-            weight=np.zeros_like(plain.weight), request_weight=np.zeros(plain.slots)
-        ),
+        "no weight": _level(plain, weight=0.0).replace(request_weight=np.zeros(plain.slots)),
         "one site": generate(sites=1, slots=3, **sizes),
-        "ties": plain.replace(**alike, active=np.ones_like(plain.active)),
+        "ties": _level(plain, **largest, active=True),
     }, {
-        "objectives that cannot be met": plain.replace(slo=np.full_like(plain.slo, 1e-3)),
+        "objectives that cannot be met": _level(plain, slo=1e-3),
         "deadlines that cannot be met": plain.replace(
             deadline=plain.arrival + 1e-3, active=np.ones_like(plain.active)
         ),
@@ -116,18 +106,14 @@ def _edr() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     short = generate(sites=2, frames=1, slots=1, **sizes)
     return {
         "one slot": short,
-        "no requests": plain.replace(requests=np.zeros_like(plain.requests)),
+        "no requests": _level(plain, requests=0.0),
         "no tasks": generate(sites=2, frames=2, slots=2, **sizes | {"tasks": 0}),
         "no weight": plain.replace(energy_weight=0.0, delay_weight=0.0),
         "one site": generate(sites=1, frames=2, slots=2, **sizes),
-        "ties": plain.replace(
-            price=np.ones_like(plain.price),
-            energy_per_work=np.ones_like(plain.energy_per_work),
-            speed=np.full_like(plain.speed, plain.speed.min()),
-        ),
+        "ties": _level(plain, price=1.0, energy_per_work=1.0, speed=plain.speed.min()),
     }, {
-        "caps of 0": plain.replace(cap=np.zeros_like(plain.cap)),
-        "sites without capacity": plain.replace(capacity=np.zeros_like(plain.capacity)),
+        "caps of 0": _level(plain, cap=0.0),
+        "sites without capacity": _level(plain, capacity=0.0),
     }
 
 
@@ -140,11 +126,11 @@ def _tapfinger() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         arrival=nothing, kind=nothing, eligible=np.zeros((0, 2), dtype=bool), weight=None
     )
     return {
-        "one slot": plain.replace(arrival=np.zeros_like(plain.arrival)),
+        "one slot": _level(plain, arrival=0),
         "no tasks": none,
         "no weight": plain.replace(weight=np.zeros(plain.tasks)),
         "one cluster": generate(clusters=1, tasks=2, rng=5, capacity=[2, 2]),
-        "ties": plain.replace(arrival=np.zeros_like(plain.arrival), kind=np.zeros_like(plain.kind)),
+        "ties": _level(plain, arrival=0, kind=0),
     }, {
         "more tasks than room": generate(
             clusters=1, tasks=6, rng=5, capacity=[2, 2], noise=0.0
@@ -153,9 +139,5 @@ def _tapfinger() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 
 _MADE: Final[Mapping[str, Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]]] = {
-    "rescue": _rescue,
-    "idn": _idn,
-    "oinc": _oinc,
-    "edr": _edr,
-    "tapfinger": _tapfinger,
-}
+    "rescue": _rescue, "idn": _idn, "oinc": _oinc, "edr": _edr, "tapfinger": _tapfinger,
+}  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeopt.errors import PolicyError
 from edgeopt.online.protocols import CompilablePolicy
-from edgeopt.online.simulate import require_parts, simulate
+from edgeopt.online.simulate import CALLED_WITH, require_parts, simulate
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.testing.content import alike, content, difference
 from edgeopt.testing.extremes import crowded, extreme
@@ -155,13 +155,6 @@ def _agrees(
 RUNS: Final = 2
 """Scenarios that are simulated on every instance."""
 
-_CALLED_WITH: Final = {
-    "start": ("instance",),
-    "decide": ("state", "observation", "rng"),
-    "learn": ("state", "observation", "decision", "feedback"),
-}
-"""What the methods of a policy are called with."""
-
 
 def check_policy(
     policy: Any,
@@ -278,8 +271,8 @@ def _lacks(policy: Any) -> str:
         require_parts(policy)
     except PolicyError as error:
         return str(error)
-    for name, given in _CALLED_WITH.items():
-        takes = inspect.signature(getattr(policy, name))
+    for name in ("start", "decide", "learn"):
+        takes, given = inspect.signature(getattr(policy, name)), CALLED_WITH[name]
         try:
             takes.bind(*given)
         except TypeError:

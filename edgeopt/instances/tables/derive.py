@@ -19,11 +19,8 @@ from edgeopt.instances.tapfinger import data as tapfinger
 
 def derive(data: Path, out: Path = FOLDER) -> None:
     """Read the raw files and write every table."""
-    rescue.write_tables(rescue.measure(data), out)
-    idn.write_tables(idn.measure(data), out)
-    edr.write_tables(edr.measure(data), out)
-    oinc.write_tables(oinc.measure(data), out)
-    tapfinger.write_tables(tapfinger.measure(data), out)
+    for system in (rescue, idn, edr, oinc, tapfinger):
+        system.write_tables(system.measure(data), out)
 
 
 if __name__ == "__main__":

@@ -165,15 +165,11 @@ class TapFingerParallelEnv(ParallelEnv):
 
     def _infos(self, step: Step) -> dict[str, Any]:
         """Hand every agent its entries of what is known, and what concerns all of them."""
-        slot, number, passed = int(step.slot[0]), int(step.number[0]), int(step.passed[0])
-        own = zip(
-            self.possible_agents, step.started[0].tolist(), step.stood[0].tolist(),
-            step.refused[0].tolist(), strict=True,
-        )  # fmt: skip
+        details = {
+            name: np.broadcast_to(one[0], len(self.possible_agents)).tolist()
+            for name, one in step.details.items()
+        }
         return {
-            agent: {
-                "slot": slot, "round": number, "passed": passed,
-                "started": started, "stood": stood, "refused": refused,
-            }
-            for agent, started, stood, refused in own
-        }  # fmt: skip
+            agent: {name: one[n] for name, one in details.items()}
+            for n, agent in enumerate(self.possible_agents)
+        }

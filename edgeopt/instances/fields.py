@@ -15,8 +15,10 @@ import typing
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from edgeopt.arrays import Flags as Flags
+from edgeopt.arrays import Floats as Floats
+from edgeopt.arrays import Ints
 from edgeopt.errors import InstanceError
 from edgeopt.instances.validate import (
     check_choice,
@@ -34,11 +36,11 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
 __all__ = ["Field", "field"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+Integers = Ints
 Names = tuple[str, ...]
 Rounds = Literal["nearest", "down", "up", "less", "distribution"]
 

@@ -19,7 +19,7 @@ from edgeopt.options import check_choice, check_real
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 Reuse: TypeAlias = Literal["group", "per_receiver", "none"]

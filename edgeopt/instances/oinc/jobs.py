@@ -15,8 +15,7 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+    from edgeopt.arrays import Flags, Floats
 
 
 LEVELS: Final = (0.95, *(0.4 + 0.05 * k for k in range(11)))

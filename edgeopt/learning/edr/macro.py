@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 MODES: Final = ("group", "none")
 """Who shares a band, in turn over the instances."""

@@ -43,10 +43,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrInstance
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 DISCOUNT: Final = 0.99
 """Of the next slot of a capped frame; in other frames slots have nothing to do with each other."""

@@ -26,13 +26,10 @@ from edgeopt.online.edr.training import Replay, busiest_share, round_costs, trai
 from edgeopt.options import check_kind
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Ints
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Flows, Frame, Slot
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 FOLDER: Final = Path(levels.__file__).parent
 """Where the checkpoints that come with edgeopt are."""

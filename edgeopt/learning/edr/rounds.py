@@ -19,11 +19,10 @@ from edgeopt.online.edr.training import busiest_share, expected_price, round_cos
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.training import PriceForecast
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 LEVELS: Final = (0.0, 0.5, 1.0, 2.0, 4.0, np.inf)
 """Rounds in a frame, in terms of the even rate of a task; infinity: all that are left."""

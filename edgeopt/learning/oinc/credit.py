@@ -11,12 +11,9 @@ from edgeopt.learning.oinc.slots import MISSED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.oinc.slot import SlotProblem
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 Credit: TypeAlias = Literal["global", "own", "difference"]
 """What a head learns from: the reward of the slot, its device's part of it, or what it changes."""

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 SHIPPED: Final = Path(__file__).with_name("insertion.safetensors")
 """The file of the checkpoint that comes with the package."""

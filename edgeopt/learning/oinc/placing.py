@@ -17,10 +17,8 @@ from edgeopt.learning.oinc.slots import strained
 from edgeopt.models.oinc.slot.resource_shares import stretch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Floats, Ints
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 FEATURES: Final = (
     "root of sending", "root of computing", "sending at the site", "computing at the site",

@@ -17,11 +17,10 @@ from edgeopt.options import check_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 WORK: Final = 0.2
 """Computation of a request that counts as 1 in the inputs, Gcycle."""

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
+
 
 TARGETS: Final = 0.005
 """How far targets move towards critics in an update."""

@@ -20,11 +20,11 @@ from edgeopt.online.oinc.inference import GreedyConvex
 from edgeopt.online.oinc.policies.loop import Oinc
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
+    from edgeopt.arrays import Floats
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
 

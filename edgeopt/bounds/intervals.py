@@ -28,9 +28,10 @@ from edgeopt.options import check_choice, check_real, real_array
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
+
 
 Nature = Literal["positive", "signed", "share", "timing"]
 Kind = Literal["interval", "range", "equal", "one", "none"]

@@ -19,7 +19,8 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
+
 
 Estimate = Any
 """A float for one series of runs, an array over the leading axes for several."""

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
+
 
 OFFLINE: Final = "offline"
 """How the names of groups of solvers begin; groups of policies have that of their system."""

@@ -16,9 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 _Result = TypeVar("_Result")

@@ -23,9 +23,8 @@ from edgeopt.kernels import compiled
 from edgeopt.options import check_flag
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 __all__ = ["ascend_in_place", "project_in_place", "project_knapsack_entropy"]
 

@@ -17,9 +17,8 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
 
 
 SNAP = 1e-9

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
 
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100

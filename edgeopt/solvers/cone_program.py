@@ -26,7 +26,7 @@ from edgeopt.solvers.tolerance import DEFAULT, Sum
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from edgeopt.arrays import Floats as Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,12 +47,9 @@ from edgeopt.solvers.tolerance import TIGHT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.registry import BackendSolve
     from edgeopt.solvers.tolerance import Sum
-
-    Vector = NDArray[np.float64]
 
 
 def solve(

@@ -34,11 +34,11 @@ from edgeopt.solvers.tolerance import EPSILON
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.solution import Solution
 
-    Vector = NDArray[np.float64]
 
 NEAR: Final = 1e4
 """Roundings below which a reduced cost may be 0."""

@@ -31,9 +31,7 @@ from edgeopt.solvers.tolerance import relative_gap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 class Rows(Protocol):

@@ -20,7 +20,7 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 def greedy(network: Network, cost: NDArray[np.float64], price: NDArray[np.float64]) -> Tree:

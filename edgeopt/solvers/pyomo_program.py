@@ -32,7 +32,7 @@ from edgeopt.solvers.program import LinearProgram
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from edgeopt.arrays import Floats as Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ from edgeopt.solvers.tolerance import EPSILON
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.program import LinearProgram
 
-    Vector = NDArray[np.float64]
 
 DENSE: Final = 300  # columns up to which all eigenvalues are computed
 ROUNDING: Final = 64.0

@@ -28,11 +28,9 @@ from edgeopt.solvers.scaling import Scaling, wide
 from edgeopt.solvers.tolerance import DEFAULT, EPSILON, ROUNDING_UNITS, TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.solution import Solution
 
-    Vector = NDArray[np.float64]
 
 CERTAIN: Final = 1e-9
 """Part of the sum of its terms that a contradiction, or a slope, must be more than."""

@@ -13,9 +13,9 @@ from edgeopt.solvers.tolerance import TIGHT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.program import LinearProgram
 
-    Vector = NDArray[np.float64]
 
 PASSES: Final = 5
 LESS: Final = 0.5  # of the violation before: what a further pass must come down to

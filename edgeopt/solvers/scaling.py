@@ -30,11 +30,11 @@ from edgeopt.solvers.tolerance import EPSILON
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import Progress, Request
     from edgeopt.solvers.solution import Solution
 
-    Vector = NDArray[np.float64]
     Integers = NDArray[np.int32]
 
 

@@ -17,12 +17,10 @@ from edgeopt.solvers.tolerance import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import Backend, Request
 
-    Vector = NDArray[np.float64]
 
 START, REPAIRED, COLD = "start", "repaired start", "cold"
 """What `Solution.path` says of a start: taken as it is, repaired, or left out."""

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
-
-    Floats = NDArray[np.float64]
 
 
 ROUNDING = 1e-12

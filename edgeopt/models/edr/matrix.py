@@ -17,10 +17,9 @@ from edgeopt.solvers.labels import axis_names
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
+    from edgeopt.arrays import Ints as Integers
     from edgeopt.instances.edr import EdrInstance
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 class _Columns(NamedTuple):

@@ -17,11 +17,11 @@ from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
 from edgeopt.models.edr.routing.network_simplex import solve_by_network
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
 
-    Floats = NDArray[np.float64]
 
 FACTOR = 2.0  # price of not doing something, in terms of its cost
 

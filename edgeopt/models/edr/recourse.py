@@ -25,11 +25,11 @@ from edgeopt.solvers import LabelBlock, LinearProgram, solve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.models.edr.routing import RoutingProblem
     from edgeopt.solvers import Solution
 
-    Floats = NDArray[np.float64]
 
 DEAR = 10.0
 """Price of energy beyond a cap, in units of what not serving would cost: it is never worth it."""

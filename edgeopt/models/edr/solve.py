@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
 
-    Floats = NDArray[np.float64]
 
 METHODS = ("benders", "highs")
 GAP, WHOLE_GAP = 1e-6, 1e-4

@@ -18,9 +18,7 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Integers = NDArray[np.int64]
+    from edgeopt.arrays import Floats
 
 
 TINY = 1e-150

@@ -43,16 +43,14 @@ from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
 from edgeopt.solvers.columns import InteriorMaster, Priced, Restricted, generate_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.matrix import Offers
     from edgeopt.solvers import Certificate
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    from collections.abc import Callable
-
     from edgeopt.solvers.registry import ProgressCallback
 
 

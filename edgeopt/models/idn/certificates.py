@@ -23,13 +23,10 @@ from edgeopt.solvers.certificates import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.bounds import CooperativeProgram
     from edgeopt.solvers import Solution
-
-    Floats = NDArray[np.float64]
 
 
 def certificate_of(program: CooperativeProgram, solution: Solution, **how: Any) -> Certificate:

@@ -16,10 +16,9 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.idn.instance import Columns
-
-    Floats = NDArray[np.float64]
 
 
 @compact_repr

@@ -11,15 +11,11 @@ from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.instances.idn import IdnInstance
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
+    from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.idn.instance import Columns
 
     Numbers = NDArray[Any]

@@ -15,14 +15,10 @@ import numpy as np
 from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 class _Service(NamedTuple):

@@ -24,10 +24,7 @@ import numpy as np
 from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Floats, Ints
 
 
 @compiled(writes="demand usage")

@@ -20,11 +20,9 @@ from edgeopt.solvers.labels import axis_names
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,11 +29,10 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.matrix import Offers
     from edgeopt.solvers import Certificate, Quality, Seconds, Solution, Status
-
-    Floats = NDArray[np.float64]
 
 
 def marginal_gains(

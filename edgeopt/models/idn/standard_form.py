@@ -28,12 +28,8 @@ from edgeopt.models.idn import kernels
 from edgeopt.solvers.interior_point import Point
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.models.idn.bounds import CooperativeProgram
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 class Columns(NamedTuple):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.models.oinc.retraining import FlowBound
     from edgeopt.models.oinc.slot import SlotProblem
 
-    Floats = NDArray[np.float64]
-
 
 @in_html
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,9 @@ from edgeopt.models.oinc.slot.resource_shares import own_site
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
-
-    Floats = NDArray[np.float64]
 
 
 def enough_slots(instance: OincInstance) -> int:

@@ -18,13 +18,9 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.solvers import Certificate
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 STEPS: Final = 400

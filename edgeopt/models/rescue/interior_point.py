@@ -23,8 +23,8 @@ from edgeopt.solvers.interior_point import Point
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Floats, Ints
+
     Pairs = NDArray[np.int32]
     from collections.abc import Callable
 

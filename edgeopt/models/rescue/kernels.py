@@ -20,8 +20,8 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Floats, Ints
+
     Pairs = NDArray[np.int32]
 
 

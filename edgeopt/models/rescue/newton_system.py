@@ -25,10 +25,9 @@ from edgeopt.solvers.interior_point import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.rescue.interior_point import ColumnSet
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
     Pairs = NDArray[np.int32]
 
 

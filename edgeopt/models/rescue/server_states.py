@@ -27,14 +27,14 @@ from edgeopt.instances.edf import FEASIBLE, ROUNDING, interval_loads
 from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.instances.rescue import RescueInstance
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     from collections.abc import Sequence
     from typing import Any
+
+    from numpy.typing import NDArray
+
+    from edgeopt.arrays import Floats
+    from edgeopt.arrays import Ints as Integers
+    from edgeopt.instances.rescue import RescueInstance
 
 
 STATES: Final = 5_000

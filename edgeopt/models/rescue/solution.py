@@ -18,14 +18,13 @@ from edgeopt.solvers.tolerance import Sum
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.solvers import Certificate, Solution
-
-    Floats = NDArray[np.float64]
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
+    from edgeopt.arrays import Floats
     from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.solvers import Certificate, Solution
 
 
 Allocation: TypeAlias = Any

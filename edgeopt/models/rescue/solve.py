@@ -28,12 +28,10 @@ from edgeopt.solvers.columns import Priced, generate_columns
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.solvers.registry import ProgressCallback
 
-    Floats = NDArray[np.float64]
 
 Method = Literal["auto", "direct", "structured", "columns"]
 

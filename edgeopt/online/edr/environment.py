@@ -31,12 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.edr.routing import Conditions
     from edgeopt.online.edr.events import Decision, Feedback, Observation
     from edgeopt.online.protocols import Episode
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 def flows_of(decision: object, sites: int, types: int) -> Flows:

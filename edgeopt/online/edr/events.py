@@ -21,10 +21,8 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.edr.routing import Conditions, RoutingPlan
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @compact_repr

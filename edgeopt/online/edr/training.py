@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Frame, Slot
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,15 +17,13 @@ from edgeopt.options import check_choice, check_kind, check_room
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.instances.idn.instance import Columns
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
+    from edgeopt.instances.idn.instance import Columns
     from edgeopt.online.protocols import Episode
 
 

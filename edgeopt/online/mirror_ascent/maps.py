@@ -17,9 +17,7 @@ from edgeopt.options import check_flag, finite_vector, real_array
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 NOISE = 1e-12

@@ -23,9 +23,9 @@ from edgeopt.options import check_able, check_choice, check_real, finite_vector
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 class MirrorMap(Protocol):

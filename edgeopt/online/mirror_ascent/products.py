@@ -16,11 +16,8 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.online.mirror_ascent.method import MirrorMap
-
-    Floats = NDArray[np.float64]
 
 
 @compact_repr

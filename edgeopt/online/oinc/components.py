@@ -27,12 +27,10 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
     from edgeopt.online.oinc.events import Jobs, Slot
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @compact_repr

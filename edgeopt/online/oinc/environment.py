@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.models.oinc.slot import SlotPlan
     from edgeopt.online.oinc.feasibility import Service
     from edgeopt.online.protocols import Episode
 
-    Floats = NDArray[np.float64]
 
 _SLOWEST: Final = 0.01
 """Share of the slowest CPU at which all work that is left could be done before a run is stopped."""

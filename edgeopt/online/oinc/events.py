@@ -16,14 +16,9 @@ from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Flags, Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 
 @compact_repr

@@ -16,13 +16,10 @@ from edgeopt.options import plain_array
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.events import Jobs
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 _SLOT: Final = 1.0
 """End of a slot, s since it began."""

@@ -15,14 +15,10 @@ from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.events import Slot
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 _LEAST_SLACK: Final = 0.05

@@ -25,11 +25,10 @@ from edgeopt.options import check_able, finite_vector, real_array
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from edgeopt.arrays import Floats
     from edgeopt.online.primal_dual.steps import StepSizes
-
-    Floats = NDArray[np.float64]
 
 
 class LinearSlot:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
+    from edgeopt.arrays import Ints as Integers
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue import P1Solution
     from edgeopt.online.rescue.environment import Arrival, FinishedRun
     from edgeopt.online.rescue.kernels import RescueKernel
     from edgeopt.online.rescue.policies import Distribution
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 ROUNDS: Final = 1_000
 """Most rounds of offers."""

@@ -22,12 +22,9 @@ from edgeopt.solvers.rays import infeasibility_proof
 from edgeopt.solvers.residuals import linear
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.nonlinear import CasadiNlp
     from edgeopt.solvers.solution import Solution
-
-    Vector = NDArray[np.float64]
 
 
 def _point(solution: Solution) -> Vector:

@@ -40,11 +40,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Flags as Mask
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
-
-    Vector = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 
 PASSES: Final = 4

@@ -29,12 +29,10 @@ from edgeopt.solvers.residuals.linear import (
 from edgeopt.solvers.tolerance import EPSILON, ROUNDING_UNITS, Sum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
 
-    Vector = NDArray[np.float64]
 
 PASSES: Final = 4  # how often point and duals are moved
 AT_ZERO: Final = 1e-3  # of the middle one's size: how far columns at 0 may move

@@ -26,13 +26,10 @@ from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc import OincTrajectory, Served
     from edgeopt.studies.results import Case
-
-    Floats = NDArray[np.float64]
 
 
 def _weighted_title(case: Case) -> str:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.learning import Checkpoint
     from edgeopt.models.oinc.slot import SlotPlan
     from edgeopt.studies.results import Case
 
-    Floats = NDArray[np.float64]
 
 APART = "apart"
 """Name of the benchmark."""

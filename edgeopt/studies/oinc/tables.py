@@ -12,13 +12,11 @@ from edgeopt.studies.wording import NO_BOUND, labelled
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.results import Case, Study
-
-    Floats = NDArray[np.float64]
 
 
 _TIMES: Final = ("latency", "completion", "both_times")

@@ -30,13 +30,10 @@ from edgeopt.studies.tapfinger.tables import (
 from edgeopt.studies.wording import distinct, number, percent, plural
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger import Held
     from edgeopt.studies.results import Case
-
-    Floats = NDArray[np.float64]
 
 
 def distribution(flow: Floats) -> tuple[Floats, Floats]:

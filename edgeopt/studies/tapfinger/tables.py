@@ -15,14 +15,11 @@ from edgeopt.studies.wording import NO_BOUND, labelled
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger import TapFingerTrajectory
     from edgeopt.studies.results import Case, Study
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 _PARTS: Final = ("gap", "over_plan", "plan_gap")

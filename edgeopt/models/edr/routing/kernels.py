@@ -11,7 +11,7 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 @compiled(writes="least")

@@ -11,12 +11,8 @@ from edgeopt.models.edr.routing.problem import Penalties
 from edgeopt.solvers import LabelBlock, LinearProgram
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Ints as Integers
     from edgeopt.models.edr.routing.problem import Elastic, RoutingProblem
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 def routing_matrix(

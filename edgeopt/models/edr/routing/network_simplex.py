@@ -26,10 +26,10 @@ from edgeopt.solvers.network_simplex import TransportSimplex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.models.edr.routing.problem import Elastic, Penalties, RoutingProblem
     from edgeopt.solvers.network_simplex import TransportFlow
 
-    Floats = NDArray[np.float64]
 
 FEW = 4  # routes of a row to begin with, and to add at a time
 SMALL = 15_000  # problems with up to this many routes take all of them from the start

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
+
 
 Elastic = Literal["soft", "shed"]
 

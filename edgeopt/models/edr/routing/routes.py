@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
-
-    Floats = NDArray[np.float64]
 
 
 @in_html

@@ -30,11 +30,8 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.oinc.retraining.problem import RetrainingProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    from edgeopt.models.oinc.retraining.problem import ServiceMode
+    from edgeopt.arrays import Floats, Ints
+    from edgeopt.models.oinc.retraining.problem import RetrainingProblem, ServiceMode
 
     Prices = tuple[Floats, Floats, Floats]
 

@@ -18,12 +18,8 @@ from edgeopt.models.oinc.retraining.problem import check_horizon
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.oinc.retraining.problem import RetrainingProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 class _Service(NamedTuple):

@@ -19,9 +19,9 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Ints
     from edgeopt.instances.oinc import OincInstance
 
-    Ints = NDArray[np.int64]
 
 Weights = Literal["constant", "deadline"]
 """What weighs the flow time of a job: its own weight, or its weight per time until its deadline."""

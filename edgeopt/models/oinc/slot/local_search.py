@@ -12,11 +12,7 @@ from edgeopt.models.oinc.slot.resource_shares import SLACK, stretch
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from edgeopt.arrays import Flags, Floats, Ints
 
 
 LEAST: Final = 1e-12

@@ -27,10 +27,9 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.oinc.slot.problem import SlotProblem
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 _BROKEN = 1e-4
 """Part of a site's room by which a row has to be broken to be added."""

@@ -19,11 +19,7 @@ from edgeopt.models.oinc.slot.resource_shares import SLACK, admit, share_out, st
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from edgeopt.arrays import Flags, Floats, Ints
 
 
 @compiled(writes="binding prices")

@@ -17,10 +17,9 @@ from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.arrays import Floats
 
 
 SLACK: Final = 1e-12  # how much longer than their objectives requests may take for rounding's sake

@@ -15,10 +15,8 @@ from edgeopt.models.oinc.slot.problem import SlotPlan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Ints
     from edgeopt.models.oinc.slot.problem import SlotProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @checked(urgency="[0, inf)")

@@ -14,12 +14,10 @@ from edgeopt.online.edr.policies.policy import EdrPolicy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Frame, Slot
     from edgeopt.online.edr.policies.policy import EdrState
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

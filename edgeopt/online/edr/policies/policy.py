@@ -18,15 +18,11 @@ from edgeopt.options import check_choice, check_real
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.models.edr.routing import Conditions, RoutingPlan, RoutingProblem
     from edgeopt.models.edr.routing.problem import Elastic
     from edgeopt.online.edr.events import Decision, Feedback, Observation
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 class Terms(NamedTuple):

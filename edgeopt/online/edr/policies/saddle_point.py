@@ -23,11 +23,9 @@ from edgeopt.rounding import pairwise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import ClosedFrame, Frame
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

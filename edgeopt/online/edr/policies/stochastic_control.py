@@ -24,11 +24,10 @@ from edgeopt.options import check_flag, check_real, check_whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrHistory, EdrInstance
     from edgeopt.online.edr.events import Decision, Feedback, Observation
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 TIE = 1e-9
 """What breaks ties between now and later, in terms of the price of being late."""

@@ -13,13 +13,10 @@ from edgeopt.online.edr.training import fill_cap, trainable, typical, unit_cost
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Decision, Feedback, Frame, Observation
     from edgeopt.online.edr.policies.policy import EdrState
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

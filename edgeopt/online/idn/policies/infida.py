@@ -23,15 +23,13 @@ from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
     from edgeopt.online.idn.learning_rates import NodeConstants
     from edgeopt.online.mirror_ascent import AscentState, MirrorMap
     from edgeopt.online.protocols import Kernel
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ from edgeopt.options import check_choice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Flags as Bools
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.environment import Outcome, Slot
 
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 ROUNDING = 1e-12
 """Share of a budget by which sums of sizes may miss it."""

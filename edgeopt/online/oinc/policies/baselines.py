@@ -17,14 +17,10 @@ from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.events import Jobs, Slot
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 ROUNDING: Final = 1e-12

@@ -12,14 +12,11 @@ from edgeopt.kernels import compiled, put
 from edgeopt.online.oinc.components import Part, Service, check_service, run_in_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.components import Queues
     from edgeopt.online.oinc.events import Jobs, Runs
 
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 Orders: TypeAlias = tuple[tuple[int, ...], ...]
 """Numbers of the jobs of each site, those to be served first in front."""

@@ -13,8 +13,8 @@ from edgeopt.solvers.tolerance import TIGHT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Floats, Ints
+
     Records = NDArray[np.void]
 
 

@@ -19,14 +19,12 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.retraining import RetrainingProblem
     from edgeopt.online.oinc.components import Queues
     from edgeopt.online.oinc.events import Jobs, Runs
     from edgeopt.online.oinc.retraining.dispatch import State
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @compact_repr

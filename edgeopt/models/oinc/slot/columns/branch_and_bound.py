@@ -21,13 +21,9 @@ from edgeopt.solvers import LinearProgram, solve
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.oinc.slot.columns.master import Evidence
     from edgeopt.models.oinc.slot.problem import SlotPlan, SlotProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @in_html

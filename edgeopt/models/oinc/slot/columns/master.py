@@ -17,12 +17,8 @@ from edgeopt.solvers.columns import Priced, ReusableMaster, generate_columns
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.oinc.slot.problem import SlotProblem
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 class Roots(NamedTuple):

@@ -25,10 +25,7 @@ from edgeopt.kernels import compiled, put
 from edgeopt.models.oinc.slot.resource_shares import SLACK
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from edgeopt.arrays import Floats, Ints
 
 
 @compiled

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
 
 
 def _trained(_folder: Path) -> pd.DataFrame:

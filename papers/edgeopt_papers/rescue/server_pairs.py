@@ -15,12 +15,10 @@ from edgeopt.models.rescue.server_states import Chain, ServerStates, acceptances
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue import SafeBound
 
-    Floats = NDArray[np.float64]
 
 STEPS: Final = 40
 """Steps of the descent, which begins where that for single servers ended."""

@@ -19,9 +19,8 @@ from edgeopt_papers.claims.paper import hashed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,8 @@ from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
 from edgeopt_papers.edr.claims.serving import require_whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
-
-    Floats = NDArray[np.float64]
 
 
 class Parts(NamedTuple):

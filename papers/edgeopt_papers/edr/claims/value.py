@@ -25,11 +25,9 @@ from edgeopt_papers.edr.claims.instances import DRAWN, STEADY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
 
-    Floats = NDArray[np.float64]
 
 FEW = 3
 """Most frames that are measured."""

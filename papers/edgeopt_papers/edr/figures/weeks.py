@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr import EdrTrajectory
     from edgeopt.online.edr.events import Decision, Slot
 
-    Floats = NDArray[np.float64]
 
 CAVEATS: Final = texts(__file__, "caveats")
 """Why computed values may differ from published ones."""

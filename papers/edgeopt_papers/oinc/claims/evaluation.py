@@ -27,10 +27,8 @@ from edgeopt_papers.oinc.claims.dispatch import run_variant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Floats, Ints
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 TINY = 1e-9
 """Seconds that rounding may cost."""

@@ -21,12 +21,9 @@ from edgeopt_papers.oinc.claims.instances import DUE, Due, Periods
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.online.oinc.retraining import RetrainingRun
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 EPSILONS = (0.25, 1.0)
 """By how much sites are faster."""

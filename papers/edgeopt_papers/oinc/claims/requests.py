@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from edgeopt.arrays import Floats
+
 
 MOST = 2_000
 """Most assignments of requests to sites that are enumerated."""

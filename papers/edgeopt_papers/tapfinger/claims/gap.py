@@ -24,14 +24,11 @@ from edgeopt.writing.results import in_html
 from edgeopt_papers.tapfinger.claims.plan import Plan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.models.tapfinger import FlowBound, SchedulingProblem
     from edgeopt.models.tapfinger.bounds import Methods
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 METHODS: Final = ("trivial", "volume", "pooled", "relaxation")
 """Ways to bound flow times, see `flow_bound`."""

@@ -15,11 +15,9 @@ from edgeopt.online.simulate import IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision, Round
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Ints
     from edgeopt.instances.tapfinger import TapFingerInstance
 
-    Ints = NDArray[np.int64]
 
 DELAY = 2
 """Slots by which a drawn plan starts a task later than it could, at most."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Ints
+
 
 def read_timestamps(
     path: str | os.PathLike[str], column: str = "TIMESTAMP"
@@ -54,15 +56,13 @@ SERVICES: Final = ("code", "conv")
 """The two services on record: completion of program code, and conversation."""
 
 
-def count_service_requests(root: Path, seconds: int = 60) -> NDArray[np.int64]:
+def count_service_requests(root: Path, seconds: int = 60) -> Ints:
     """Count the requests of each of `SERVICES` on record in slots of a length, shape [T, 2]."""
     traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
     return count_per_slot([read_timestamps(path) for path in traces], seconds)
 
 
-def count_per_slot(
-    services: Sequence[NDArray[np.datetime64]], seconds: int = 60
-) -> NDArray[np.int64]:
+def count_per_slot(services: Sequence[NDArray[np.datetime64]], seconds: int = 60) -> Ints:
     """Count the arrivals of several services in the slots that all of them cover completely.
 
     Slots begin at whole multiples of their length since 1970. Those in which some service has its

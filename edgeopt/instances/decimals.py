@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.fields import Field
     from edgeopt.instances.instance import Instance
 
@@ -92,9 +91,7 @@ def _real(value: Any) -> bool:
     return array or isinstance(value, float)
 
 
-def _rounded_value(
-    one: Field, array: NDArray[np.float64], digits: int, spare: bool
-) -> NDArray[np.float64] | float:
+def _rounded_value(one: Field, array: Floats, digits: int, spare: bool) -> Floats | float:
     if one.rounds == "distribution":
         return to_fractions(array, digits)
     if one.rounds == "less":
@@ -104,9 +101,7 @@ def _rounded_value(
     return made if made.ndim else float(made)
 
 
-def to_digits(
-    array: NDArray[np.float64], digits: int, direction: str = "nearest"
-) -> NDArray[np.float64]:
+def to_digits(array: Floats, digits: int, direction: str = "nearest") -> Floats:
     """Round numbers to so many significant decimals; infinity stays.
 
     The shortest decimal that is read as a number stands for it, so that one of few digits is left
@@ -118,7 +113,7 @@ def to_digits(
     return np.array(made, dtype=np.float64).reshape(array.shape)
 
 
-def to_fractions(distribution: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+def to_fractions(distribution: Floats, digits: int) -> Floats:
     """Round distributions, one per row, to multiples of a power of two; they then sum to 1 exactly.
 
     The largest entry of a row takes what is missing; of equal ones the first.

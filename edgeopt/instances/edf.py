@@ -26,7 +26,7 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Floats, Ints
 
 __all__ = [
     "IntervalLoad",
@@ -69,9 +69,7 @@ class IntervalLoad(NamedTuple):
     offer: float
 
 
-def edf_order(
-    server: NDArray[np.int64], end: NDArray[np.int64], servers: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def edf_order(server: Ints, end: Ints, servers: int) -> tuple[Ints, Ints]:
     """Sort tasks by server, then deadline, then index.
 
     Parameters
@@ -95,10 +93,10 @@ def edf_order(
 
 @compiled(writes="remaining")
 def edf_serve(
-    order: NDArray[np.int64],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    remaining: NDArray[np.float64],
+    order: Ints,
+    start: Ints,
+    end: Ints,
+    remaining: Floats,
     slot: int,
     capacity: float,
 ) -> float:
@@ -134,12 +132,12 @@ def edf_serve(
 
 @compiled
 def edf_feasible(
-    order: NDArray[np.int64],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    demand: NDArray[np.float64],
-    remaining: NDArray[np.float64],
-    capacity: NDArray[np.float64],
+    order: Ints,
+    start: Ints,
+    end: Ints,
+    demand: Floats,
+    remaining: Floats,
+    capacity: Floats,
     slot: int,
     free: int,
 ) -> bool:
@@ -216,12 +214,12 @@ def edf_feasible(
 
 
 def demand_criterion(
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    demand: NDArray[np.float64],
-    capacity: NDArray[np.float64],
+    start: Ints,
+    end: Ints,
+    demand: Floats,
+    capacity: Floats,
     *,
-    remaining: NDArray[np.float64] | None = None,
+    remaining: Floats | None = None,
     slot: int = 0,
     free: int = 0,
 ) -> IntervalLoad | None:
@@ -268,10 +266,10 @@ def demand_criterion(
 
 
 def interval_loads(
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    demand: NDArray[np.float64],
-    capacity: NDArray[np.float64],
+    start: Ints,
+    end: Ints,
+    demand: Floats,
+    capacity: Floats,
 ) -> Iterator[IntervalLoad]:
     """Yield what the tasks of one server need and what is offered, for all intervals that matter.
 

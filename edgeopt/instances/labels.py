@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Flags, Ints
+
 
 COUNTED: Final[Mapping[str, int]] = {
     "slot": 0, "frame": 0, "round": 0, "hour": 0, "cpu": 0, "gpu": 0, "position": 0, "duration": 1,
@@ -58,7 +60,7 @@ class Given:
     axes: tuple[Hashable, ...]
     labels: tuple[tuple[Any, ...] | None, ...]  # None where an axis has no labels
     unit: str | None = None
-    missing: NDArray[np.bool_] | None = None  # entries that were left out
+    missing: Flags | None = None  # entries that were left out
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,7 +85,7 @@ class Given:
             values = np.vectorize(lambda entry: _less(entry, origin), otypes=[object])(values)
         return replace(self, values=values, labels=labels)
 
-    def along(self, axis: int, order: NDArray[np.int64] | list[int], count: int) -> Given:
+    def along(self, axis: int, order: Ints | list[int], count: int) -> Given:
         """Return the array with its entries along an axis put into other places."""
         shape = (*self.shape[:axis], count, *self.shape[axis + 1 :])
         kind = self.values.dtype if self.values.dtype.kind in "fO" else np.float64
@@ -294,9 +296,7 @@ def known(field: str, given: Given, place: int, axis: str) -> Given:
     return given.along(place, order_of(field, axis, found, wanted), len(wanted))
 
 
-def order_of(
-    field: str, axis: str, found: Labels, wanted: Labels, whose: str = ""
-) -> NDArray[np.int64]:
+def order_of(field: str, axis: str, found: Labels, wanted: Labels, whose: str = "") -> Ints:
     """Return the place of each label that was found; both must be the same set.
 
     The wanted ones are those of the field that `whose` names, or of the instance as it is.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Flags, Floats, Ints
+
 _ROUNDING = 1e-12
 
 
@@ -34,7 +36,7 @@ def frozen_array(
     *,
     empty: bool = False,
     infinite: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Copy values into a read-only C-contiguous float64 array of the right shape."""
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
@@ -54,7 +56,7 @@ def frozen_number(field: str, value: object) -> float:
     return float(frozen_array(field, value, ()))  # type: ignore[arg-type]
 
 
-def real_numbers(field: str, values: ArrayLike) -> NDArray[np.float64]:
+def real_numbers(field: str, values: ArrayLike) -> Floats:
     """Copy real numbers of any shape, NaN and infinity among them, into an array to work on.
 
     For fields some entries of which mean nothing; `frozen_array` checks what becomes of them.
@@ -69,7 +71,7 @@ def frozen_integers(
     sizes: Mapping[str, int] | None = None,
     *,
     empty: bool = False,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Copy whole numbers into a read-only C-contiguous int64 array; see `frozen_array`."""
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
@@ -90,7 +92,7 @@ def frozen_flags(
     sizes: Mapping[str, int] | None = None,
     *,
     empty: bool = False,
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Copy flags, 0 or 1, into a read-only array; see `frozen_array`."""
     numbers = frozen_integers(field, values, axes, sizes, empty=empty)
     require(field, (numbers == 0) | (numbers == 1), numbers, "must be 0 or 1")
@@ -141,7 +143,7 @@ def _first_word(given: ArrayLike, array: NDArray[Any]) -> str:
     return f": {words[0][:80]!r} is none" if words else ""
 
 
-def _wide(array: NDArray[Any]) -> NDArray[np.float64]:
+def _wide(array: NDArray[Any]) -> Floats:
     with np.errstate(over="ignore"):  # a wider number that becomes infinite is refused as that
         return np.array(array, dtype=np.float64, order="C")
 
@@ -186,7 +188,7 @@ def require_positive(field: str, values: ArrayLike, rule: str = "must be positiv
         require(field, array >= SMALLEST, array, f"must be at least {SMALLEST:g}")
 
 
-def check_probabilities(field: str, values: NDArray[np.float64]) -> None:
+def check_probabilities(field: str, values: Floats) -> None:
     """Raise unless every entry lies in [0, 1], up to rounding above."""
     require(field, values >= 0, values, "must be a probability, at least 0")
     require(field, values <= 1 + _ROUNDING, values, "must be a probability, at most 1")

@@ -17,9 +17,9 @@ from edgeopt.instances.validate import real_numbers
 from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from edgeopt.arrays import Floats
+    from edgeopt.arrays import Flags, Floats, Ints
 
 
 Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
@@ -33,13 +33,13 @@ _GAIN: Final = (-95.0, -90.0)
 
 def draw_rates(
     generator: np.random.Generator,
-    power: NDArray[np.float64],
+    power: Floats,
     frames: int,
     *,
     reuse: Reuse = "group",
     noise: float = NOISE,
     bandwidth: float = BANDWIDTH,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw gains and bands of every frame and return the rates of the links.
 
     Gains lie uniformly in -95 to -90 dB, link by link. They are drawn from another stream than the
@@ -58,7 +58,7 @@ def draw_rates(
     return rate
 
 
-def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDArray[np.bool_]:
+def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> Flags:
     """Draw which sites send in the band of which receiver during a frame.
 
     A share of the sites, uniform in 10 to 20 %, rounded up, reuses a band; the others have one of
@@ -80,13 +80,13 @@ def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDAr
 
 
 def link_rates(
-    power: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    heard: NDArray[np.bool_],
+    power: Floats,
+    gain: Floats,
+    heard: Flags,
     *,
     noise: float = NOISE,
     bandwidth: float = BANDWIDTH,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Return the rates of the links, :math:`B \log_2(1 + p_j h_{jk} / (N_0 B + I_k))`, bit/s.
 
     Powers, W, have shape [J]; gains from j to k and whether l sends in the band of k shape [J, J].
@@ -94,7 +94,7 @@ def link_rates(
     """
     received = power[:, None] * gain
     disturbance = noise_watt(noise, bandwidth) + interference_watt(received, heard)
-    rate: NDArray[np.float64] = shannon_rate(bandwidth, received / disturbance)
+    rate: Floats = shannon_rate(bandwidth, received / disturbance)
     np.fill_diagonal(rate, np.inf)
     return rate
 
@@ -108,15 +108,13 @@ def infinite_within_sites(_: Any, values: ArrayLike) -> Floats:
     return rate
 
 
-def away_from(server: int, client: NDArray[np.bool_]) -> NDArray[np.int64]:
+def away_from(server: int, client: Flags) -> Ints:
     """Return the clients of a task other than its server."""
     clients = np.flatnonzero(client)
     return np.asarray(clients[clients != server])
 
 
-def exchange_joules(
-    size: float, away: NDArray[np.int64], server: int, power: Floats, rate: Floats
-) -> Floats:
+def exchange_joules(size: float, away: Ints, server: int, power: Floats, rate: Floats) -> Floats:
     """Return the energy of exchanging a model both ways, J, shape [S].
 
     Rates have shape [S, J, J], powers [1 or S, J].
@@ -128,7 +126,7 @@ def exchange_joules(
 
 def exchange_seconds(
     size: float,
-    away: NDArray[np.int64],
+    away: Ints,
     server: int,
     rate: Floats,
     travel: Floats,

@@ -34,8 +34,7 @@ from edgeopt.options import check_real, check_room, check_whole, generator
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr.channel import Reuse
     from edgeopt.instances.edr.generate import Weights
     from edgeopt.instances.edr.instance import EdrInstance
@@ -60,13 +59,13 @@ class Measured(NamedTuple):
     # price_week, load_week: first day, a Monday, of the two weeks, year-month-day
     price_week: str
     load_week: str
-    price: NDArray[np.float64]  # price of energy by local hour of the week, $/Wh, shape [168]
-    load: NDArray[np.float64]  # load of a grid by local hour of the week, MW, shape [168]
+    price: Floats  # price of energy by local hour of the week, $/Wh, shape [168]
+    load: Floats  # load of a grid by local hour of the week, MW, shape [168]
     stations: tuple[str, ...]  # names of underground stations, the busiest first
     # passengers who enter them on a weekday in the quarters of an hour from 5 h to 2 h of the next
     # day, shape [S, 84]
-    passengers: NDArray[np.float64]
-    sites: NDArray[np.float64]  # latitude and longitude of base stations, degrees, shape [M, 2]
+    passengers: Floats
+    sites: Floats  # latitude and longitude of base stations, degrees, shape [M, 2]
 
 
 def measure(
@@ -244,9 +243,7 @@ def build(
     return finish(draft, shares, weights, text)
 
 
-def cap_shares(
-    load: NDArray[np.float64], *, percentile: float, cap_share: tuple[float, float]
-) -> NDArray[np.float64]:
+def cap_shares(load: Floats, *, percentile: float, cap_share: tuple[float, float]) -> Floats:
     """Derive caps from the load of a grid, MW: hours above a percentile of it are capped.
 
     There is no public record of when demand response was called, or of how much. Caps are in terms
@@ -265,7 +262,7 @@ def cap_shares(
     return shares
 
 
-def _per_slot(passengers: NDArray[np.float64], frames: int, slots: int) -> NDArray[np.float64]:
+def _per_slot(passengers: Floats, frames: int, slots: int) -> Floats:
     """Repeat a weekday, each quarter spread evenly over its slots, shape [T, D, J]."""
     day = np.zeros((DAY_QUARTERS, len(passengers)))
     # The operating day ends at 2 h of the next calendar day.
@@ -275,7 +272,7 @@ def _per_slot(passengers: NDArray[np.float64], frames: int, slots: int) -> NDArr
     return by_slot[np.arange(frames) % 24]
 
 
-def _central(points: NDArray[np.float64]) -> NDArray[np.int64]:
+def _central(points: Floats) -> Ints:
     """Order points by their mean distance from all others, the least first."""
     return np.argsort(great_circle_kilometres(points, points).mean(axis=1), kind="stable")
 

@@ -25,8 +25,7 @@ from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_choice, check_flag, check_real, check_room, generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.edr.channel import Reuse
     from edgeopt.instances.edr.random_parts import RoundsBound
 
@@ -164,8 +163,8 @@ def generate(
 
 def drafted(
     streams: tuple[np.random.Generator, ...],
-    requests: NDArray[np.float64],
-    kilometres: NDArray[np.float64],
+    requests: Floats,
+    kilometres: Floats,
     channel: dict[str, Any],
     *,
     tasks: int,
@@ -205,9 +204,7 @@ def drafted(
     )
 
 
-def finish(
-    draft: EdrInstance, shares: NDArray[np.float64], weights: Weights, origin: str
-) -> EdrInstance:
+def finish(draft: EdrInstance, shares: Floats, weights: Weights, origin: str) -> EdrInstance:
     """Give an instance its caps, its weights and its origin."""
     check_choice("weights", weights, get_args(Weights))
     changes: dict[str, Any] = {"origin": origin}
@@ -223,7 +220,7 @@ def finish(
 
 def _requests(
     generator: np.random.Generator, frames: int, slots: int, sites: int, types: int
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw requests with peaks in the morning and the evening, in equal parts by type."""
     hour = (np.arange(frames) % 24)[:, None] + np.arange(slots) / slots
     morning, evening = np.exp(-(((hour - 8) / 2) ** 2)), np.exp(-(((hour - 18) / 2.5) ** 2))
@@ -239,7 +236,7 @@ def _cap_shares(
     frames: int,
     capped: float | None,
     cap_share: tuple[float, float],
-) -> NDArray[np.float64]:
+) -> Floats:
     check_span("cap_share", cap_share, "[0, inf)")
     check_real("capped", capped, "[0, 1]", none=True)
     least, most = cap_share

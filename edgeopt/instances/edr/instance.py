@@ -24,8 +24,6 @@ from edgeopt.instances.validate import frozen, require
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
 
 JOULES_PER_WATT_HOUR: Final = 3600.0
 
@@ -237,23 +235,23 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     # --- what follows from the data --------------------------------------------------------
 
     @cached_property
-    def window(self) -> NDArray[np.int64]:
+    def window(self) -> Integers:
         """Number of frames in which each task may train, W, shape [I]."""
         return frozen(self.deadline - self.arrival + 1)
 
     @cached_property
-    def even_rate(self) -> NDArray[np.float64]:
+    def even_rate(self) -> Floats:
         """Rounds per frame that finish each task just in time, a = Q / W, shape [I]."""
         return frozen(self.rounds / self.window)
 
     @cached_property
-    def active(self) -> NDArray[np.bool_]:
+    def active(self) -> Flags:
         """Whether a task may train in a frame, shape [T, I]."""
         frame = np.arange(self.frames)[:, None]
         return frozen((frame >= self.arrival) & (frame <= self.deadline))
 
     @cached_property
-    def round_energy(self) -> NDArray[np.float64]:
+    def round_energy(self) -> Floats:
         """Energy of one round of a task in a frame, all clients together, Wh, shape [T, I].
 
         Zhu et al., the energy of an iteration summed over its clients.
@@ -266,7 +264,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         return frozen(energy + self.round_work @ self.energy_per_work)
 
     @cached_property
-    def round_seconds(self) -> NDArray[np.float64]:
+    def round_seconds(self) -> Floats:
         """Communication delay of one round of a task in a frame, s, shape [T, I].
 
         Zhu et al., the delay of an iteration: both ways, over its clients as `round_delay` says.
@@ -281,7 +279,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         return frozen(seconds)
 
     @cached_property
-    def round_work(self) -> NDArray[np.float64]:
+    def round_work(self) -> Floats:
         """Computation of one round of a task on each site, GFLOP, shape [I, J].
 
         Local steps on the clients, and aggregation on the server.
@@ -291,17 +289,17 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         return frozen(work)
 
     @cached_property
-    def round_cost(self) -> NDArray[np.float64]:
+    def round_cost(self) -> Floats:
         """Cost of one round of a task in a frame at the true price, shape [T, I]."""
         energy = self.energy_weight * self.price[:, None] * self.round_energy
         return frozen(energy + self.delay_weight * self.round_seconds)
 
     @cached_property
-    def request_energy(self) -> NDArray[np.float64]:
+    def request_energy(self) -> Floats:
         """Energy of a request on each site, Wh, shape [J, N]."""
         return frozen(np.outer(self.energy_per_work, self.request_work))
 
-    def request_seconds(self, frame: int, slot: int) -> NDArray[np.float64]:
+    def request_seconds(self, frame: int, slot: int) -> Floats:
         """Return the delay of a request by origin, serving site and type, s, shape [J, J, N].
 
         Zhu et al., the delay of an inference request: there, served, and back; the answer is too
@@ -311,7 +309,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         seconds = (travel + travel.T)[:, :, None] + self.request_work / self.speed[:, None]
         return np.asarray(seconds + self.request_size / self.rate[frame][:, :, None])
 
-    def _away(self, task: int) -> tuple[NDArray[np.int64], int]:
+    def _away(self, task: int) -> tuple[Integers, int]:
         """Return the clients of a task other than its server, and the server."""
         server = int(self.server[task])
         return away_from(server, self.client[task]), server

@@ -13,8 +13,9 @@ from edgeopt.instances.validate import real_numbers
 from edgeopt.options import check_choice, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from edgeopt.arrays import Flags, Floats
     from edgeopt.instances.edr.instance import EdrInstance
 
 
@@ -148,7 +149,7 @@ SECONDS_PER_KM: Final = 2e-3  # propagation delay per distance, s/km
 LOCAL_STEPS: Final = 5  # local steps of a client in a round
 
 
-def draw_power(generator: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+def draw_power(generator: np.random.Generator, shape: int | tuple[int, ...]) -> Floats:
     """Draw powers of transmission of 2 to 20 dBm, W."""
     return np.asarray(dbm_to_watt(generator.uniform(2.0, 20.0, shape)))
 
@@ -156,10 +157,10 @@ def draw_power(generator: np.random.Generator, shape: int | tuple[int, ...]) -> 
 class Machines(NamedTuple):
     """Properties of the sites, whatever their requests."""
 
-    energy_per_work: NDArray[np.float64]  # energy of a computation, Wh/GFLOP, shape [J]
-    speed: NDArray[np.float64]  # speed of serving a request, GFLOP/s, shape [J]
-    power: NDArray[np.float64]  # transmission power, W, shape [J], or [T, J] if drawn by frame
-    capable: NDArray[np.bool_]  # whether a site can serve a type, shape [J, N]
+    energy_per_work: Floats  # energy of a computation, Wh/GFLOP, shape [J]
+    speed: Floats  # speed of serving a request, GFLOP/s, shape [J]
+    power: Floats  # transmission power, W, shape [J], or [T, J] if drawn by frame
+    capable: Flags  # whether a site can serve a type, shape [J, N]
 
 
 def draw_machines(
@@ -236,7 +237,7 @@ def draw_tasks(
     }
 
 
-def request_sizes(types: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def request_sizes(types: int) -> tuple[Floats, Floats]:
     """Return size, bit, and computation, GFLOP, of the requests of each type, shapes [N].
 
     Types use the four models in turn.
@@ -249,40 +250,36 @@ def request_sizes(types: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def draw_propagation(
-    generator: np.random.Generator, kilometres: NDArray[np.float64], frames: int, slots: int
-) -> NDArray[np.float64]:
+    generator: np.random.Generator, kilometres: Floats, frames: int, slots: int
+) -> Floats:
     """Draw one-way delays of 2 ms per kilometre, 30 % up or down in every slot."""
     return generator.uniform(0.7, 1.3, (frames, slots, *kilometres.shape)) * (
         SECONDS_PER_KM * kilometres
     )
 
 
-def draw_objectives(
-    generator: np.random.Generator, frames: int, slots: int, types: int
-) -> NDArray[np.float64]:
+def draw_objectives(generator: np.random.Generator, frames: int, slots: int, types: int) -> Floats:
     """Draw the longest delay of each type, 0.25 to 0.5 s, the same in all slots."""
     return np.tile(generator.uniform(0.25, 0.5, types), (frames, slots, 1))
 
 
-def draw_prices(generator: np.random.Generator, frames: int) -> NDArray[np.float64]:
+def draw_prices(generator: np.random.Generator, frames: int) -> Floats:
     """Draw prices that rise and fall by the day, 20 % up or down, and at times threefold."""
     hour = np.arange(frames) % 24
     daily = 3e-5 * (1 + 0.5 * np.sin(2 * np.pi * (hour - 10) / 24))
     spike = np.where(generator.random(frames) < 0.05, 3.0, 1.0)
-    price: NDArray[np.float64] = daily * generator.uniform(0.8, 1.2, frames) * spike
+    price: Floats = daily * generator.uniform(0.8, 1.2, frames) * spike
     return price
 
 
-def capacity_for(
-    requests: NDArray[np.float64], request_work: NDArray[np.float64], headroom: float
-) -> NDArray[np.float64]:
+def capacity_for(requests: Floats, request_work: Floats, headroom: float) -> Floats:
     """Return capacities with headroom above the largest load that arrives at each site itself.
 
     The paper has no headroom. But requests also arrive at sites that can serve nothing, and
     training needs computation: then the others cannot serve everything when peaks coincide.
     """
     check_real("headroom", headroom, "[0, inf)")
-    peak: NDArray[np.float64] = headroom * (requests @ request_work).max(axis=(0, 1))
+    peak: Floats = headroom * (requests @ request_work).max(axis=(0, 1))
     return peak
 
 
@@ -295,8 +292,8 @@ REQUEST_SECONDS: Final = 0.15  # delay of a request that calibrated weights reck
 class Reference(NamedTuple):
     """Energy and delay of serving at average sites and of training at even rates."""
 
-    inference: NDArray[np.float64]  # of all requests of a frame, Wh, shape [T]
-    training: NDArray[np.float64]  # of the tasks that may train in a frame, Wh, shape [T]
+    inference: Floats  # of all requests of a frame, Wh, shape [T]
+    training: Floats  # of the tasks that may train in a frame, Wh, shape [T]
     seconds: float  # delay of all requests and rounds of the horizon, s
 
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.idn.instance import IdnInstance
     from edgeopt.instances.traces import Rule
 
@@ -54,11 +53,11 @@ class Classifiers(NamedTuple):
 
     names: tuple[str, ...]  # name and size of the input in pixels, such as ``resnet50@224``
     # share of ImageNet pictures classified correctly, percent, shape [n]
-    accuracy: NDArray[np.float64]
-    parameters: NDArray[np.float64]  # number of parameters, millions, shape [n]
+    accuracy: Floats
+    parameters: Floats  # number of parameters, millions, shape [n]
     # fast, slow: pictures per second on the two GPUs, shape [n]
-    fast: NDArray[np.float64]
-    slow: NDArray[np.float64]
+    fast: Floats
+    slow: Floats
 
 
 def to_catalogue(models: Classifiers) -> Catalogue:
@@ -144,7 +143,7 @@ class Measured(NamedTuple):
 
     links: Links  # a map of cables
     classifiers: Classifiers  # models, fastest first
-    arrivals: NDArray[np.int64]  # requests per minute of each of `SERVICES`, shape [T, 2]
+    arrivals: Ints  # requests per minute of each of `SERVICES`, shape [T, 2]
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
@@ -276,9 +275,7 @@ def build(
     )
 
 
-def _requests(
-    arrivals: NDArray[np.int64], slots: int, entry: NDArray[np.int64], rate: float, zipf: float
-) -> NDArray[np.int64]:
+def _requests(arrivals: Ints, slots: int, entry: Ints, rate: float, zipf: float) -> Ints:
     tasks, entries = entry.shape
     services = min(len(SERVICES), tasks)
     used = arrivals[:, :services].astype(np.float64)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Flags, Floats, Ints
     from edgeopt.instances.idn.instance import IdnInstance
 
 
@@ -51,8 +52,8 @@ class CheckedGraph(NamedTuple):
 
     labels: tuple[str, ...]  # of the nodes
     place: dict[Any, int]  # of each node, by what the graph calls it and by its label
-    edges: NDArray[np.int64]  # shape [E, 2]
-    latency: NDArray[np.float64]  # in the unit of the graph, shape [E]
+    edges: Ints  # shape [E, 2]
+    latency: Floats  # in the unit of the graph, shape [E]
 
 
 def checked_graph(graph: Any, latency: str | Mapping[Any, float]) -> CheckedGraph:
@@ -278,7 +279,7 @@ def _per_model(name: str, table: Mapping[str, Any], names: tuple[str, ...]) -> N
     return array
 
 
-def _reals(field: str, values: Any) -> NDArray[np.float64]:
+def _reals(field: str, values: Any) -> Floats:
     """Return numbers, some of which may be written as texts."""
     entries = np.asarray(values, dtype=object)
     numbers = [real_of(entry) for entry in entries.ravel().tolist()]
@@ -291,7 +292,7 @@ def _reals(field: str, values: Any) -> NDArray[np.float64]:
 def _per_pair(
     name: str, table: Mapping[str, Any], graph: CheckedGraph, names: tuple[str, ...],
     notes: list[str],
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Floats:  # fmt: skip
     given = table[name]
     if isinstance(given, tuple):
         return np.tile(_per_model(name, table, names), (len(graph.labels), 1))
@@ -306,7 +307,7 @@ def _per_pair(
     return values
 
 
-def _permanent(graph: CheckedGraph, names: tuple[str, ...], repositories: Any) -> NDArray[np.bool_]:
+def _permanent(graph: CheckedGraph, names: tuple[str, ...], repositories: Any) -> Flags:
     """Return which models are permanent where, shape [V, M]."""
     permanent = np.zeros((len(graph.labels), len(names)), dtype=np.bool_)
     if not isinstance(repositories, Mapping):
@@ -330,8 +331,8 @@ def _several(nodes: Any) -> list[Any]:
 
 
 def _budget(
-    graph: CheckedGraph, network: Any, budget: Any, permanent: NDArray[np.bool_], notes: list[str]
-) -> NDArray[np.float64]:
+    graph: CheckedGraph, network: Any, budget: Any, permanent: Flags, notes: list[str]
+) -> Floats:
     """Return the memory of every node, without limit at repositories for which none is given."""
     found = np.where(permanent.any(axis=1), np.inf, np.nan)
     if isinstance(budget, str):
@@ -365,7 +366,7 @@ def _budget(
 
 def _requests(
     graph: CheckedGraph, tasks: Mapping[str, int], requests: Any, origin: int
-) -> tuple[NDArray[np.float64], list[tuple[str, int]]]:
+) -> tuple[Floats, list[tuple[str, int]]]:
     """Return requests by slot and type, and the task and entry of each type."""
     if isinstance(requests, Mapping) and not hasattr(requests, "columns"):
         rows = [
@@ -421,8 +422,8 @@ def _pair(key: Any) -> tuple[Any, Any]:
 
 
 def _routes(
-    graph: CheckedGraph, entries: list[tuple[int, int]], permanent: NDArray[np.bool_],
-    task: NDArray[np.int64], tasks: tuple[str, ...], paths: str | Mapping[Any, Any],
+    graph: CheckedGraph, entries: list[tuple[int, int]], permanent: Flags,
+    task: Ints, tasks: tuple[str, ...], paths: str | Mapping[Any, Any],
 ) -> list[tuple[int, ...]]:  # fmt: skip
     """Return the path of each type, to the nearest repository of its task or as given."""
     if isinstance(paths, Mapping):
@@ -454,7 +455,7 @@ def _routes(
     return [trees[kind][v] for kind, v in entries]
 
 
-def _to_nearest(graph: CheckedGraph, goals: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
+def _to_nearest(graph: CheckedGraph, goals: Ints) -> dict[int, tuple[int, ...]]:
     """Return the path of least latency from each node to the nearest of the goals."""
     count = len(graph.labels)
     # A node of its own behind all goals, at no distance.

@@ -17,7 +17,9 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from edgeopt.arrays import Floats, Ints
 
 
 _TITAN, _GTX = "Titan RTX", "GeForce GTX 980"
@@ -54,9 +56,9 @@ class Catalogue(NamedTuple):
     """
 
     names: tuple[str, ...]
-    accuracy: NDArray[np.float64]
-    size: NDArray[np.float64]
-    frames: NDArray[np.float64]
+    accuracy: Floats
+    size: Floats
+    frames: Floats
     gpus: tuple[str, ...]
 
 
@@ -85,11 +87,11 @@ class Spread(NamedTuple):
     """A catalogue spread over nodes, tasks and replicas, as an instance wants it."""
 
     # size, delay, capacity: MB, ms and requests per slot at each node, shape [V, M]
-    size: NDArray[np.float64]
-    delay: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    accuracy: NDArray[np.float64]  # percent, shape [M]
-    task: NDArray[np.int64]  # shape [M]
+    size: Floats
+    delay: Floats
+    capacity: Floats
+    accuracy: Floats  # percent, shape [M]
+    task: Ints  # shape [M]
 
 
 def spread(
@@ -115,7 +117,7 @@ def spread(
     # A product such as 60 * 14.2 may fall short of a whole number by rounding only.
     frames = np.floor(slot_seconds * speed * (1 + 1e-12))
 
-    def copies(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    def copies(array: Floats) -> Floats:
         return np.tile(np.repeat(array, replicas, axis=-1), tasks)
 
     return Spread(
@@ -130,19 +132,17 @@ def spread(
 _MOVES = 10**7  # most moves of a popularity that are worked out one by one
 
 
-def zipf_shares(tasks: int, exponent: float = 1.2) -> NDArray[np.float64]:
+def zipf_shares(tasks: int, exponent: float = 1.2) -> Floats:
     r"""Return Zipf's law :math:`p_i \propto (i + 1)^{-s}` over tasks, shape [tasks]."""
     check_whole("tasks", tasks, 1)
     check_room("tasks", tasks)
     check_real("exponent", exponent, "[0, inf)")
     weight = np.arange(1.0, tasks + 1) ** -exponent
-    shares: NDArray[np.float64] = weight / weight.sum()
+    shares: Floats = weight / weight.sum()
     return shares
 
 
-def sliding_shares(
-    base: NDArray[np.float64], horizon: int, per_slot: int, every: int, by: int
-) -> NDArray[np.float64]:
+def sliding_shares(base: Floats, horizon: int, per_slot: int, every: int, by: int) -> Floats:
     r"""Let popularity move on by some tasks whenever a number of requests has come.
 
     Request number :math:`l` is for task i with the share that ``base`` gives to task :math:`(i +
@@ -175,7 +175,7 @@ def sliding_shares(
     return shares
 
 
-def largest_remainder(shares: ArrayLike, total: int) -> NDArray[np.int64]:
+def largest_remainder(shares: ArrayLike, total: int) -> Ints:
     """Divide a number of requests in given shares, to whole numbers with an exact total.
 
     Each share gets its quota rounded down; what is left goes, one by one, to the largest
@@ -186,7 +186,7 @@ def largest_remainder(shares: ArrayLike, total: int) -> NDArray[np.int64]:
     if not (share >= 0).all() or not share.sum() > 0:
         raise OptionError("shares must be not negative and not all zero")
     quota = total * (share / share.sum())
-    count: NDArray[np.int64] = np.floor(quota).astype(np.int64)
+    count: Ints = np.floor(quota).astype(np.int64)
     left = total - int(count.sum())
     if left < 0:  # rounding has carried a quota over the next whole number
         count[np.argmax(count)] += left
@@ -332,7 +332,7 @@ def attach(
     network: Network,
     tasks: int,
     attachment: str | int = "task",
-) -> NDArray[np.int64]:
+) -> Ints:
     """Draw the base stations at which each task is requested, shape [tasks, k]."""
     stations = np.flatnonzero(network.tier == network.tier.max())
     if attachment == "all":
@@ -350,8 +350,8 @@ def attach(
 def assemble(
     network: Network,
     models: Catalogue,
-    entry: NDArray[np.int64],
-    requests: NDArray[np.int64],
+    entry: Ints,
+    requests: Ints,
     *,
     alpha: float,
     replicas: int,

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from typing import Self
 
     import networkx
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 PADDING: Final = -1  # stands behind the last node of a path that is shorter than the longest one
 
 
-def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> Integers:
     """Bring paths into one array, as wide as the longest of them."""
     rows: Any = path
     if not isinstance(path, np.ndarray):
@@ -58,11 +58,11 @@ def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> NDArray[np.int64]:
 
 
 def edge_between(
-    edges: NDArray[np.int64],
+    edges: Integers,
     nodes: int,
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    start: Integers,
+    end: Integers,
+) -> Integers:
     """Look up undirected edges by their ends."""
     missing = np.full(np.shape(start), -1, dtype=np.int64)
     if edges.shape[0] == 0:
@@ -74,9 +74,7 @@ def edge_between(
     return np.where(key[order][place] == wanted, order[place], missing)
 
 
-def network_latency(
-    path: NDArray[np.int64], edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int
-) -> NDArray[np.float64]:
+def network_latency(path: Integers, edges: Integers, latency: Floats, nodes: int) -> Floats:
     """Add up round-trip latencies from the entry of each path to each of its nodes."""
     total = np.zeros(path.shape)
     start, end = path[:, :-1], path[:, 1:]
@@ -91,11 +89,11 @@ def network_latency(
 class Columns(NamedTuple):
     """What compiled loops read of a ranking."""
 
-    first: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    permanent: NDArray[np.bool_]
+    first: Integers
+    pair: Integers
+    cost: Floats
+    capacity: Floats
+    permanent: Flags
 
 
 @compact_repr
@@ -137,18 +135,18 @@ class Ranking:
     Si Salem et al., Toward inference delivery networks, equations (6) and (11).
     """
 
-    first: NDArray[np.int64]
-    type: NDArray[np.int64]
-    node: NDArray[np.int64]
-    model: NDArray[np.int64]
-    position: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    latency: NDArray[np.float64]
-    inaccuracy: NDArray[np.float64]
-    permanent: NDArray[np.bool_]
-    repository_cost: NDArray[np.float64]
-    capacity: NDArray[np.float64]
+    first: Integers
+    type: Integers
+    node: Integers
+    model: Integers
+    position: Integers
+    pair: Integers
+    cost: Floats
+    latency: Floats
+    inaccuracy: Floats
+    permanent: Flags
+    repository_cost: Floats
+    capacity: Floats
 
     def __len__(self) -> int:
         return int(self.pair.size)
@@ -163,14 +161,14 @@ class Ranking:
         return Columns(self.first, self.pair, self.cost, self.capacity, self.permanent)
 
     @cached_property
-    def repository(self) -> NDArray[np.int64]:
+    def repository(self) -> Integers:
         """The cheapest permanent option of each type, shape [R]."""
         permanent = np.flatnonzero(self.permanent)
         array = permanent[np.searchsorted(permanent, self.first[:-1])]
         array.flags.writeable = False
         return array
 
-    def potential(self, requests: ArrayLike) -> NDArray[np.float64]:
+    def potential(self, requests: ArrayLike) -> Floats:
         r"""Compute the requests that every option could serve of its type if nothing else used it.
 
         ``requests`` holds those of every type in a slot, shape [..., R]; the result, shape [...,
@@ -194,7 +192,7 @@ _AXES: Final = {
 }  # fmt: skip
 
 
-def _padded(instance: IdnInstance, path: Any) -> NDArray[np.int64]:
+def _padded(instance: IdnInstance, path: Any) -> Integers:
     padded, types = pad_paths(path), instance.request_task.size
     if padded.shape[0] != types:
         says = f"must be {types} paths, one per request type"
@@ -202,7 +200,7 @@ def _padded(instance: IdnInstance, path: Any) -> NDArray[np.int64]:
     return padded
 
 
-def _zero_where_no_option(instance: IdnInstance, cost: ArrayLike) -> NDArray[np.float64]:
+def _zero_where_no_option(instance: IdnInstance, cost: ArrayLike) -> Floats:
     mine = (instance.task == instance.request_task[:, None])[:, None, :]
     used = (instance.path != PADDING)[:, :, None] & mine
     array = real_numbers("cost", cost)
@@ -455,27 +453,27 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         return int(self.task.max()) + 1
 
     @cached_property
-    def pinned(self) -> NDArray[np.bool_]:
+    def pinned(self) -> Flags:
         """Nodes that host repository models and nothing else, shape [V]."""
         return frozen(np.asarray(self.repository.any(axis=1)))
 
     @cached_property
-    def active(self) -> NDArray[np.bool_]:
+    def active(self) -> Flags:
         """Nodes that can choose what to host: not pinned, budget not zero, shape [V]."""
         return frozen(~(self.pinned | (self.budget <= 0)))
 
     @cached_property
-    def saturated(self) -> NDArray[np.bool_]:
+    def saturated(self) -> Flags:
         """Nodes that are not pinned and have room for all models at once, shape [V]."""
         return frozen(~(self.pinned | (self.budget < self.size.sum(axis=1))))
 
     @property
-    def empty(self) -> NDArray[np.bool_]:
+    def empty(self) -> Flags:
         """The allocation that hosts the repository models only, shape [V, M]."""
         return self.repository
 
     @cached_property
-    def total_requests(self) -> NDArray[np.int64]:
+    def total_requests(self) -> Integers:
         """Requests of all types together in each slot, shape [T]."""
         return frozen(self.requests.sum(axis=1))
 

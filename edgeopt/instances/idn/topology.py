@@ -18,7 +18,7 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Floats, Ints
 
 
 GIGABYTE: Final = 1024
@@ -60,10 +60,10 @@ class Network(NamedTuple):
         Name of each node, V of them.
     """
 
-    edges: NDArray[np.int64]
-    latency: NDArray[np.float64]
-    tier: NDArray[np.int64]
-    budget: NDArray[np.float64]
+    edges: Ints
+    latency: Floats
+    tier: Ints
+    budget: Floats
     gpu: tuple[str, ...]
     names: tuple[str, ...]
 
@@ -141,9 +141,7 @@ def tree(fan_out: Mapping[int, int]) -> Network:
     )
 
 
-def paths_to_root(
-    edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int, root: int = 0
-) -> list[tuple[int, ...]]:
+def paths_to_root(edges: Ints, latency: Floats, nodes: int, root: int = 0) -> list[tuple[int, ...]]:
     """Find the path of least latency from every node to the root; see `tree_of_paths`."""
     found = tree_of_paths(edges, latency, nodes, root)
     if len(found) < nodes:
@@ -153,7 +151,7 @@ def paths_to_root(
 
 
 def tree_of_paths(
-    edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int, root: int = 0
+    edges: Ints, latency: Floats, nodes: int, root: int = 0
 ) -> dict[int, tuple[int, ...]]:
     """Find the path of least latency from every node that has one to the root, both included.
 
@@ -190,8 +188,8 @@ class Links(NamedTuple):
 
     names: tuple[str, ...]  # name of each node, in alphabetical order, V of them, all different
     # ends of the cables in lexicographic order, the smaller one first, shape [E, 2]
-    edges: NDArray[np.int64]
-    kilometres: NDArray[np.float64]  # length of each, km, shape [E]
+    edges: Ints
+    kilometres: Floats  # length of each, km, shape [E]
 
     @classmethod
     def of(cls, cables: Iterable[tuple[str, str, float]], source: str) -> Links:
@@ -327,7 +325,7 @@ def from_links(
     )
 
 
-def _centre(edges: NDArray[np.int64], length: NDArray[np.float64], nodes: int) -> int:
+def _centre(edges: Ints, length: Floats, nodes: int) -> int:
     """Return the node from which the lengths to all others have the smallest sum."""
     import networkx
 
@@ -343,8 +341,8 @@ def _centre(edges: NDArray[np.int64], length: NDArray[np.float64], nodes: int) -
 
 def behind_centre(
     names: tuple[str, ...],
-    edges: NDArray[np.int64],
-    length: NDArray[np.float64],
+    edges: Ints,
+    length: Floats,
     *,
     cloud_ms: float,
     ms_per_km: float = 1.0,
@@ -358,9 +356,7 @@ def behind_centre(
     )
 
 
-def with_tiers(
-    names: tuple[str, ...], edges: NDArray[np.int64], latency: NDArray[np.float64]
-) -> Network:
+def with_tiers(names: tuple[str, ...], edges: Ints, latency: Floats) -> Network:
     """Give the nodes of a connected network around a cloud, node 0, their tiers and memories."""
     path = paths_to_root(edges, latency, len(names))
     tier = np.full(len(names), 4)

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.options import check_flag, check_real
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Flags, Floats, Ints
 
 SPEED: Final = 0.2
 """Chance per slot that a device draws its state anew; states last 1 / 0.2 slots and more."""
@@ -24,7 +24,7 @@ def draw_activity(
     duty: float = 0.6,
     *,
     stationary: bool = True,
-) -> NDArray[np.bool_]:
+) -> Flags:
     r"""Draw devices that switch on and off, each on its own.
 
     A device that is active falls silent with probability :math:`0.2 (1 - d_t)`, a silent one
@@ -42,9 +42,7 @@ def draw_activity(
     return active
 
 
-def replay_activity(
-    generator: np.random.Generator, counts: NDArray[np.int64], devices: int
-) -> NDArray[np.bool_]:
+def replay_activity(generator: np.random.Generator, counts: Ints, devices: int) -> Flags:
     """Let recorded requests say how many devices are active, and draw which.
 
     Each device belongs to a service, for good; see `service_of`. In a slot as many devices of a
@@ -61,7 +59,7 @@ def replay_activity(
     return active
 
 
-def service_of(counts: NDArray[np.int64], devices: int) -> NDArray[np.int64]:
+def service_of(counts: Ints, devices: int) -> Ints:
     """Divide devices among services.
 
     Devices are given one by one to the service that has the most requests per device of its own; a
@@ -76,7 +74,7 @@ def service_of(counts: NDArray[np.int64], devices: int) -> NDArray[np.int64]:
     return np.asarray(np.repeat(np.arange(total.size), own))
 
 
-def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> NDArray[np.float64]:
+def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> Floats:
     r"""Return the share of active devices that each slot aims at."""
     check_duty(duty)
     check_flag("stationary", stationary)

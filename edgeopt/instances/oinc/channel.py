@@ -20,7 +20,9 @@ from edgeopt.instances.validate import frozen_array, real_numbers, require, requ
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from edgeopt.arrays import Floats
 
 Channel: TypeAlias = Literal["literal", "physical", "published"]
 """How the formulas of the radio are read; see `link_rates`."""
@@ -39,7 +41,7 @@ PUBLISHED: Final = -40.0  # printed noise, dBm/Hz; read literally, dBm in the ba
 
 def link_rates(
     channel: Channel, kilometres: ArrayLike, power: ArrayLike, bandwidth: ArrayLike
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Return the rates :math:`B \log_2(1 + \rho g / \sigma^2)` of links with the whole band.
 
     Parameters
@@ -92,7 +94,7 @@ def link_rates(
     return shannon_rate(bandwidth, sent * decibel_to_ratio(-loss) / noise)
 
 
-def _positive(field: str, values: ArrayLike) -> NDArray[np.float64]:
+def _positive(field: str, values: ArrayLike) -> Floats:
     array = real_numbers(field, values)
     array = frozen_array(field, array, [f"axis {n}" for n in range(array.ndim)], empty=True)
     require_positive(field, array)

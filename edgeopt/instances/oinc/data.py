@@ -30,8 +30,7 @@ from edgeopt.options import check_flag, check_whole, generator
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Flags, Floats, Ints
     from edgeopt.instances.oinc.channel import Channel
     from edgeopt.instances.traces import IterationTimes
 
@@ -51,15 +50,15 @@ GROUPS: Final = 20
 class Measured(NamedTuple):
     """The measurements that instances are built from."""
 
-    arrivals: NDArray[np.int64]  # requests of each of `SERVICES` by the second, shape [S, 2]
+    arrivals: Ints  # requests of each of `SERVICES` by the second, shape [S, 2]
     # how long stretches of each of four training jobs take in terms of the job's average, as means
     # of equal groups from the fastest to the slowest, shape [20, 4]
-    stretches: NDArray[np.float64]
+    stretches: Floats
     # accuracies of `CLASSIFIER` under 15 kinds of drift in 5 severities, shape [75]
-    levels: NDArray[np.float64]
+    levels: Floats
 
 
-def stretches(job: IterationTimes, source: str = "job") -> NDArray[np.float64]:
+def stretches(job: IterationTimes, source: str = "job") -> Floats:
     """Sum up how long a retraining of 128 iterations takes on a measured training job.
 
     A stretch is `STEPS` records of one worker in a row, so that slow phases stay together; its
@@ -210,8 +209,8 @@ def build(
 
 
 def _origin(
-    counts: NDArray[np.int64],
-    active: NDArray[np.bool_],
+    counts: Ints,
+    active: Flags,
     first: int,
     pace: int,
     drift: bool,

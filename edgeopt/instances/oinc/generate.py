@@ -23,8 +23,7 @@ from edgeopt.options import check_flag, check_real, check_room, check_whole, gen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.oinc.channel import Channel
 
 SPEED: Final = (5.0, 9.0)  # CPU of a site, Gcycle/s
@@ -192,15 +191,13 @@ def draw_scenario(
     }
 
 
-def _distances(
-    generator: np.random.Generator, sites: int, devices: int, slots: int
-) -> NDArray[np.float64]:
+def _distances(generator: np.random.Generator, sites: int, devices: int, slots: int) -> Floats:
     """Draw distances, km, shape [slots, I, J], each site by a stream of its own."""
     own = [site.random((devices, slots)).T for site in generator.spawn(sites)]
     return _within(KILOMETRES, np.stack(own, axis=2))
 
 
-def _within(limits: tuple[float, float], uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+def _within(limits: tuple[float, float], uniform: Floats) -> Floats:
     low, high = limits
     return low + (high - low) * uniform
 

@@ -22,7 +22,7 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 SLOT_SECONDS: Final = 1.0
@@ -33,7 +33,7 @@ _AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind": "M"
 _AT_MOST_A_SLOT: Final = f"must be at most a slot, {SLOT_SECONDS:g} s"
 
 
-def _in_all_slots(instance: OincInstance, values: ArrayLike) -> NDArray[np.float64]:
+def _in_all_slots(instance: OincInstance, values: ArrayLike) -> Floats:
     rate = real_numbers("rate", values)
     if rate.ndim != 2:
         return rate
@@ -149,12 +149,12 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     # --- what follows from the data --------------------------------------------------------
 
     @cached_property
-    def transmission_seconds(self) -> NDArray[np.float64]:
+    def transmission_seconds(self) -> Floats:
         """Time to send a request with the whole band, A = d / R, s, shape [T, I, J]."""
         return frozen(self.request_size[:, :, None] / self.rate)
 
     @cached_property
-    def computation_seconds(self) -> NDArray[np.float64]:
+    def computation_seconds(self) -> Floats:
         """Time to compute a request with the whole CPU, E = c / f, s, shape [T, I, J]."""
         return frozen(self.request_work[:, :, None] / self.speed)
 
@@ -171,7 +171,7 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
             self.completion_scale * jobs if jobs > 0 else np.inf,
         )
 
-    def job_seconds(self, share: ArrayLike = 1.0) -> NDArray[np.float64]:
+    def job_seconds(self, share: ArrayLike = 1.0) -> Floats:
         """Return h = w / (p f), the time of each job on each site, s, shape [K, J].
 
         ``share`` is the share of the CPU reserved for jobs, in [0, 1], a number or shape [J]; the

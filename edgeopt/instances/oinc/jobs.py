@@ -13,9 +13,7 @@ from edgeopt.options import check_choice, check_real, check_room, check_whole
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.arrays import Flags, Floats
+    from edgeopt.arrays import Flags, Floats, Ints
 
 
 LEVELS: Final = (0.95, *(0.4 + 0.05 * k for k in range(11)))
@@ -176,11 +174,11 @@ ArrivalDistribution = Literal["uniform", "stratified"]
 class JobSettings(NamedTuple):
     """What the work and the deadlines of jobs follow from."""
 
-    speed: NDArray[np.float64]  # CPU of the sites, Gcycle/s, shape [J]
+    speed: Floats  # CPU of the sites, Gcycle/s, shape [J]
     job_scale: float = 1.0  # pictures to retrain on, in terms of 1024; work is proportional to them
     patience: tuple[float, float] = (1.5, 3.0)  # range of the multiple in `deadlines`
     # factors on the work of a job, each as likely, shape [F]; None: uniform in 0.9 to 1.1
-    factors: NDArray[np.float64] | None = None
+    factors: Floats | None = None
 
 
 def draw_jobs(
@@ -211,7 +209,7 @@ def draw_jobs(
 
 
 def drift_jobs(
-    generator: np.random.Generator, alarm: NDArray[np.bool_], settings: JobSettings
+    generator: np.random.Generator, alarm: Flags, settings: JobSettings
 ) -> dict[str, Any]:
     """Turn alarms into jobs: in the slot after an alarm the device's model is to be retrained."""
     slot, device = np.nonzero(alarm[:-1])
@@ -222,9 +220,9 @@ def drift_jobs(
 
 
 def _fields(
-    arrival: NDArray[np.int64],
-    kind: NDArray[np.int64],
-    uniform: NDArray[np.float64],
+    arrival: Ints,
+    kind: Ints,
+    uniform: Floats,
     settings: JobSettings,
 ) -> dict[str, Any]:
     """Give jobs their work and deadlines, by two numbers in [0, 1) each, shape [K, 2]."""
@@ -243,7 +241,7 @@ def _fields(
     }
 
 
-def model_work(job_scale: float = 1.0) -> NDArray[np.float64]:
+def model_work(job_scale: float = 1.0) -> Floats:
     """Return the work of retraining each of `MODELS` for one epoch.
 
     Zeng et al. have batches of 8 and 1024 pictures; epochs, operations and cycles are chosen here.
@@ -254,12 +252,12 @@ def model_work(job_scale: float = 1.0) -> NDArray[np.float64]:
 
 
 def deadlines(
-    arrival: NDArray[np.int64],
-    work: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    uniform: NDArray[np.float64],
+    arrival: Ints,
+    work: Floats,
+    speed: Floats,
+    uniform: Floats,
     patience: tuple[float, float] = (1.5, 3.0),
-) -> NDArray[np.float64]:
+) -> Floats:
     """Give each job a multiple of the time that it takes alone on half of an average site."""
     check_span("patience", patience)
     least, most = patience

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.traces import Rule
 
 LONGEST_WORK: Final = 24
@@ -62,13 +61,13 @@ class Measured(NamedTuple):
 
     # how many stretches of each job's trace that hold w slots of work took d slots, shape [w, d,
     # job]; entry 0 of the first two axes stands for 1
-    windows: NDArray[np.int64]
-    sites: NDArray[np.float64]  # latitude and longitude of base stations, degrees, shape [S, 2]
-    users: NDArray[np.float64]  # latitude and longitude of users, degrees, shape [U, 2]
+    windows: Ints
+    sites: Floats  # latitude and longitude of base stations, degrees, shape [S, 2]
+    users: Floats  # latitude and longitude of users, degrees, shape [U, 2]
     drift: Accuracy  # accuracy of classifiers under kinds and severities of drift
 
 
-def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
+def run_lengths(job: IterationTimes, source: str = "job") -> Ints:
     """Count how long contiguous stretches of a measured training job take.
 
     A retraining run of nominal length w makes ``50 w`` iterations, of which every tenth is on
@@ -271,9 +270,7 @@ def _check(measured: Measured, servers: int, devices: int, model: str) -> None:
         raise OptionError(f"no model {model!r}; known: {', '.join(measured.drift.models)}")
 
 
-def _durations(
-    windows: NDArray[np.int64], profiles: int, shortest: int, longest: int
-) -> NDArray[np.float64]:
+def _durations(windows: Ints, profiles: int, shortest: int, longest: int) -> Floats:
     """Mix the jobs in equal parts, shape [L, D]."""
     for name, value in (("profiles", profiles), ("shortest", shortest), ("longest", longest)):
         check_whole(name, value)
@@ -289,5 +286,5 @@ def _durations(
     counts = windows[work - 1].astype(np.float64)
     share = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=2)
     reach = int(np.flatnonzero(share.any(axis=0))[-1]) + 1
-    duration: NDArray[np.float64] = share[:, :reach]
+    duration: Floats = share[:, :reach]
     return duration

@@ -24,7 +24,9 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from edgeopt.arrays import Floats, Ints
 
 BANDWIDTH: Final = 3e6  # bandwidth of a link, Hz
 TRANSMIT_DBM: Final = 20.0  # transmission power of a device, dBm (100 mW)
@@ -35,34 +37,32 @@ _NEGLIGIBLE = 1e-9  # mass, relative to the largest of its row, that is dropped
 _TAIL = 2.1  # exponent of the Pareto distribution: finite variance, barely
 
 
-def _normal(slots: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+def _normal(slots: Floats, mean: float) -> Floats:
     spread = 0.25 * mean
     mass = np.exp(-0.5 * ((slots - mean) / spread) ** 2)
     return np.where(slots <= 2 * mean, mass, 0.0)
 
 
-def _bimodal(slots: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+def _bimodal(slots: Floats, mean: float) -> Floats:
     spread = 0.1 * mean
     low = np.exp(-0.5 * ((slots - 0.6 * mean) / spread) ** 2)
     high = np.exp(-0.5 * ((slots - 1.4 * mean) / spread) ** 2)
     return np.where(slots <= 2 * mean, low + high, 0.0)
 
 
-def _uniform(slots: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+def _uniform(slots: Floats, mean: float) -> Floats:
     inside = (slots >= np.ceil(0.5 * mean)) & (slots <= np.floor(1.5 * mean))
     return np.where(inside, 1.0, 0.0)
 
 
-def _heavy(slots: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+def _heavy(slots: Floats, mean: float) -> Floats:
     smallest = mean * (_TAIL - 1) / _TAIL
     edges = np.concatenate((slots - 0.5, slots[-1:] + 0.5))
     above = (smallest / np.maximum(edges, smallest)) ** _TAIL
     return np.where(slots <= 3 * mean, -np.diff(above), 0.0)
 
 
-DISTRIBUTIONS: Final[
-    dict[str, tuple[Callable[[NDArray[np.float64], float], NDArray[np.float64]], int]]
-] = {
+DISTRIBUTIONS: Final[dict[str, tuple[Callable[[Floats, float], Floats], int]]] = {
     "normal": (_normal, 2),
     "bimodal": (_bimodal, 2),
     "uniform": (_uniform, 2),
@@ -75,9 +75,7 @@ exponent 2.1
 (heavy)."""
 
 
-def duration_table(
-    distribution: str, profiles: int, shortest: float, longest: float
-) -> NDArray[np.float64]:
+def duration_table(distribution: str, profiles: int, shortest: float, longest: float) -> Floats:
     """Tabulate the duration of each profile."""
     check_choice("distribution", distribution, DISTRIBUTIONS)
     for name, value in (("shortest", shortest), ("longest", longest)):
@@ -90,7 +88,7 @@ def duration_table(
     rows = [mass(slots, mean) for mean in np.linspace(shortest, longest, profiles)]
     table = np.array([row / row.sum() for row in rows])
     table[table < _NEGLIGIBLE * table.max(axis=1, keepdims=True)] = 0.0
-    normalised: NDArray[np.float64] = table / table.sum(axis=1, keepdims=True)
+    normalised: Floats = table / table.sum(axis=1, keepdims=True)
     return normalised
 
 
@@ -202,9 +200,7 @@ def check_deadlines(sla: float, slot_seconds: float) -> None:
     check_real("slot_seconds", slot_seconds, "(0, inf)")
 
 
-def draw_capacity(
-    generator: np.random.Generator, servers: int, horizon: int
-) -> NDArray[np.float64]:
+def draw_capacity(generator: np.random.Generator, servers: int, horizon: int) -> Floats:
     """Draw capacities of 5-10 TMAC per slot, shape [K, T]: a level per server, 10 % noise."""
     check_room("servers * horizon", servers, horizon)
     level = generator.uniform(5, 10, servers)
@@ -214,7 +210,7 @@ def draw_capacity(
 
 def draw_reserved(
     generator: np.random.Generator,
-    capacity: NDArray[np.float64],
+    capacity: Floats,
     reserved: int,
     density: float,
     demand: float,
@@ -249,7 +245,7 @@ def draw_reserved(
 
 def draw_arrival(
     generator: np.random.Generator, horizon: int, devices: int, arrival: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw arrival probabilities, a sine over the horizon shared by devices, shape [T, J]."""
     check_real("arrival", arrival, "[0, 1]")
     phase = 2 * np.pi * np.arange(1, horizon + 1) / horizon
@@ -258,9 +254,7 @@ def draw_arrival(
     return total[:, None] * share
 
 
-def link_rate(
-    kilometres: ArrayLike, radio: Literal["thermal", "literal"] = "thermal"
-) -> NDArray[np.float64]:
+def link_rate(kilometres: ArrayLike, radio: Literal["thermal", "literal"] = "thermal") -> Floats:
     """Return the rate of a link over a distance."""
     check_choice("radio", radio, ("thermal", "literal"))
     distance = np.asarray(kilometres, dtype=np.float64)
@@ -273,7 +267,7 @@ def link_rate(
 
 def retraining_budget(
     deadline: ArrayLike, megabytes: ArrayLike, rate: ArrayLike, slot_seconds: float
-) -> NDArray[np.int64]:
+) -> Ints:
     r"""Return the slots left for retraining once data and model have been transmitted.
 
     :math:`\bar d_{jk} = \lfloor d^{\max}_j - (\varphi_j + \varphi'_j) / r_{jk} \rfloor^+`. The

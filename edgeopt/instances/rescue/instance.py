@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
-
 
 class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task",)):
     """Reserved tasks of all servers, one entry per task; windows include both of their slots."""
@@ -72,13 +70,13 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
     def __len__(self) -> int:
         return self.server.size
 
-    def of_server(self, k: int) -> NDArray[np.int64]:
+    def of_server(self, k: int) -> Integers:
         """Return the indices of the tasks of server ``k``, in order of index."""
         return np.flatnonzero(self.server == k).astype(np.int64)
 
     def check(
         self,
-        capacity: NDArray[np.float64],
+        capacity: Floats,
         names: Sequence[str] | None = None,
         tasks: Sequence[str] | None = None,
     ) -> None:
@@ -122,7 +120,7 @@ class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task
                 self._raise_conflict(k, capacity[k], name, tasks)
 
     def _raise_conflict(
-        self, k: int, capacity: NDArray[np.float64], name: str, called: Sequence[str] | None
+        self, k: int, capacity: Floats, name: str, called: Sequence[str] | None
     ) -> None:
         mine = self.of_server(k)
         load = self.start[mine], self.end[mine], self.demand[mine], capacity
@@ -280,7 +278,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     # --- durations -------------------------------------------------------------------------
 
     @cached_property
-    def survival(self) -> NDArray[np.float64]:
+    def survival(self) -> Floats:
         r"""Probability :math:`\Pr(d_l \ge a + 1)` of still running a slots on, shape [L, D].
 
         Exactly 1 at a = 0.
@@ -290,20 +288,20 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         return frozen(np.minimum(survival, 1.0))
 
     @cached_property
-    def longest(self) -> NDArray[np.int64]:
+    def longest(self) -> Integers:
         """Longest duration of positive probability under each profile, slots, shape [L]."""
         reverse = np.argmax(self.duration[:, ::-1] > 0, axis=1)
         return frozen((self.max_duration - reverse).astype(np.int64))
 
     @cached_property
-    def mean_duration(self) -> NDArray[np.float64]:
+    def mean_duration(self) -> Floats:
         """Mean duration of each profile, slots, shape [L]."""
         return frozen(self.duration @ np.arange(1.0, self.max_duration + 1))
 
     # --- profits ---------------------------------------------------------------------------
 
     @cached_property
-    def expected_profit(self) -> NDArray[np.float64]:
+    def expected_profit(self) -> Floats:
         r"""Expected profit :math:`R_{jkl}(t)` of an accepted task, shape [T, J, K, L].
 
         Equation (1) of the paper.
@@ -311,14 +309,14 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         """
         return frozen(self._expected(0, self.horizon))
 
-    def expected_profit_block(self, slots: slice) -> NDArray[np.float64]:
+    def expected_profit_block(self, slots: slice) -> Floats:
         """Compute expected profits of a contiguous range of n slots, shape [n, J, K, L]."""
         first, stop = slot_range(slots, self.horizon)
         if "expected_profit" in self.__dict__:
             return self.expected_profit[first:stop]
         return self._expected(first, stop)
 
-    def _expected(self, first: int, stop: int) -> NDArray[np.float64]:
+    def _expected(self, first: int, stop: int) -> Floats:
         drop = self.beyond == "drop"
         if isinstance(self.profit, ProfitModel):
             direct = self.profit.expected(slice(first, stop), self.duration, drop=drop)
@@ -329,7 +327,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         expected = np.einsum("tjkld,ld->tjkl", wide, self.duration)
         return np.ascontiguousarray(np.broadcast_to(expected, (stop - first, *self.shape[1:4])))
 
-    def profit_block(self, slots: slice) -> NDArray[np.float64]:
+    def profit_block(self, slots: slice) -> Floats:
         """Return the profits of a contiguous range of n slots, by duration.
 
         The shape is broadcastable to [n, J, K, L, D]; with ``beyond="drop"``, runs that end beyond
@@ -348,7 +346,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         return block
 
     @cached_property
-    def realised_profit(self) -> NDArray[np.float64]:
+    def realised_profit(self) -> Floats:
         """Profits of all slots by duration, broadcastable to [T, J, K, L, D], kept after first use.
 
         Axes on which the profit does not depend keep size 1; ``beyond`` is applied.

@@ -33,7 +33,7 @@ from edgeopt.options import ENTRIES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 _LEAST_DECAY = 100.0
@@ -51,13 +51,13 @@ def slot_range(slots: slice, horizon: int) -> tuple[int, int]:
 @compiled(writes="out", fastmath={"contract", "reassoc"}, nogil=True)
 def log_profit_expectation(
     first: int,
-    factor: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    capacity: NDArray[np.float64],
-    budget: NDArray[np.int64],
-    duration: NDArray[np.float64],
+    factor: Floats,
+    curvature: Floats,
+    capacity: Floats,
+    budget: Integers,
+    duration: Floats,
     drop: bool,
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None:
     r"""Fill ``out[t, j, k, l]`` with expected profits (compiled).
 
@@ -106,7 +106,7 @@ class ProfitModel(ABC):
         """Lengths of the axes [T, J, K, L, D]; 1 where the profit does not depend on the axis."""
 
     @abstractmethod
-    def block(self, slots: slice) -> NDArray[np.float64]:
+    def block(self, slots: slice) -> Floats:
         """Compute the profits of runs accepted in a range of slots.
 
         Parameters
@@ -121,9 +121,7 @@ class ProfitModel(ABC):
         the instance cuts them off if it is set to.
         """
 
-    def expected(
-        self, slots: slice, duration: NDArray[np.float64], *, drop: bool
-    ) -> NDArray[np.float64] | None:
+    def expected(self, slots: slice, duration: Floats, *, drop: bool) -> Floats | None:
         """Compute expected profits faster than through `block`, if the model knows how.
 
         Parameters
@@ -197,14 +195,14 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
         servers, horizon = self.capacity.shape
         return horizon, self.weight.size, servers, 1, self.max_duration
 
-    def accuracy_gap(self, slots: slice = slice(None)) -> NDArray[np.float64]:
+    def accuracy_gap(self, slots: slice = slice(None)) -> Floats:
         """Return the relative distance to the best accuracy, between 0 and 1, shape [n, J]."""
         first, stop = slot_range(slots, self.shape[0])
         age = np.arange(first, stop)[:, None] - self.trained
         left = np.exp(np.minimum(-self.decay * age, _LEAST_DECAY))
         return np.maximum(0.0, 1.0 - self.accuracy * left / self.best_accuracy)
 
-    def block(self, slots: slice) -> NDArray[np.float64]:
+    def block(self, slots: slice) -> Floats:
         """Compute the profits of runs accepted in a range of slots, shape [n, J, K, 1, D]."""
         first, stop = slot_range(slots, self.shape[0])
         duration = np.arange(1, self.max_duration + 1)
@@ -214,19 +212,17 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
         gain *= (self.weight * self.accuracy_gap(slice(first, stop)))[:, :, None, None]
         return gain[:, :, :, None, :]
 
-    def _work(self, first: int, stop: int) -> NDArray[np.float64]:
+    def _work(self, first: int, stop: int) -> Floats:
         """Work done in the d slots from t on, shape [n, K, D]."""
         until = stop + self.max_duration - 1
         columns = np.minimum(np.arange(first, until), self.shape[0] - 1)
         windows = np.lib.stride_tricks.sliding_window_view(
             self.capacity[:, columns], self.max_duration, axis=1
         )
-        work: NDArray[np.float64] = np.cumsum(windows, axis=2).transpose(1, 0, 2)
+        work: Floats = np.cumsum(windows, axis=2).transpose(1, 0, 2)
         return work
 
-    def expected(
-        self, slots: slice, duration: NDArray[np.float64], *, drop: bool
-    ) -> NDArray[np.float64]:
+    def expected(self, slots: slice, duration: Floats, *, drop: bool) -> Floats:
         """Compute expected profits by a compiled kernel that stores no axis of durations."""
         first, stop = slot_range(slots, self.shape[0])
         factor = self.weight * self.accuracy_gap(slice(first, stop)) * self.gain
@@ -249,7 +245,7 @@ def check_broadcastable(shape: tuple[int, ...], full: tuple[int, ...]) -> None:
         )
 
 
-def check_block(block: NDArray[np.float64], full: tuple[int, ...], first: int) -> None:
+def check_block(block: Floats, full: tuple[int, ...], first: int) -> None:
     """Check the profits that a model yields for the slots from ``first`` on."""
     check_broadcastable(block.shape, full)
     sound = np.isfinite(block) & (block >= 0)

@@ -19,8 +19,7 @@ from edgeopt.options import check_choice, check_real, check_room, check_whole, g
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
     from edgeopt.instances.traces import Rule
 
@@ -38,8 +37,8 @@ class Measured(NamedTuple):
     """Running times, s, of each of `KINDS` with 1 to 16 CPU cores and 1 to 8 GPUs."""
 
     # in a container on a server with eight RTX 4090, shape [3, 16, 8]
-    container: NDArray[np.float64]
-    testbed: NDArray[np.float64]  # on a server with eight RTX 3090, shape [3, 16, 8]
+    container: Floats
+    testbed: Floats  # on a server with eight RTX 3090, shape [3, 16, 8]
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
@@ -48,7 +47,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
     return Measured(*(_read_seconds(root / f"{place}_seconds.csv") for place in _PLACES))
 
 
-def _read_seconds(path: Path) -> NDArray[np.float64]:
+def _read_seconds(path: Path) -> Floats:
     fields = read_fields(path, ("task", "cpus", "gpus", "mean_seconds"))
     seconds = np.full((len(KINDS), *LARGEST), np.nan)
     for row, task in enumerate(fields.texts["task"]):
@@ -100,7 +99,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     return Measured(*(_read_table(root / f"{place}_tasks.csv") for place in _PLACES))
 
 
-def _read_table(path: Path) -> NDArray[np.float64]:
+def _read_table(path: Path) -> Floats:
     names = _columns()
     columns = read_columns(path, dict.fromkeys(names, POSITIVE))
     if columns["cpus"].tolist() != list(CORES):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.arrays import Flags
     from edgeopt.instances.fields import Floats
     from edgeopt.instances.fields import Integers as Ints
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
@@ -64,7 +65,7 @@ def _solo(speed: float, slowing: bool) -> int:
     return 0
 
 
-def solo_durations(speed: NDArray[np.float64], slowing: NDArray[np.bool_]) -> NDArray[np.int64]:
+def solo_durations(speed: Floats, slowing: Flags) -> Ints:
     """Return how many slots a task takes with one bundle from beginning to end, without noise."""
     return _by_speed(speed, slowing, _solo).astype(np.int64)
 
@@ -73,7 +74,7 @@ _POINTS: Final = (2048, 262_144)  # fewest and most points of progress
 _PER_NOISE: Final = 64  # points within the noise
 
 
-def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
+def expected_durations(instance: TapFingerInstance) -> Floats:
     r"""Return how many slots a task takes on average with one bundle from beginning to end.
 
     With progress p, law g and noise U, uniform between plus and minus the noise of the instance,
@@ -104,7 +105,7 @@ def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
     return frozen(np.asarray(np.round(_table(instance, mean), 6), dtype=np.float64))
 
 
-def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:
+def shortest_durations(instance: TapFingerInstance) -> Ints:
     r"""Return the fewest slots in which a task may be complete with one bundle, by its noise.
 
     They are those of the largest noise in every slot. For with progress p a slot leads to
@@ -131,9 +132,7 @@ def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -
     return np.where(instance.duration > 0, found, 0.0)
 
 
-def _by_speed(
-    speed: NDArray[np.float64], slowing: Any, slots: Callable[[float, bool], float]
-) -> NDArray[np.float64]:
+def _by_speed(speed: Floats, slowing: Any, slots: Callable[[float, bool], float]) -> Floats:
     """Work out a number of slots for each speed, once for equal ones; 0 where there is none."""
     table = np.zeros(speed.shape)
     for k, slows in enumerate(slowing.tolist()):
@@ -153,7 +152,7 @@ def _fewest(speed: float, slowing: bool, noise: float) -> int:
 
 
 @compiled
-def _integral(start: float, left: NDArray[np.float64], sums: NDArray[np.float64]) -> float:
+def _integral(start: float, left: Floats, sums: Floats) -> float:
     """Integrate what is known from a progress up to 1."""
     last = left.size - 1
     if start >= 1.0:
@@ -165,7 +164,7 @@ def _integral(start: float, left: NDArray[np.float64], sums: NDArray[np.float64]
 
 
 @compiled(writes="left")
-def _fill_left(speed: float, slowing: bool, noise: float, left: NDArray[np.float64]) -> None:
+def _fill_left(speed: float, slowing: bool, noise: float, left: Floats) -> None:
     """Fill in the mean number of slots to come at each progress of the grid."""
     last = left.size - 1
     step = 1.0 / last

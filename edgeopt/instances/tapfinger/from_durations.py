@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from edgeopt.instances.fields import Flags, Integers, field
+from edgeopt.instances.fields import Flags, Floats, Integers, field
 from edgeopt.instances.labels import extract_labels
 from edgeopt.instances.nesting import require_shallow
 from edgeopt.instances.numerals import is_hole
@@ -28,6 +27,7 @@ from edgeopt.options import LARGEST, SMALLEST, check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
 
 _HOLE: Final = 'give it, give the cluster less capacity, or pass holes="smaller"'
 
@@ -130,7 +130,7 @@ def from_durations(
     return TapFingerInstance._with(data, given._orders, given._notes)
 
 
-def _as_table(record: _Durations, duration: Any) -> NDArray[np.float64]:
+def _as_table(record: _Durations, duration: Any) -> Floats:
     table = real_numbers("duration", duration)
     # Only the shape matters here: holes are named by their own rule.
     axes = ("cluster", "kind", "cpu", "gpu")[table.ndim != 4 :]
@@ -142,7 +142,7 @@ class _Durations(Record, axes=AXES, empty=("task",)):
     """What `from_durations` is given."""
 
     minimum: Integers = field("kind", "resource", doc="Smallest bundle.")
-    duration: NDArray[np.float64] | object = field(
+    duration: Floats | object = field(
         "cluster", "kind", "cpu", "gpu", broadcastable=("cluster",), missing=np.nan,
         prepare=_as_table, doc="Slots or seconds.",
     )  # fmt: skip
@@ -153,7 +153,7 @@ class _Durations(Record, axes=AXES, empty=("task",)):
     eligible: Flags = field("task", "cluster", default=None, fill=True, doc="Where a task may run.")
 
     @cached_property
-    def table(self) -> NDArray[np.float64]:
+    def table(self) -> Floats:
         """Durations, and whatever stands below the smallest bundle."""
         table = np.asarray(self.duration)
         if not self.filled:
@@ -165,14 +165,14 @@ class _Durations(Record, axes=AXES, empty=("task",)):
         return np.where(hole, best, table)
 
     @property
-    def below(self) -> NDArray[np.bool_]:
+    def below(self) -> Flags:
         """Whether a bundle lies below the smallest one, shape [K, A, B]."""
         cpu, gpu = np.indices(np.asarray(self.duration).shape[-2:])
         least = self.minimum[:, :, None, None]
         return np.asarray((cpu < least[:, 0]) | (gpu < least[:, 1]))
 
     @property
-    def sound(self) -> NDArray[np.bool_]:
+    def sound(self) -> Flags:
         """Whether an entry is a duration, in the shape of the table."""
         return np.asarray((self.table >= SMALLEST) & (self.table <= LARGEST))
 

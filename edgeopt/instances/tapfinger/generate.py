@@ -21,7 +21,9 @@ from edgeopt.options import generator as source
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from edgeopt.arrays import Flags, Floats, Ints
 
 
 Law = Literal["sqrt", "constant"]
@@ -52,9 +54,9 @@ class Workload(NamedTuple):
         Name of each kind.
     """
 
-    minimum: NDArray[np.int64]
-    speed: NDArray[np.float64]
-    slowing: NDArray[np.bool_]
+    minimum: Ints
+    speed: Floats
+    slowing: Flags
     kinds: tuple[str, ...]
 
 
@@ -120,7 +122,7 @@ def draw_tasks(
     }
 
 
-def draw_arrivals(generator: np.random.Generator, tasks: int, rate: float) -> NDArray[np.int64]:
+def draw_arrivals(generator: np.random.Generator, tasks: int, rate: float) -> Ints:
     """Draw a Poisson number of arrivals per slot, from slot 0 until there are enough, shape [J]."""
     check_real("rate", rate, "(0, 1e9]")
     check_room("tasks / rate", int(tasks / float(rate)))
@@ -132,7 +134,7 @@ def draw_arrivals(generator: np.random.Generator, tasks: int, rate: float) -> ND
 
 def draw_eligibility(
     generator: np.random.Generator, tasks: int, clusters: int, eligibility: Eligibility
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Draw on which clusters each task may run, one at least, shape [J, N].
 
     Li et al., section V-A, names a latency that must be met too, but no figure for it.
@@ -263,7 +265,7 @@ def generate(
     )
 
 
-def _capacity(capacity: ArrayLike | Literal["mixed"] | None, clusters: int) -> NDArray[np.int64]:
+def _capacity(capacity: ArrayLike | Literal["mixed"] | None, clusters: int) -> Ints:
     check_sizes(clusters=clusters)
     if capacity is None:
         capacity = CAPACITY

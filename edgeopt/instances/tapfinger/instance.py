@@ -18,7 +18,7 @@ from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, requi
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 MANY: Final = 1_000_000
@@ -29,7 +29,7 @@ AXES: Final[dict[str, str | int]] = {
 }  # fmt: skip
 
 
-def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def holdable(capacity: Integers, shape: tuple[int, ...]) -> Flags:
     """Return which bundles fit into an empty cluster, shape [N, A, B]."""
     cpus, gpus = np.arange(shape[0]), np.arange(shape[1])
     fits_cpu = cpus <= capacity[:, 0, None]
@@ -37,7 +37,7 @@ def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.
     return np.asarray(fits_cpu[:, :, None] & fits_gpu[:, None, :])
 
 
-def _on_all_clusters(instance: TapFingerInstance, values: ArrayLike) -> NDArray[np.float64]:
+def _on_all_clusters(instance: TapFingerInstance, values: ArrayLike) -> Floats:
     """Repeat a table without clusters, and empty what lies below the smallest bundle."""
     table, minimum = real_numbers("speed", values), instance.minimum
     if table.ndim == 3:
@@ -54,7 +54,7 @@ def _on_all_clusters(instance: TapFingerInstance, values: ArrayLike) -> NDArray[
     return table
 
 
-def _that_can_hold(instance: TapFingerInstance, values: ArrayLike) -> NDArray[np.bool_]:
+def _that_can_hold(instance: TapFingerInstance, values: ArrayLike) -> Flags:
     """Take out the clusters that cannot hold a task; one must remain."""
     axes = ("task", "cluster")
     asked = frozen_flags("eligible", values, axes, instance._sizes, empty=True)
@@ -184,12 +184,12 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
     # --- what follows from the data --------------------------------------------------------
 
     @cached_property
-    def _solo(self) -> NDArray[np.int64]:
+    def _solo(self) -> Integers:
         """Slots that a task takes with a bundle whatever the capacity, shape [N, K, A, B]."""
         return frozen(solo_durations(self.speed, self.slowing))
 
     @cached_property
-    def duration(self) -> NDArray[np.int64]:
+    def duration(self) -> Integers:
         """Slots that a task takes with a bundle if nothing disturbs it, shape [N, K, A, B].
 
         0 where the bundle is below the smallest one or above the cluster's capacity.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from edgeopt.arrays import Floats, Ints
 
 Rule: TypeAlias = "tuple[Callable[[float], bool], str]"
 """A test that a number must pass, and the rule in words."""
@@ -73,9 +73,7 @@ class Fields(NamedTuple):
         return entry_error(self.path, column, self.line[row], rule, value)
 
 
-def read_columns(
-    path: str | os.PathLike[str], rules: Mapping[str, Rule]
-) -> dict[str, NDArray[np.float64]]:
+def read_columns(path: str | os.PathLike[str], rules: Mapping[str, Rule]) -> dict[str, Floats]:
     """Read some numeric columns of a CSV file with a header; others are ignored.
 
     Parameters
@@ -102,9 +100,7 @@ def read_columns(
     return dict(zip(rules, np.array(rows).T.copy(), strict=True))
 
 
-def read_matrix(
-    path: str | os.PathLike[str], names: Sequence[str], rule: Rule
-) -> NDArray[np.float64]:
+def read_matrix(path: str | os.PathLike[str], names: Sequence[str], rule: Rule) -> Floats:
     """Read some numeric columns that obey one rule as a table, shape [N, columns]."""
     return np.column_stack(list(read_columns(path, dict.fromkeys(names, rule)).values()))
 
@@ -214,7 +210,7 @@ PASSENGERS: Final[Rule] = (lambda x: x >= 0, "must be a number of passengers, at
 
 def read_points(
     path: str | os.PathLike[str], latitude: str = "LATITUDE", longitude: str = "LONGITUDE"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Read geographical positions.
 
     Parameters
@@ -257,9 +253,9 @@ class IterationTimes(NamedTuple):
         Duration of the step, arbitrary unit (the same within the job), shape [N].
     """
 
-    worker: NDArray[np.float64]
-    iteration: NDArray[np.float64]
-    time: NDArray[np.float64]
+    worker: Floats
+    iteration: Floats
+    time: Floats
 
 
 def read_iteration_times(path: str | os.PathLike[str]) -> IterationTimes:
@@ -283,7 +279,7 @@ def read_jobs(root: Path) -> dict[str, IterationTimes]:
     return {str(path): read_iteration_times(path) for path in paths}
 
 
-def elapsed_times(job: IterationTimes) -> Iterator[NDArray[np.float64]]:
+def elapsed_times(job: IterationTimes) -> Iterator[Floats]:
     """Yield the time after each recorded step of a worker, from 0, for one worker after another."""
     for worker in np.unique(job.worker):
         mine = job.worker == worker
@@ -309,8 +305,8 @@ class Accuracy(NamedTuple):
 
     models: tuple[str, ...]
     corruption: tuple[str, ...]
-    severity: NDArray[np.int64]
-    accuracy: NDArray[np.float64]
+    severity: Ints
+    accuracy: Floats
 
 
 def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
@@ -360,18 +356,16 @@ def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
 EARTH_RADIUS_KM: Final = 6371.0088  # mean radius of the Earth (IUGG), km
 
 
-def great_circle_kilometres(
-    first: NDArray[np.float64], second: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def great_circle_kilometres(first: Floats, second: Floats) -> Floats:
     """Return the distance between every point of one set and every point of another."""
     a, b = np.radians(first)[:, None, :], np.radians(second)[None, :, :]
     half = np.sin((a - b) / 2) ** 2
     chord = half[..., 0] + np.cos(a[..., 0]) * np.cos(b[..., 0]) * half[..., 1]
-    distance: NDArray[np.float64] = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(chord, 1)))
+    distance: Floats = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(chord, 1)))
     return distance
 
 
-def plane_kilometres(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def plane_kilometres(points: Floats) -> Floats:
     """Return positions on a plane that touches the Earth at their mean, for maps of a city."""
     mean = points.mean(axis=0)
     north, east = np.radians(points - mean).T * EARTH_RADIUS_KM

@@ -15,8 +15,7 @@ from edgeopt.representation import compact_repr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.traces.columns import Fields, Rule
 
 WEEK_HOURS: Final = 168  # hours of a week in which no clock changes
@@ -37,7 +36,7 @@ class HourlySeries(NamedTuple):
     """
 
     start: datetime
-    value: NDArray[np.float64]
+    value: Floats
 
 
 def read_hourly_price(path: str | os.PathLike[str], column: str = "HOEP") -> HourlySeries:
@@ -104,7 +103,7 @@ def read_hourly_load(
     return HourlySeries(start, _numbers(fields, column, LOAD))
 
 
-def week_of(series: HourlySeries, monday: str, zone: str | None = None) -> NDArray[np.float64]:
+def week_of(series: HourlySeries, monday: str, zone: str | None = None) -> Floats:
     """Cut a week out of a series, by local hour.
 
     Parameters
@@ -183,7 +182,7 @@ def _time(fields: Fields, column: str, row: int, form: str) -> datetime:
         raise fields.error(column, row, rule, repr(text)) from None
 
 
-def _numbers(fields: Fields, column: str, rule: Rule) -> NDArray[np.float64]:
+def _numbers(fields: Fields, column: str, rule: Rule) -> Floats:
     return np.array([fields.number(column, row, rule) for row in range(len(fields.line))])
 
 
@@ -206,8 +205,8 @@ class Passengers(NamedTuple):
         Passengers in the quarters of an hour from 5 h to 2 h of the next day, shape [S, 84].
     """
 
-    station: NDArray[np.int64]
-    entering: NDArray[np.float64]
+    station: Ints
+    entering: Floats
 
 
 def read_passengers(path: str | os.PathLike[str]) -> Passengers:

@@ -42,8 +42,7 @@ def bench(
         int, typer.Option("--workers", "--jobs", help="Processes; -1 takes all cores.")
     ] = 1,
     cluster: Annotated[
-        str | None,
-        typer.Option(help="Address of a Dask scheduler whose workers compute instead."),
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers compute instead.")
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="With check: run policies that can be had here again.")

@@ -23,8 +23,7 @@ def check(
         ),
     ] = None,
     instances: Annotated[
-        int,
-        typer.Option(min=0, help="Random small instances to draw for each system."),
+        int, typer.Option(min=0, help="Random small instances to draw for each system.")
     ] = 0,
     seed: SeedOption = 0,
     published: Annotated[

@@ -100,11 +100,7 @@ def chosen_system(name: str) -> System:
 
 
 def chosen_instance(
-    record: System,
-    wanted: str | None,
-    data: Path | None,
-    seed: int,
-    settings: Sequence[str] = (),
+    record: System, wanted: str | None, data: Path | None, seed: int, settings: Sequence[str] = ()
 ) -> Chosen:
     """Return the instance that the options choose."""
     if data is not None:

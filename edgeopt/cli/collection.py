@@ -24,8 +24,7 @@ def collection(
         ),
     ] = "list",
     names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Named instances.", autocompletion=complete.collected),
+        list[str] | None, typer.Argument(help="Named instances.", autocompletion=complete.collected)
     ] = None,
     system: Annotated[
         str | None,

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 _BAD_INPUT, _BUG, _INTERRUPTED = 2, 70, 130
 
 app = typer.Typer(
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
 )
 _COMMANDS = (
     study, explore, tutorial, generate, template, solve, verify, check, search,

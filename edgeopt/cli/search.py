@@ -33,8 +33,7 @@ def search(
     ] = 800,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(help="File for the instance (.nc) or for its parameters (.json)."),
+        Path | None, typer.Option(help="File for the instance (.nc) or for its parameters (.json).")
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,

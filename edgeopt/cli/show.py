@@ -32,11 +32,7 @@ def document(content: Any) -> None:
 
 
 def table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    left: int = 1,
-    apart: int = 0,
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, apart: int = 0
 ) -> None:
     """Print a table to standard output, in several parts if it is too wide.
 

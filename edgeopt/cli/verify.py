@@ -22,7 +22,7 @@ def verify(
         typer.Option(
             help="The instance that they should be about: a file, a folder or .zip of tables, a "
             "named source of the system, or for any linear program its .mps or .lp file. The "
-            "program in a certificate is then compared with that of the instance.",
+            "program in a certificate is then compared with that of the instance."
         ),
     ] = None,
     seed: SeedOption = 0,

@@ -93,12 +93,7 @@ def edf_order(server: Ints, end: Ints, servers: int) -> tuple[Ints, Ints]:
 
 @compiled(writes="remaining")
 def edf_serve(
-    order: Ints,
-    start: Ints,
-    end: Ints,
-    remaining: Floats,
-    slot: int,
-    capacity: float,
+    order: Ints, start: Ints, end: Ints, remaining: Floats, slot: int, capacity: float
 ) -> float:
     """Serve one slot and subtract the work done from ``remaining``, in place (compiled).
 
@@ -266,10 +261,7 @@ def demand_criterion(
 
 
 def interval_loads(
-    start: Ints,
-    end: Ints,
-    demand: Floats,
-    capacity: Floats,
+    start: Ints, end: Ints, demand: Floats, capacity: Floats
 ) -> Iterator[IntervalLoad]:
     """Yield what the tasks of one server need and what is offered, for all intervals that matter.
 

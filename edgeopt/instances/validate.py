@@ -149,11 +149,7 @@ def _wide(array: NDArray[Any]) -> Floats:
 
 
 def _check_shape(
-    field: str,
-    shape: tuple[int, ...],
-    axes: Sequence[str],
-    sizes: Mapping[str, int],
-    empty: bool,
+    field: str, shape: tuple[int, ...], axes: Sequence[str], sizes: Mapping[str, int], empty: bool
 ) -> None:
     if len(shape) != len(axes):
         raise InstanceError(

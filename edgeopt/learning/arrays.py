@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def advantages(
-    rewards: NDArray[np.float64],
-    values: NDArray[np.float64],
-    discount: ArrayLike,
-    decay: ArrayLike,
+    rewards: NDArray[np.float64], values: NDArray[np.float64], discount: ArrayLike, decay: ArrayLike
 ) -> NDArray[np.float64]:
     """Return the generalised advantage of every step.
 

@@ -111,10 +111,7 @@ def _edr() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         "no weight": plain.replace(energy_weight=0.0, delay_weight=0.0),
         "one site": generate(sites=1, frames=2, slots=2, **sizes),
         "ties": _level(plain, price=1.0, energy_per_work=1.0, speed=plain.speed.min()),
-    }, {
-        "caps of 0": _level(plain, cap=0.0),
-        "sites without capacity": _level(plain, capacity=0.0),
-    }
+    }, {"caps of 0": _level(plain, cap=0.0), "sites without capacity": _level(plain, capacity=0.0)}
 
 
 def _tapfinger() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -134,7 +131,7 @@ def _tapfinger() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     }, {
         "more tasks than room": generate(
             clusters=1, tasks=6, rng=5, capacity=[2, 2], noise=0.0
-        ).replace(arrival=np.zeros(6, dtype=np.int64)),
+        ).replace(arrival=np.zeros(6, dtype=np.int64))
     }
 
 

@@ -379,9 +379,7 @@ def on_each(parts: str) -> Callable[[Callable[..., None]], Callable[[Any], None]
     return decorate
 
 
-def by_name(
-    *checks: Callable[[PartT], str | None],
-) -> Mapping[str, Callable[[PartT], str | None]]:
+def by_name(*checks: Callable[[PartT], str | None]) -> Mapping[str, Callable[[PartT], str | None]]:
     """Return checks by their names in code, without the underscore in front."""
     return {check.__name__.removeprefix("_"): check for check in checks}
 

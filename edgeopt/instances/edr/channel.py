@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from edgeopt.instances.radio import (
-    decibel_to_ratio,
-    interference_watt,
-    noise_watt,
-    shannon_rate,
-)
+from edgeopt.instances.radio import decibel_to_ratio, interference_watt, noise_watt, shannon_rate
 from edgeopt.instances.validate import real_numbers
 from edgeopt.options import check_choice, check_real
 
@@ -80,12 +75,7 @@ def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> Flag
 
 
 def link_rates(
-    power: Floats,
-    gain: Floats,
-    heard: Flags,
-    *,
-    noise: float = NOISE,
-    bandwidth: float = BANDWIDTH,
+    power: Floats, gain: Floats, heard: Flags, *, noise: float = NOISE, bandwidth: float = BANDWIDTH
 ) -> Floats:
     r"""Return the rates of the links, :math:`B \log_2(1 + p_j h_{jk} / (N_0 B + I_k))`, bit/s.
 

@@ -69,10 +69,7 @@ class Measured(NamedTuple):
 
 
 def measure(
-    directory: str | os.PathLike[str],
-    *,
-    price_week: str = PRICE_WEEK,
-    load_week: str = LOAD_WEEK,
+    directory: str | os.PathLike[str], *, price_week: str = PRICE_WEEK, load_week: str = LOAD_WEEK
 ) -> Measured:
     """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")

@@ -123,11 +123,7 @@ def _accuracies(path: Path) -> dict[Key, float]:
 
 def _speeds(path: Path) -> dict[Key, tuple[float, float]]:
     """Pictures per second and millions of parameters by architecture and input."""
-    rules = {
-        "infer_img_size": _PIXELS,
-        "infer_samples_per_sec": POSITIVE,
-        "param_count": POSITIVE,
-    }
+    rules = {"infer_img_size": _PIXELS, "infer_samples_per_sec": POSITIVE, "param_count": POSITIVE}
     return {
         (name.partition(".")[0], int(pixels)): (speed, parameters)
         for name, (pixels, speed, parameters) in _named(path, rules)

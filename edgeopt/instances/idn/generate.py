@@ -95,12 +95,7 @@ class Spread(NamedTuple):
 
 
 def spread(
-    models: Catalogue,
-    gpu: Sequence[str],
-    *,
-    tasks: int,
-    replicas: int,
-    slot_seconds: float,
+    models: Catalogue, gpu: Sequence[str], *, tasks: int, replicas: int, slot_seconds: float
 ) -> Spread:
     """Give every task its own copy of a catalogue, with replicas, at nodes with these GPUs."""
     if tasks < 1 or replicas < 1 or not slot_seconds > 0:
@@ -328,10 +323,7 @@ def requests_per_slot(rate: float, slot_seconds: float) -> int:
 
 
 def attach(
-    generator: np.random.Generator,
-    network: Network,
-    tasks: int,
-    attachment: str | int = "task",
+    generator: np.random.Generator, network: Network, tasks: int, attachment: str | int = "task"
 ) -> Ints:
     """Draw the base stations at which each task is requested, shape [tasks, k]."""
     stations = np.flatnonzero(network.tier == network.tier.max())

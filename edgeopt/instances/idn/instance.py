@@ -57,12 +57,7 @@ def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> Integers:
     return trimmed
 
 
-def edge_between(
-    edges: Integers,
-    nodes: int,
-    start: Integers,
-    end: Integers,
-) -> Integers:
+def edge_between(edges: Integers, nodes: int, start: Integers, end: Integers) -> Integers:
     """Look up undirected edges by their ends."""
     missing = np.full(np.shape(start), -1, dtype=np.int64)
     if edges.shape[0] == 0:

@@ -340,12 +340,7 @@ def _centre(edges: Ints, length: Floats, nodes: int) -> int:
 
 
 def behind_centre(
-    names: tuple[str, ...],
-    edges: Ints,
-    length: Floats,
-    *,
-    cloud_ms: float,
-    ms_per_km: float = 1.0,
+    names: tuple[str, ...], edges: Ints, length: Floats, *, cloud_ms: float, ms_per_km: float = 1.0
 ) -> Network:
     """Add a cloud behind the most central node of a connected network; see `from_links`."""
     centre = _centre(edges, length, len(names))

@@ -12,12 +12,4 @@ from edgeopt.instances.oinc.generate import generate, small
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import Drift
 
-__all__ = [
-    "Drift",
-    "OincInstance",
-    "from_bundled",
-    "from_raw",
-    "generate",
-    "link_rates",
-    "small",
-]
+__all__ = ["Drift", "OincInstance", "from_bundled", "from_raw", "generate", "link_rates", "small"]

@@ -209,12 +209,7 @@ def build(
 
 
 def _origin(
-    counts: Ints,
-    active: Flags,
-    first: int,
-    pace: int,
-    drift: bool,
-    channel: Channel,
+    counts: Ints, active: Flags, first: int, pace: int, drift: bool, channel: Channel
 ) -> str:
     asked = counts.sum()
     lost = 100 * (1 - active.sum() / asked) if asked else 0.0

@@ -11,13 +11,7 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Size, rule
-from edgeopt.instances.validate import (
-    frozen,
-    frozen_array,
-    real_numbers,
-    require,
-    require_positive,
-)
+from edgeopt.instances.validate import frozen, frozen_array, real_numbers, require, require_positive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

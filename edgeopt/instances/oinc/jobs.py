@@ -219,12 +219,7 @@ def drift_jobs(
     return _fields(slot + 1, kind, uniform, settings)
 
 
-def _fields(
-    arrival: Ints,
-    kind: Ints,
-    uniform: Floats,
-    settings: JobSettings,
-) -> dict[str, Any]:
+def _fields(arrival: Ints, kind: Ints, uniform: Floats, settings: JobSettings) -> dict[str, Any]:
     """Give jobs their work and deadlines, by two numbers in [0, 1) each, shape [K, 2]."""
     speed, job_scale, patience, factors = settings
     low, high = SPREAD

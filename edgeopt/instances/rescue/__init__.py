@@ -10,12 +10,7 @@ from edgeopt.instances.rescue.data import from_bundled, from_raw
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
 from edgeopt.instances.rescue.named import small, tight
-from edgeopt.instances.rescue.profit_models import (
-    LogFit,
-    LogProfit,
-    ProfitModel,
-    fit_log_profile,
-)
+from edgeopt.instances.rescue.profit_models import LogFit, LogProfit, ProfitModel, fit_log_profile
 
 __all__ = [
     "LogFit",

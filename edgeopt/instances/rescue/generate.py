@@ -209,11 +209,7 @@ def draw_capacity(generator: np.random.Generator, servers: int, horizon: int) ->
 
 
 def draw_reserved(
-    generator: np.random.Generator,
-    capacity: Floats,
-    reserved: int,
-    density: float,
-    demand: float,
+    generator: np.random.Generator, capacity: Floats, reserved: int, density: float, demand: float
 ) -> ReservedTasks:
     """Draw reserved tasks with disjoint windows, so that they fit together by construction."""
     servers, horizon = capacity.shape

@@ -124,10 +124,7 @@ class Pace(NamedTuple):
     rate: float
 
 
-PACES: Final[dict[Containers, Pace]] = {
-    "measured": Pace(6.35, 0.87),
-    "printed": Pace(5.0, 1.0),
-}
+PACES: Final[dict[Containers, Pace]] = {"measured": Pace(6.35, 0.87), "printed": Pace(5.0, 1.0)}
 """Of the containers: by the time stamps of the authors' runs, in which a slot took 6.2 to 6.5 s and
 200 tasks came in 1,410 to 1,487 s, and as the paper says."""
 

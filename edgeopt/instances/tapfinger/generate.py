@@ -9,14 +9,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.validate import check_sizes, frozen_integers, real_numbers
-from edgeopt.options import (
-    check_choice,
-    check_flag,
-    check_real,
-    check_room,
-    check_whole,
-    generator,
-)
+from edgeopt.options import check_choice, check_flag, check_real, check_room, check_whole, generator
 from edgeopt.options import generator as source
 from edgeopt.representation import compact_repr
 

@@ -14,13 +14,7 @@ from edgeopt.learning import Checkpoint, perceptron
 from edgeopt.learning.arrays import layer_shapes
 from edgeopt.learning.edr import rounds as levels
 from edgeopt.learning.edr import rows
-from edgeopt.online.edr.policies.policy import (
-    EdrPolicy,
-    EdrState,
-    repair_cap,
-    repair_work,
-    routing,
-)
+from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, repair_cap, repair_work, routing
 from edgeopt.online.edr.policies.stochastic_control import Replaying, ReplayMemory, Scenario
 from edgeopt.online.edr.training import Replay, busiest_share, round_costs, trainable
 from edgeopt.options import check_kind

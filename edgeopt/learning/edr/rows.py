@@ -33,10 +33,7 @@ ROUTES: Final = 8
 
 OF_ROUTE: Final = ("cost", "energy", "load", "valid")
 OF_SLOT: Final = ("budget_left", "energy_share", "slot")
-FEATURES: Final = (
-    *(f"{name}_{route}" for name in OF_ROUTE for route in range(ROUTES)),
-    *OF_SLOT,
-)
+FEATURES: Final = (*(f"{name}_{route}" for name in OF_ROUTE for route in range(ROUTES)), *OF_SLOT)
 """What is seen of a row, in order."""
 
 LARGEST: Final = 10.0

@@ -14,13 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from edgeopt.learning.networks import (
-    NetworkLearner,
-    Perceptron,
-    set_rate,
-    step,
-    to_arrays,
-)
+from edgeopt.learning.networks import NetworkLearner, Perceptron, set_rate, step, to_arrays
 from edgeopt.learning.oinc.insertion import HIDDEN, in_order, measured, sites_by_weights, terms_of
 from edgeopt.learning.oinc.placing import FEATURES, REGRET, SCALE, SWEEPS
 from edgeopt.learning.oinc.slots import TRAINING, VALIDATION, drawn, held_out

@@ -21,13 +21,7 @@ from edgeopt.learning.tapfinger.network import (
     initial,
     perceptron,
 )
-from edgeopt.learning.tapfinger.tensors import (
-    TorchBackend,
-    Weighted,
-    log_shares,
-    on,
-    seen_by,
-)
+from edgeopt.learning.tapfinger.tensors import TorchBackend, Weighted, log_shares, on, seen_by
 from edgeopt.options import check_choice, check_flag, check_real, check_whole
 
 if TYPE_CHECKING:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 
 from edgeopt.instances import tapfinger
+from edgeopt.learning.edr import RlBoth, RlRouting, RlTraining
+from edgeopt.learning.oinc import InsertionActor
+from edgeopt.online.oinc import Dedas, GreedyConvex, Oinc, Zhang
+from edgeopt.online.tapfinger import OptimusContainers
 from edgeopt.studies import find_system, systems
 from edgeopt.testing import check_policy
 from edgeopt.testing.policy import CHECKS
 from tests.draws import every
+from tests.edr import cases as edr
+from tests.edr.nets import macro, micro
+from tests.idn import cases as idn
+from tests.oinc import cases as oinc
+from tests.tapfinger import run_policy
 from tests.testing.mutants import assert_fails
 from tests.testing.policies import MUTANTS, Sound
 
@@ -38,3 +47,30 @@ PUBLISHED = [
 def test_published_policies_pass(system: str, name: str) -> None:
     case = system, name
     check_policy(name, system, instances=INSTANCES.get(case), seeds=2)
+
+
+OPTIONS = {
+    "edr": (
+        *edr.POLICIES, RlTraining(macro()), RlTraining(macro(state="printed-minimal")),
+        RlRouting(routing=micro()), RlBoth(macro(), routing=micro()),
+    ),
+    "oinc": (
+        *oinc.POLICIES,
+        *(Oinc(retraining=part) for part in (Dedas(), Zhang(service="slot"))),
+        *(Oinc(inference=part) for part in (
+            GreedyConvex(rule="first-fit"), InsertionActor(), InsertionActor(samples=3),
+        )),
+    ),
+    "idn": idn.LEARNERS,
+    "tapfinger": (
+        *run_policy.STEADY, *run_policy.CHANGING, OptimusContainers(offset=0.0, take_back=False),
+    ),
+}  # fmt: skip
+"""Policies with options of all kinds, by system."""
+
+VARIANTS = [(system, policy) for system, policies in OPTIONS.items() for policy in policies]
+
+
+@pytest.mark.parametrize(("system", "policy"), every(4, VARIANTS, rows=True))
+def test_policies_with_options_pass(system: str, policy: object) -> None:
+    check_policy(policy, system, seeds=3)

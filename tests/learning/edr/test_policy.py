@@ -7,25 +7,22 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import generate
 from edgeopt.learning import Checkpoint, perceptron
-from edgeopt.learning.edr import RlBoth, RlRouting, RlTraining, rounds, rows
+from edgeopt.learning.edr import RlBoth, RlTraining, rounds, rows
 from edgeopt.learning.edr.policy import shipped
 from edgeopt.learning.edr.rounds import TaskEpisode, features_of
 from edgeopt.learning.edr.rows import gap, optima, plain_gap
-from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem
+from edgeopt.models.edr.routing import conditions, routing_problem
 from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment
 from edgeopt.online.edr.events import Slot
-from edgeopt.testing.strategies import edr_instances
 from tests.draws import draws
 from tests.edr.nets import macro, micro, one_task
-from tests.edr.scenarios import other_future, step_through
+from tests.edr.scenarios import step_through
 
 
 def small(seed: int, **changes):
@@ -192,36 +189,6 @@ def test_no_flows_are_below_the_linear_programme():
 
 
 # --- policies ------------------------------------------------------------------------------------
-
-MADE = {
-    "rounds": lambda: RlTraining(macro()),
-    "routing": lambda: RlRouting(routing=micro()),
-    "both": lambda: RlBoth(macro(), routing=micro()),
-    "printed-minimal": lambda: RlTraining(macro(state="printed-minimal")),
-}
-
-
-def same(one, two):
-    columns = [one] if isinstance(one, np.ndarray) else list(one)
-    others = [two] if isinstance(two, np.ndarray) else list(two)
-    return all(np.array_equal(left, right) for left, right in zip(columns, others, strict=True))
-
-
-@pytest.mark.parametrize("name", MADE)
-@settings(max_examples=draws(25))
-@given(edr_instances(capped=True), st.data())
-def test_no_policy_looks_ahead(name, instance, data):
-    policy = MADE[name]()
-    frame = data.draw(st.integers(0, instance.frames - 1))
-    changed = other_future(instance, frame, instance.slots - 1, seed=0)
-    steps, others = (step_through(EdrEnvironment(one), policy) for one in (instance, changed))
-    past = (frame + 1) * (instance.slots + 1)
-    for one, two in zip(steps[:past], others[:past], strict=True):
-        if isinstance(one.decision, RoutingPlan):
-            assert same((one.decision.used, one.decision.amount),
-                        (two.decision.used, two.decision.amount))  # fmt: skip
-        else:
-            assert same(one.decision, two.decision)
 
 
 def test_a_checkpoint_is_kept_bit_by_bit_and_others_are_refused(tmp_path):

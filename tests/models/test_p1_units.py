@@ -16,6 +16,7 @@ from edgeopt.models.rescue.matrix import critical_slots
 from edgeopt.solvers import Quality, Status
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every
+from tests.rescue.scaling import scaled as in_other_units
 
 METHODS = ("direct", "structured", "columns")
 POWERS = (2.0**-40, 2.0**40)
@@ -24,14 +25,8 @@ OTHERS = (1e-10, 1e-8, 1e6, 1e8)
 
 def scaled(instance, *, profit=1.0, work=1.0):
     """Write profits in another unit, and the work of the first server."""
-    tasks, capacity = instance.reserved, instance.capacity.copy()
-    capacity[0] *= work
-    demand = np.where(tasks.server == 0, tasks.demand * work, tasks.demand)
-    return instance.replace(
-        profit=instance.realised_profit * profit,
-        capacity=capacity,
-        reserved=ReservedTasks(tasks.server, tasks.start, tasks.end, demand),
-    )
+    work = [work] + [1.0] * (instance.servers - 1)
+    return in_other_units(instance, profit=profit, work=work)
 
 
 def drawn(seed):

@@ -7,8 +7,15 @@ from functools import cache
 import numpy as np
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
-from edgeopt.models.rescue import P1Solution, solve_p1_lp
-from tests.rescue.plans import plan_with
+from edgeopt.models.rescue import P1Solution, SafeBound, safe_bound, solve_p1_lp
+from edgeopt.online.rescue import (
+    CompetingOffers,
+    PriceGreedy,
+    RescuePolicy,
+    SafeRescue,
+    SafeRescuePlus,
+)
+from tests.rescue.plans import all_policies, plan_with
 
 
 @cache
@@ -75,3 +82,22 @@ def any_plan(instance: RescueInstance) -> P1Solution:
     rng = np.random.default_rng(T + 10 * J + 100 * K + 1000 * L)
     shares = rng.dirichlet(np.ones(K * L + 1), (T, J))[..., :-1].reshape(T, J, K, L)
     return plan_with(instance.arrival[..., None, None] * shares * (rng.random((T, J, K, L)) < 0.8))
+
+
+def by_state(
+    instance: RescueInstance, plan: P1Solution, bound: SafeBound | None = None, paths: int = 8
+) -> list[RescuePolicy]:
+    """Return all policies by state."""
+    bound = bound or safe_bound(instance, plan=lp_plan(instance), steps=5)
+    return [
+        SafeRescue(plan=plan),
+        SafeRescuePlus(plan=plan),
+        PriceGreedy(bound=bound),
+        CompetingOffers(bound=bound, paths=paths),
+    ]
+
+
+def everybody(instance: RescueInstance, plan: P1Solution) -> list[RescuePolicy]:
+    """Return the policies of the paper with and without the guard, and those by state."""
+    guards = [all_policies(plan, guarded=guarded) for guarded in (False, True)]
+    return [*guards[0], *guards[1], *by_state(instance, lp_plan(instance))]

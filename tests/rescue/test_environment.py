@@ -103,14 +103,6 @@ def test_refuses_decisions_that_cannot_be_carried_out(decision, message):
         episode.act(decision)
 
 
-def test_a_scenario_that_is_over_takes_no_decision():
-    episode = RescueEnvironment(certain()).episode(SCENARIO)
-    for _ in range(4):
-        episode.act(None)
-    with pytest.raises(OptionError, match="the scenario is over"):
-        episode.act(None)
-
-
 def test_observations_are_read_only():
     arrival = RescueEnvironment(certain()).episode(SCENARIO).observe()
     for array in (arrival.idle, arrival.remaining):
@@ -148,22 +140,6 @@ def test_arrivals_follow_their_law():
         assert abs(asked / coins - rate) < np.sqrt(np.log(8e6) / (2 * coins))
         # There is always an idle server among so many: only the policy's own coin rejects.
         assert abs(trajectory.accepted.sum() / asked - 0.5) < np.sqrt(np.log(8e6) / (2 * asked))
-
-
-def test_durations_follow_their_law():
-    weights = np.array([[0.25, 0.0, 0.5, 0.0, 0.25, 0.0]])
-    instance = RescueInstance(
-        arrival=np.ones((1, 1)),
-        duration=weights,
-        capacity=np.ones((1, 1)),
-        reserved=ReservedTasks.none(),
-        profit=np.arange(1.0, 7.0).reshape(1, 1, 1, 1, 6),
-    )
-    runs = 40_000
-    earned = simulate(RescueEnvironment(instance), PickConfigs(), rng=0, runs=runs).reward[:, 0]
-    share = np.bincount(earned.astype(int), minlength=7)[1:] / runs
-    assert (np.abs(share - weights[0]) < np.sqrt(np.log(2 * 6 * 1e6) / (2 * runs))).all()
-    assert (share[weights[0] == 0] == 0).all()
 
 
 def test_the_last_duration_absorbs_rounding():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,16 +28,12 @@ from edgeopt.online.rescue import (
 from edgeopt.online.rescue.expected_value import follow
 from edgeopt.online.rescue.policies import blocked_capacity
 from edgeopt.testing.strategies import rescue_instances
-from tests.draws import draws, every
+from tests.draws import draws
 from tests.rescue.plans import all_policies, expected_violations, plan_of
 
 if TYPE_CHECKING:
     from edgeopt.online.rescue import Placement
     from edgeopt.online.rescue.policies import Rule
-
-
-ALARM = 1e-6
-"""Probability that a statistical test of this file fails although the code is right."""
 
 
 @given(rescue_instances(arrivals=None, beyond=None))
@@ -48,26 +43,6 @@ def test_forward_recursion_equals_the_joint_distribution(instance):
         rule = policy.start(instance)
         joint = follow(instance, rule.distributions, track=False, limit=10**6, name="joint")
         assert joint.profit == pytest.approx(policy_value(instance, policy), rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
-@pytest.mark.parametrize("guarded", [False, True])
-@pytest.mark.parametrize("seed", every(3, [0, 1, 2]))
-def test_simulation_agrees_with_exact_values(seed, guarded, arrivals):
-    """Hoeffding's inequality, which needs no approximation; the error is shared by all checks."""
-    runs, instance = 40_000, small(seed + 10, arrivals=arrivals)
-    steps = instance.devices if arrivals == "independent" else 1
-    most = min(steps, instance.servers) * instance.realised_profit.max() * instance.horizon
-    policies = all_policies(plan_of(instance), guarded=guarded)
-    checks = 3 * 2 * 2 * len(policies) * 2
-    width = math.sqrt(math.log(2 * checks / ALARM) / (2 * runs))
-    for policy in policies:
-        trajectory = simulate(RescueEnvironment(instance), policy, rng=seed, runs=runs)
-        profit = policy_value(instance, policy)
-        assert abs(trajectory.total.mean() - profit) <= width * most, policy.name
-        failed = trajectory.violations.sum(axis=1).mean()
-        expected = expected_violations(instance, policy)
-        assert abs(failed - expected) <= width * len(instance.reserved), policy.name
 
 
 @settings(max_examples=draws(50))
@@ -109,13 +84,6 @@ def test_gives_up_beyond_the_limit():
 def test_refuses_a_policy_without_a_rule():
     with pytest.raises(OptionError, match="policy is a object"):
         policy_value(small(0), object())
-
-
-@given(rescue_instances(reserved=True, arrivals=None, horizon=3))
-def test_no_reserved_task_fails_on_any_path(instance):
-    """Exactly: violations have probability zero under every duration and coin."""
-    for policy in (RandomPolicy(guarded=True), PickConfigs(guarded=True)):
-        assert expected_violations(instance, policy) == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +164,6 @@ def test_dust_of_past_tasks_is_ignored():
     assert guard.safe(0, 0, 0, np.array([0.0, 0.5]))
     assert not guard.safe(0, 0, 1, np.array([0.0, 0.5]))
     assert guard.safe(0, 1, 1, np.array([0.7, 0.0]))
-
-
-def test_without_the_guard_tasks_do_fail():
-    failed = simulate(RescueEnvironment(one_task()), PickConfigs(), runs=4).violations
-    assert failed.tolist() == [[0, 1]] * 4
-    assert expected_violations(one_task(), PickConfigs()) == 1
 
 
 def trap(rare: float, crumb: float) -> RescueInstance:

@@ -25,6 +25,8 @@ from edgeopt.online.rescue.policies import Rule
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import every
 from tests.rescue.plans import all_policies, expected_violations, plan_of
+from tests.rescue.safe_cases import everybody
+from tests.rescue.scaling import scaled
 
 BOOKED = [
     field.name
@@ -51,22 +53,21 @@ def both(environment, policy, *, seed, runs=4):
     return plain, compiled
 
 
-@given(rescue_instances(arrivals=None, beyond=None), st.integers(0, 2**32 - 1), st.booleans())
-def test_equals_the_plain_loop(instance, seed, guarded):
-    environment, plan = RescueEnvironment(instance), plan_of(instance)
-    for policy in all_policies(plan, guarded=guarded):
+@given(rescue_instances(arrivals=None, beyond=None), st.integers(0, 2**32 - 1))
+def test_equals_the_plain_loop(instance, seed):
+    environment = RescueEnvironment(instance)
+    for policy in everybody(instance, plan_of(instance)):
         assert_equal(*both(environment, policy, seed=seed))
 
 
 @pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
 @pytest.mark.parametrize("beyond", every(2, ["hold", "drop"]))
-@pytest.mark.parametrize("guarded", [False, True])
-def test_equals_the_plain_loop_on_a_generated_instance(arrivals, beyond, guarded):
+def test_equals_the_plain_loop_on_a_generated_instance(arrivals, beyond):
     """Long runs, many reserved tasks, an unexpanded profit model."""
     instance = generate(servers=3, devices=4, profiles=3, horizon=30, reserved=9, rng=2)
     instance = instance.replace(arrivals=arrivals, beyond=beyond)
-    environment, plan = RescueEnvironment(instance), plan_of(instance)
-    for policy in all_policies(plan, guarded=guarded):
+    environment = RescueEnvironment(instance)
+    for policy in everybody(instance, plan_of(instance)):
         plain, compiled = both(environment, policy, seed=0, runs=3)
         assert plain.accepted.any()
         assert_equal(plain, compiled)
@@ -78,20 +79,18 @@ def test_blocks_of_slots_change_nothing(monkeypatch, arrivals):
     instance = generate(servers=2, devices=3, profiles=2, horizon=20, reserved=4, rng=1)
     instance = instance.replace(arrivals=arrivals)
     plan = plan_of(instance)
-    for guarded in (False, True):
-        whole = [
-            simulate(RescueEnvironment(instance), policy, rng=4, runs=5, keep_trace=True)
-            for policy in all_policies(plan, guarded=guarded)
-        ]
-        monkeypatch.setattr(
-            tables, "ENTRIES", 3 * instance.devices * instance.servers * instance.max_duration
-        )
-        environment = RescueEnvironment(instance)
-        assert len(environment.profit.blocks) == 7
-        for policy, expected in zip(all_policies(plan, guarded=guarded), whole, strict=True):
-            for trajectory in both(environment, policy, seed=4, runs=5):
-                assert_equal(trajectory, expected)
-        monkeypatch.undo()
+    whole = [
+        simulate(RescueEnvironment(instance), policy, rng=4, runs=5, keep_trace=True)
+        for policy in everybody(instance, plan)
+    ]
+    monkeypatch.setattr(
+        tables, "ENTRIES", 3 * instance.devices * instance.servers * instance.max_duration
+    )
+    environment = RescueEnvironment(instance)
+    assert len(environment.profit.blocks) == 7
+    for policy, expected in zip(everybody(instance, plan), whole, strict=True):
+        for trajectory in both(environment, policy, seed=4, runs=5):
+            assert_equal(trajectory, expected)
 
 
 def test_details_are_kept_only_when_recorded():
@@ -129,18 +128,6 @@ def test_no_kernel_for_another_environment_or_rule():
 
 POWERS = (2.0**-40, 2.0**-34, 2.0**40)
 OTHERS = (1e-10, 1e-8, 1e-5, 1e6, 1e10)
-
-
-def scaled(instance, *, profit=1.0, work=1.0):
-    """Write an instance in other units: `work` is a number for all servers or one for each."""
-    factor = np.broadcast_to(work, instance.servers)
-    tasks = instance.reserved
-    moved = ReservedTasks(tasks.server, tasks.start, tasks.end, tasks.demand * factor[tasks.server])
-    return instance.replace(
-        profit=instance.profit * profit,
-        capacity=instance.capacity * factor[:, None],
-        reserved=moved,
-    )
 
 
 def run_policy(instance, policy, seed):

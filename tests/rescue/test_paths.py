@@ -1,11 +1,8 @@
-"""Single paths, profits, reserved work by EDF, and instances in files."""
+"""Single paths, profits, and reserved work by EDF."""
 
 from __future__ import annotations
 
 import itertools
-import math
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,26 +10,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.instances.edf import demand_criterion, edf_feasible, edf_order, edf_serve
-from edgeopt.instances.rescue import LogProfit, RescueInstance, generate
-from edgeopt.models.rescue import p1_lp_matrix, solve_p1_lp
-from edgeopt.online import simulate
+from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.online.rescue import (
-    Rescue,
-    RescueEnvironment,
-    RescuePlus,
-    Sumita,
     policy_value,
-    value_functions,
 )
 from tests.draws import draws, every
-from tests.oracles.rescue import Task, paths, plain, policies, programs, reserved
-from tests.oracles.rescue.scenarios import follow
+from tests.oracles.rescue import Task, paths, plain, policies, reserved
 from tests.rescue.cases import (
     CLASSES,
     cases,
-    draw_scenarios,
     policy_of,
-    rows_of,
     run_policy,
     tuples,
     with_reserved,
@@ -154,56 +141,6 @@ def test_the_guard_is_safe_on_every_path_in_rational_arithmetic(instance):
         assert paths.evaluate(oracle, policy).any_failure == 0, name
 
 
-def test_unguarded_policies_do_fail_reserved_tasks():
-    """The guard is needed: otherwise most instances with reserved tasks see one fail."""
-    from edgeopt.instances.rescue import small
-
-    risky = drawn = 0
-    for seed in range(120):
-        instance = small(seed)
-        if len(instance.reserved) == 0:
-            continue
-        drawn += 1
-        oracle = plain(instance, float)
-        y = tuples(solve_p1_lp(instance).y.tolist())
-        risky += paths.evaluate(oracle, policies.Rescue(oracle, y)).any_failure > 1e-9
-    assert drawn > draws(100) / 2
-    assert risky > drawn / 2
-
-
-def profit(model, t, j, k, d):
-    """Return what a run of d slots that begins in t earns."""
-    if d > model.budget[j, k]:
-        return 0.0
-    decay = math.exp(-model.decay[j] * (t - model.trained[j]))
-    gap = max(0.0, 1 - model.accuracy[j] * decay / model.best_accuracy)
-    last = model.capacity.shape[1] - 1
-    work = sum(model.capacity[k, min(tau, last)] for tau in range(t, t + d))
-    return model.weight[j] * gap * model.gain[j] * math.log(1 + model.curvature[j] * work)
-
-
-@pytest.mark.parametrize("beyond", ["hold", "drop"])
-@pytest.mark.parametrize("distribution", ["normal", "bimodal", "uniform", "heavy"])
-def test_expected_profit_of_the_physical_model(distribution, beyond):
-    instance = generate(
-        servers=2, devices=3, profiles=2, horizon=6, reserved=3, sla=14, distribution=distribution
-    ).replace(beyond=beyond)
-    assert isinstance(instance.profit, LogProfit)
-    T, J, K, L, D = instance.shape
-    expected = np.zeros((T, J, K, L))
-    for t, j, k, l in np.ndindex(T, J, K, L):  # noqa: E741 - the profile
-        for d in range(1, D + 1):
-            if beyond == "drop" and t + d > T:
-                continue
-            expected[t, j, k, l] += instance.duration[l, d - 1] * profit(
-                instance.profit, t, j, k, d
-            )
-    assert instance.expected_profit == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    assert expected.max() > 0
-    oracle = plain(instance, float)
-    assert np.array(oracle.R) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
 @given(instance=cases(), beyond=st.sampled_from(["hold", "drop"]))
 def test_expected_profit_of_any_table(instance, beyond):
     """Axes of size 1 stand for all their entries; what runs beyond the end is kept or dropped."""
@@ -215,31 +152,6 @@ def test_expected_profit_of_any_table(instance, beyond):
     survival = np.array(oracle.S)
     assert instance.survival == pytest.approx(survival, abs=1e-12)
     assert instance.longest.tolist() == list(oracle.longest)
-
-
-@pytest.mark.parametrize("beyond", ["hold", "drop"])
-def test_a_physical_instance_runs_as_the_reference_does(beyond):
-    instance = generate(
-        servers=2, devices=3, profiles=2, horizon=20, reserved=4, arrival=0.8, rng=5
-    ).replace(beyond=beyond)
-    oracle = plain(instance, float)
-    plan = solve_p1_lp(instance)
-    value, _ = programs.optimum(programs.p1_lp(oracle))
-    assert plan.objective == pytest.approx(value, rel=1e-6)
-    reference = policies.all_policies(oracle, tuples(plan.y.tolist()), guarded=True)
-    scenarios = draw_scenarios(instance, 11, 20)
-    compared = 0
-    for kind in (Rescue, RescuePlus, Sumita):
-        trajectory = run_policy(instance, kind(plan=plan, guarded=True), scenarios)
-        for n, scenario in enumerate(scenarios):
-            run = follow(oracle, reference[kind.__name__], rows_of(oracle, scenario))
-            if run.close:
-                continue
-            compared += 1
-            assert trajectory.reward[n] == pytest.approx(run.reward, rel=1e-9, abs=1e-12)
-            assert trajectory.reserved_work[n] == pytest.approx(run.reserved_work, abs=1e-9)
-            assert trajectory.violations[n].tolist() == run.violations
-    assert compared > 30
 
 
 @st.composite
@@ -304,48 +216,3 @@ def test_compiled_service_follows_the_rule_slot_by_slot(server):
         served = reserved.serve(tasks, expected, t, capacity[t])
         assert work == pytest.approx(sum(served.values()), abs=1e-12)
         assert left.tolist() == pytest.approx(expected, abs=1e-12)
-
-
-def reload(instance, folder):
-    path = Path(folder) / "instance.nc"
-    instance.save(path)
-    return RescueInstance.load(path)
-
-
-def check_same_results(instance, again):
-    assert again == instance
-    assert again.fingerprint() == instance.fingerprint()
-    before, after = p1_lp_matrix(instance), p1_lp_matrix(again)
-    assert np.array_equal(before.cost, after.cost)
-    assert (before.matrix != after.matrix).nnz == 0
-    assert np.array_equal(before.row_upper, after.row_upper)
-    plan, repeated = solve_p1_lp(instance), solve_p1_lp(again)
-    assert plan.objective == repeated.objective
-    assert plan.bound == repeated.bound
-    assert np.array_equal(plan.y, repeated.y)
-    for x, y in zip(
-        value_functions(instance, plan.y), value_functions(again, repeated.y), strict=True
-    ):
-        assert np.array_equal(x, y)
-    for kind in (Rescue, RescuePlus):
-        a = simulate(RescueEnvironment(instance), kind(plan=plan, guarded=True), rng=7, runs=3)
-        b = simulate(RescueEnvironment(again), kind(plan=repeated, guarded=True), rng=7, runs=3)
-        for name in ("reward", "violations", "decisions", "retraining_work", "reserved_work"):
-            assert np.array_equal(getattr(a, name), getattr(b, name))
-
-
-# writing and reading a file takes most of the time: fewer examples than elsewhere
-@settings(max_examples=draws(25))
-@given(cases())
-def test_a_saved_instance_gives_the_same_results(instance):
-    with tempfile.TemporaryDirectory() as folder:
-        again = reload(instance, folder)
-    assert plain(again, float) == plain(instance, float)
-    check_same_results(instance, again)
-
-
-@pytest.mark.parametrize("beyond", ["hold", "drop"])
-def test_a_saved_physical_instance_gives_the_same_results(tmp_path, beyond):
-    instance = generate(servers=2, devices=3, profiles=2, horizon=15, reserved=4, rng=2)
-    instance = instance.replace(beyond=beyond)
-    check_same_results(instance, reload(instance, tmp_path))

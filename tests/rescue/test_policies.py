@@ -1,4 +1,4 @@
-"""Policies of RESCUE: what each does by hand, no look ahead, one trajectory per seed."""
+"""Policies of RESCUE: what each does by hand, and what durations show."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from edgeopt.online.rescue import (
     RescuePlus,
     Srs,
     Sumita,
-    policy_value,
 )
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
 from tests.rescue.cases import Replay
 from tests.rescue.plans import all_policies, plan_of, plan_with
+from tests.rescue.safe_cases import everybody
 
 PROFIT = {
     "one clear winner": [[3.0, 7.0], [4.0, 5.0]],
@@ -177,24 +177,6 @@ def test_guarded_policies_choose_among_what_is_safe():
     assert ask(RandomPolicy(guarded=True), instance, coin=0.2) == (1, 0)  # of three
 
 
-@pytest.mark.parametrize("kind", [Rescue, RescuePlus, Sumita])
-def test_without_a_plan_one_is_solved(kind):
-    """Guarded policies leave out of it what the guard would never allow."""
-    instance = market(
-        PROFIT["one clear winner"],
-        arrival=np.array([[1.0], [0.0]]),
-        capacity=np.ones((2, 2)),
-        reserved=ReservedTasks([0], [0], [1], [1.0]),
-    )
-    assert policy_value(instance, kind()) == pytest.approx(
-        policy_value(instance, kind(plan=plan_of(instance))), rel=1e-5
-    )
-    safe = kind(guarded=True).start(instance)
-    if kind is not RescuePlus:
-        reached = np.diff(safe.routes.cumulative, prepend=0) > 1e-6
-        assert 1 not in safe.routes.pair[reached]  # two slots on server 0
-
-
 def test_names_tell_policies_apart():
     instance = market(PROFIT["ties"])
     policies = [
@@ -214,7 +196,7 @@ def test_durations_show_only_when_runs_end(instance, seed):
     scenario = rng.random((instance.horizon, RescueEnvironment(instance).steps, 3))
     other = scenario.copy()
     other[..., 2] = rng.random(other.shape[:2])
-    for policy in all_policies(plan_of(instance), guarded=False):
+    for policy in everybody(instance, plan_of(instance)):
         pair = Replay(instance, np.array([scenario, other]))
         done = simulate(pair, policy, runs=2, keep_trace=True)
         differ = (done.device[0] != done.device[1]) | (done.profile[0] != done.profile[1])

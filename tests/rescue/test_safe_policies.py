@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from edgeopt_papers.rescue.guarantees import safe_guarantee
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
-from edgeopt.models.rescue import SafeBound, safe_bound, solve_p1_lp
+from edgeopt.models.rescue import safe_bound, solve_p1_lp
 from edgeopt.models.rescue.server_states import Chain, ServerStates, state_values
 from edgeopt.online import simulate
 from edgeopt.online.rescue import (
@@ -25,28 +23,15 @@ from edgeopt.online.rescue import (
 )
 from edgeopt.online.rescue import safe_policies as safe
 from edgeopt.online.rescue.lookup_tables import Routes
-from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every
 from tests.oracles.rescue import plain
 from tests.oracles.rescue import safe as reference
-from tests.rescue.cases import Replay
 from tests.rescue.plans import expected_violations
-from tests.rescue.safe_cases import any_plan, drawn, lp_plan
+from tests.rescue.safe_cases import any_plan, by_state, drawn, lp_plan
 from tests.rescue.scaling import POWERS, scaled
 from tests.rescue.test_kernel import assert_equal, both
 
 NEAR = 1e-9
-
-
-def policies(instance: RescueInstance, plan, bound: SafeBound | None = None, paths: int = 8):
-    """All policies by state."""
-    bound = bound or safe_bound(instance, plan=lp_plan(instance), steps=5)
-    return [
-        SafeRescue(plan=plan),
-        SafeRescuePlus(plan=plan),
-        PriceGreedy(bound=bound),
-        CompetingOffers(bound=bound, paths=paths),
-    ]
 
 
 @pytest.mark.parametrize("planned", [lp_plan, any_plan])
@@ -108,7 +93,7 @@ def test_rounding_up_earns_less_and_is_safe(monkeypatch):
             rounded = policy_value(instance, SafeRescue(plan=plan))
             assert rounded <= exact * (1 + NEAR)
             lost += rounded < exact * (1 - 1e-6)
-            for policy in policies(instance, plan):
+            for policy in by_state(instance, plan):
                 done = simulate(RescueEnvironment(instance), policy, rng=seed, runs=20)
                 assert not done.violations.any()
     assert lost
@@ -175,88 +160,19 @@ def test_competing_offers_samples_what_the_other_servers_offer():
         assert total == pytest.approx(after, rel=1e-7, abs=1e-12)
 
 
-@given(rescue_instances(arrivals=None, beyond=None), st.integers(0, 2**32 - 1))
-def test_equals_the_plain_loop(instance, seed):
-    environment = RescueEnvironment(instance)
-    for policy in policies(instance, lp_plan(instance)):
-        assert_equal(*both(environment, policy, seed=seed))
-
-
-@pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
-@pytest.mark.parametrize("beyond", every(2, ["hold", "drop"]))
-def test_equals_the_plain_loop_on_a_generated_instance(arrivals, beyond):
-    instance = generate(servers=3, devices=4, profiles=3, horizon=30, reserved=9, rng=2)
-    instance = instance.replace(arrivals=arrivals, beyond=beyond)
-    for policy in policies(instance, lp_plan(instance)):
-        loop, kernel = both(RescueEnvironment(instance), policy, seed=0, runs=3)
-        assert loop.accepted.any()
-        assert_equal(loop, kernel)
-
-
 def test_equals_the_plain_loop_where_states_decide():
     """Windows overlap and leave little room, so that a wrong state shows in what is accepted."""
     for seed in range(draws(25)):
         instance = drawn(seed, horizon=10)
-        for policy in policies(instance, any_plan(instance)):
+        for policy in by_state(instance, any_plan(instance)):
             assert_equal(*both(RescueEnvironment(instance), policy, seed=seed, runs=12))
-
-
-def test_blocks_of_slots_change_nothing(monkeypatch):
-    from edgeopt.online.rescue import lookup_tables as tables
-
-    instance = generate(servers=2, devices=3, profiles=2, horizon=20, reserved=4, rng=1)
-    plan, bound = lp_plan(instance), safe_bound(instance, steps=5)
-    whole = [
-        simulate(RescueEnvironment(instance), policy, rng=4, runs=5, keep_trace=True)
-        for policy in policies(instance, plan, bound)
-    ]
-    monkeypatch.setattr(tables, "ENTRIES", 3 * 3 * 2 * instance.max_duration)
-    for policy, expected in zip(policies(instance, plan, bound), whole, strict=True):
-        for trajectory in both(RescueEnvironment(instance), policy, seed=4, runs=5):
-            assert_equal(trajectory, expected)
-
-
-@settings(max_examples=draws(30))
-@given(rescue_instances(arrivals=None, horizon=6), st.integers(0, 2**32 - 1), st.data())
-def test_no_decision_depends_on_what_is_to_come(instance, seed, data):
-    """Other arrivals, coins and durations from a slot on change nothing that happened before."""
-    cut = data.draw(st.integers(0, instance.horizon))
-    rng = np.random.default_rng(seed)
-    scenario = rng.random((instance.horizon, RescueEnvironment(instance).steps, 3))
-    other = scenario.copy()
-    other[cut:] = rng.random(other[cut:].shape)
-    for policy in policies(instance, lp_plan(instance)):
-        pair = Replay(instance, np.array([scenario, other]))
-        for compiled in (True, False):
-            done = simulate(pair, policy, runs=2, keep_trace=True, compiled=compiled)
-            for name in ("device", "profile", "served"):
-                one, two = getattr(done, name)[..., :cut]
-                np.testing.assert_array_equal(one, two)
-
-
-@settings(max_examples=draws(30))
-@given(rescue_instances(arrivals=None, horizon=6), st.integers(0, 2**32 - 1))
-def test_durations_show_only_when_runs_end(instance, seed):
-    rng = np.random.default_rng(seed)
-    scenario = rng.random((instance.horizon, RescueEnvironment(instance).steps, 3))
-    other = scenario.copy()
-    other[..., 2] = rng.random(other.shape[:2])
-    for policy in policies(instance, lp_plan(instance)):
-        done = simulate(
-            Replay(instance, np.array([scenario, other])), policy, runs=2, keep_trace=True
-        )
-        differ = (done.device[0] != done.device[1]) | (done.profile[0] != done.profile[1])
-        parted = np.flatnonzero(differ.any(axis=0) | (done.accepted[0] != done.accepted[1]))
-        if parted.size:
-            assert parted[0] > 0
-            assert (done.device[:, :, parted[0] - 1] >= 0).any()
 
 
 def test_exact_values_agree_with_simulation():
     """Four standard errors; of the policies that only this joint chain evaluates."""
     for seed in (1, 5, 9):
         instance = drawn(seed, servers=2, horizon=6)
-        for policy in policies(instance, lp_plan(instance)):
+        for policy in by_state(instance, lp_plan(instance)):
             done = simulate(RescueEnvironment(instance), policy, rng=seed, runs=10_000).total
             error = done.std() / np.sqrt(done.size)
             assert abs(done.mean() - policy_value(instance, policy)) <= 4 * error
@@ -283,8 +199,8 @@ def test_no_reserved_task_fails_in_any_unit(unit):
         instance = scaled(given_, work=unit)
         exact = ServerStates.of(instance)
         for policy, same in zip(
-            policies(instance, plan, replace(bound, states=exact)),
-            policies(given_, plan, bound),
+            by_state(instance, plan, replace(bound, states=exact)),
+            by_state(given_, plan, bound),
             strict=True,
         ):
             done = simulate(RescueEnvironment(instance), policy, rng=seed, runs=40)
@@ -305,7 +221,7 @@ def test_powers_of_two_change_no_bit_of_a_decision(unit, arrivals):
     found = [
         [
             simulate(RescueEnvironment(one), policy, rng=1, runs=30, keep_trace=True)
-            for policy in policies(one, lp_plan(one))
+            for policy in by_state(one, lp_plan(one))
         ]
         for one in (scaled(instance), scaled(instance, **unit))
     ]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
-from edgeopt.online.rescue import Rescue, policy_value, value_functions
+from edgeopt.instances.rescue import generate
 from edgeopt.online.rescue import lookup_tables as tables
-from edgeopt.online.rescue.lookup_tables import renewal_values, route_values
+from edgeopt.online.rescue import value_functions
+from edgeopt.online.rescue.lookup_tables import renewal_values
 from edgeopt.testing.strategies import rescue_instances
 from tests.rescue.plans import plan_of
 
@@ -69,27 +69,6 @@ def test_a_sparse_plan_never_becomes_a_full_table(monkeypatch):
     tracemalloc.stop()
     assert peak < T * J * K * L * 8 / 2
     assert thin.baseline == pytest.approx(expected)
-
-
-def test_independent_arrivals_wait_for_the_next_device():
-    """Two tasks in one slot, p = (1, e), R = (d, 1/e): the routed policy keeps half of the LP."""
-    e = d = 0.01
-    instance = RescueInstance(
-        arrival=np.array([[1.0, e]]),
-        duration=np.ones((1, 1)),
-        capacity=np.ones((1, 1)),
-        reserved=ReservedTasks.none(),
-        profit=np.array([d, 1 / e]).reshape(1, 2, 1, 1, 1),
-        arrivals="independent",
-    )
-    y = np.array([1 - e, e]).reshape(1, 2, 1, 1)
-    values = route_values(instance, y)
-    assert values.after.shape == (1, 2, 1)
-    assert values.after.ravel().tolist() == pytest.approx([1.0, 0.0])
-    activation, baseline = value_functions(instance, y)
-    assert activation.ravel() == pytest.approx([d, 1 / e])
-    assert baseline.tolist() == [pytest.approx([1.0, 0.0])]
-    assert policy_value(instance, Rescue(plan=plan_of(instance))) == pytest.approx(1.0)
 
 
 def test_refuses_what_is_no_plan():

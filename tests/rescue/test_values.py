@@ -295,32 +295,6 @@ def test_the_guard_never_fails_a_reserved_task_whatever_the_plan(instance, seed)
         assert served == pytest.approx(np.full(len(scenarios), instance.reserved.demand.sum()))
 
 
-@given(cases())
-def test_books_add_up(instance):
-    """No slot of a server is counted twice, and none beyond its capacity."""
-    plan = solve_p1_lp(instance)
-    for kind in CLASSES:
-        run = simulate(
-            RescueEnvironment(instance),
-            policy_of(kind, plan, guarded=False),
-            rng=1,
-            runs=3,
-            keep_trace=True,
-        )
-        busy = run.device >= 0
-        assert np.array_equal(busy, run.profile >= 0)
-        assert not run.served[busy].any()
-        assert (run.served <= instance.capacity + 1e-12).all()
-        retraining = (busy * instance.capacity).sum(axis=1)
-        assert run.retraining_work == pytest.approx(retraining)
-        assert run.reserved_work == pytest.approx(run.served.sum(axis=1))
-        assert (run.accepted <= run.decisions).all()
-        failed = run.violations.sum(axis=1)
-        demand = instance.reserved.demand.sum()
-        assert (run.reserved_work.sum(axis=1)[failed == 0] >= demand - 1e-6).all()
-        assert (run.reserved_work.sum(axis=1)[failed > 0] < demand).all()
-
-
 def test_policies_without_a_plan_solve_the_one_that_fits():
     from edgeopt.instances.rescue import generate
 

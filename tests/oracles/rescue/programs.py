@@ -13,7 +13,6 @@ import numpy as np
 
 from tests.certified import linprog
 from tests.oracles.rescue import reserved
-from tests.oracles.rescue.data import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -269,10 +268,3 @@ def _reserved_fit(plain: Plain, left: list[list[Number]]) -> bool:
         if reserved.demand_excess(tasks, [task.demand for task in tasks], capacity, 0) > 0:
             return False
     return True
-
-
-def with_demand(plain: Plain, i: int, demand: Number) -> Plain:
-    """Return the instance with another demand of reserved task i."""
-    tasks = list(plain.reserved)
-    tasks[i] = Task(tasks[i].server, tasks[i].start, tasks[i].end, plain.number(demand))
-    return type(plain)(**{**plain.__dict__, "reserved": tuple(tasks)})

@@ -123,46 +123,6 @@ def delays(instance: EdrInstance, frame: int, slot: int) -> np.ndarray:
     return seconds
 
 
-def other_future(instance: EdrInstance, frame: int, slot: int, seed: int) -> EdrInstance:
-    """Change whatever comes to light after a slot has begun.
-
-    The slot's own requests and the frame's cap are known by then; the frame's price is not, nor
-    are tasks that arrive later.
-    """
-    rng = np.random.default_rng(seed)
-    later = np.zeros((instance.frames, instance.slots), dtype=bool)
-    later[frame, slot + 1 :] = True
-    later[frame + 1 :] = True
-    whole = np.arange(instance.frames) > frame
-
-    def mixed(old: np.ndarray, new: Any, where: np.ndarray) -> np.ndarray:
-        return np.where(where.reshape(where.shape + (1,) * (old.ndim - where.ndim)), new, old)
-
-    unknown = instance.arrival > frame
-    arrival = np.where(unknown, rng.integers(frame + 1, instance.frames + 1, unknown.size), 0)
-    arrival = np.where(unknown, np.minimum(arrival, instance.frames - 1), instance.arrival)
-    client = mixed(instance.client, rng.random(instance.client.shape) < 0.5, unknown)
-    client[np.arange(instance.tasks), instance.server] = True
-    price = instance.price.copy()
-    price[frame:] = rng.normal(size=price[frame:].size)
-    travel = rng.random(instance.propagation.shape) * (1 - np.eye(instance.sites))
-    return instance.replace(
-        cap=mixed(instance.cap, rng.choice([0.0, 1.0, 5.0, np.inf], instance.frames), whole),
-        price=price,
-        price_prior=instance.price_prior,
-        requests=mixed(instance.requests, rng.integers(0, 4, instance.requests.shape), later),
-        propagation=mixed(instance.propagation, travel, later),
-        slo=mixed(instance.slo, instance.slot_seconds, later),
-        rate=mixed(instance.rate, 1.0 + rng.random(instance.rate.shape), whole),
-        arrival=arrival,
-        deadline=np.where(unknown, instance.frames - 1, instance.deadline),
-        rounds=mixed(instance.rounds, rng.integers(1, 6, instance.tasks), unknown),
-        client=client,
-        step_work=mixed(instance.step_work, rng.random(instance.step_work.shape), unknown),
-        model_size=mixed(instance.model_size, 1000.0, unknown),
-    )
-
-
 class FrameStep(NamedTuple):
     """A frame as a policy simulated it: memory after its request, and after its end."""
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import generate
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.models.edr.routing import Conditions, conditions, routing_problem, solve_routing
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, ClosedFrame, Flows, Frame, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.training import Replay
 from edgeopt.studies.edr.tables import efficiency
-from tests.edr.scenarios import ALL, NOTHING, at_slot, step_through, two_sites
+from edgeopt.testing.strategies import edr_instances
+from tests.draws import draws
+from tests.edr.scenarios import ALL, NOTHING, at_slot, show, step_through, table, two_sites
+
+if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
 
 
 def test_a_policy_is_shown_the_sites_and_nothing_of_the_future() -> None:
@@ -314,9 +322,49 @@ def test_a_plan_made_for_other_delays_is_refused() -> None:
         at_slot(truth, [0, 0]).act(plan)
 
 
-def test_no_decision_is_due_when_the_scenario_is_over() -> None:
-    episode = EdrEnvironment(two_sites()).episode(0)
-    while (seen := episode.observe()) is not None:
-        episode.act(np.zeros(2, dtype=int) if isinstance(seen, Frame) else NOTHING)
-    with pytest.raises(OptionError, match="over"):
-        episode.act(NOTHING)
+def test_scenarios_are_numbered_and_alike() -> None:
+    environment = EdrEnvironment(two_sites())
+    assert environment.scenarios(np.random.default_rng(0), 3).tolist() == [0, 1, 2]
+    assert simulate(environment, EvenRate(), runs=1).flows is None
+
+
+def test_a_slot_without_its_frame_is_refused() -> None:
+    instance = two_sites()
+    policy = EvenRate()
+    [_, step, *_] = step_through(EdrEnvironment(instance), policy)
+    state = policy.start(EdrEnvironment(instance).instance)
+    with pytest.raises(OptionError, match="frame 0 must be shown before its slots"):
+        policy.decide(state, step.seen, np.random.default_rng(0))
+
+
+@settings(max_examples=draws(60))
+@given(edr_instances(), st.sampled_from([EvenRate(), Greedy(elastic="shed")]))
+def test_what_is_shown_is_what_the_data_say(instance: EdrInstance, policy: Any) -> None:
+    """Frames and slots from the raw data alone, to the rounding of a sum."""
+    left, spent, energy, training = instance.rounds.copy(), 0.0, 0.0, np.zeros(instance.sites)
+    for seen, decision, feedback in step_through(EdrEnvironment(instance), policy):
+        t = seen.frame
+        if isinstance(seen, Frame):
+            expected: Any = show(instance, t, left)
+            left, spent = left - decision, 0.0  # type: ignore[operator]
+            training = decision @ instance.round_work  # type: ignore[operator]
+            energy = float(decision @ instance.round_energy[t])  # type: ignore[operator]
+        else:
+            names = ("requests", "propagation", "slo")
+            now = Conditions(*(getattr(instance, name)[t, seen.slot] for name in names),
+                             instance.rate[t])  # fmt: skip
+            expected = Slot(t, seen.slot, now, float(instance.cap[t]), training, energy, spent)
+            for one, two in zip(seen.conditions, now, strict=True):
+                np.testing.assert_array_equal(one, two)
+            flows = table(instance, decision)  # type: ignore[arg-type]
+            spent += float((flows.sum(axis=0) * instance.request_energy).sum())
+        for name in (one.name for one in fields(expected) if one.name != "conditions"):
+            found, wanted = getattr(seen, name), getattr(expected, name)
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12, err_msg=name)
+        if isinstance(feedback, ClosedFrame):
+            assert feedback.price == instance.price[t]
+            assert (feedback.energy, feedback.training_energy) == pytest.approx(
+                (energy + spent, energy)
+            )
+            lacking = (left * (instance.deadline == t)).tolist()
+            assert feedback.missing.tolist() == lacking

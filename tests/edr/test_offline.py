@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt import solve
-from edgeopt.models.edr.bounds import frame_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.solve import solve_offline
 from tests.draws import draws
-from tests.edr.cases import Case, cases
-from tests.oracles.edr import log, offline, programs, routing
+from tests.edr.cases import cases
+from tests.models.edr.test_offline import holds
+from tests.oracles.edr import log, offline, routing
 
 
 @given(cases())
@@ -100,7 +99,7 @@ def test_fractions_of_rounds(case):
     assert declared.objective == pytest.approx(expected, rel=0, abs=limit)
     for method in ("benders", "highs"):
         plan = solve_offline(case.instance, method=method)
-        check_plan(case, plan, price)
+        holds(case.instance, plan, relax=True)
         assert plan.objective == pytest.approx(expected, rel=0, abs=3 * limit)
         assert plan.bound <= expected + limit
         assert plan.cap == pytest.approx(cap)
@@ -116,50 +115,8 @@ def test_whole_rounds(case):
     whole = solve(colocation_matrix(case.instance, cap=cap)).objective
     assert whole == pytest.approx(best, rel=0, abs=limit)
     plan = solve_offline(case.instance, relax=False, gap=1e-6)
-    check_plan(case, plan, price)
+    holds(case.instance, plan, relax=False)
     assert plan.objective == pytest.approx(best, rel=0, abs=3 * limit)
     assert plan.bound <= best + limit
     assert (plan.rounds == np.round(plan.rounds)).all()
     assert solve_offline(case.instance).bound <= best + limit
-
-
-def check_plan(case, plan, price):
-    """Check that a plan keeps its caps, windows and books."""
-    assert plan.certified
-    assert (plan.energy <= plan.cap * (1 + 1e-6) + 1e-6).all()
-    assert not plan.rounds[~case.instance.active].any()
-    assert plan.rounds.sum(axis=0) + plan.missing == pytest.approx(case.instance.rounds)
-    penalties = plan.missing @ price["late_price"]
-    penalties += plan.unserved.sum(axis=0) @ np.array(price["unserved_price"])
-    assert plan.cost + penalties == pytest.approx(plan.objective, rel=1e-9, abs=1e-9)
-
-
-def paid(**sizes):
-    """Draw instances, in half of which energy is paid for being used: rounds pay for themselves."""
-    return st.tuples(cases(**sizes), st.booleans()).map(
-        lambda drawn: drawn[0] if drawn[1] else cheaper(drawn[0])
-    )
-
-
-def cheaper(case):
-    price = -1.0 - np.abs(case.instance.price)
-    return Case(case.instance.replace(price=price, price_prior=0.0, delay_weight=0.25), case.seed)
-
-
-@settings(max_examples=draws(100))
-@given(paid(**TINY))
-def test_the_best_frame_by_itself(case):
-    plain, price = case.plain, prices(case)["unserved_price"]
-    minimum = [float(plain.a(i)) for i in range(plain.I)]
-    t = case.seed % plain.T
-    found = frame_comparator(case.instance, t)
-    try:
-        expected, _ = offline.frame_optimum(plain, t, minimum, price)
-    except programs.InfeasibleError:
-        assert not found.feasible
-        return
-    assert found.feasible
-    limit = 1e-6 * max(1.0, abs(expected))
-    assert found.cost == pytest.approx(expected, rel=0, abs=limit)
-    assert found.bound <= expected + limit
-    assert found.bound >= expected - limit

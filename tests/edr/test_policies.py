@@ -27,7 +27,7 @@ from edgeopt.online.edr import (
 from edgeopt.online.edr.policies.policy import latest_deadline_first
 from tests.draws import draws
 from tests.edr.cases import CAPPED, POLICIES, cases, step_through
-from tests.edr.scenarios import other_future, two_sites
+from tests.edr.scenarios import two_sites
 from tests.oracles.edr import log, routing
 from tests.oracles.edr import policies as oracle
 
@@ -204,43 +204,6 @@ def test_requests_or_the_budget_of_a_slot_come_first(case, policy):
             )  # fmt: skip
             assert plan.unserved.sum() == pytest.approx(expected.unserved, abs=1e-6)
             assert plan.excess == pytest.approx(expected.excess, abs=1e-6)
-
-
-@settings(max_examples=draws(150))
-@given(cases(**SMALL), ANY, st.integers(0, 2**32 - 1))
-def test_changing_the_future_never_changes_a_past_decision(case, policy, seed):
-    """Change what comes after a slot, and the price of its frame: decisions up to it stay."""
-    instance, rng = case.instance, np.random.default_rng(seed)
-    t, tau = int(rng.integers(instance.frames)), int(rng.integers(-1, instance.slots))
-    changed = other_future(instance, t, tau, seed)
-    one, two = (step_through(i, policy, seed=case.seed) for i in (instance, changed))
-    assert one.rounds[: t + 1] == two.rounds[: t + 1]
-    assert one.flows[:t] == two.flows[:t]
-    past = [{key: v for key, v in ran.flows[t].items() if key[0] <= tau} for ran in (one, two)]
-    assert past[0] == past[1]
-
-
-@settings(max_examples=draws(80))
-@given(cases(**SMALL), ANY)
-def test_policies_are_shown_nothing_of_the_future(case, policy):
-    """What they hold before the first frame is the same for every future."""
-    instance = case.instance
-    other = instance.replace(
-        requests=instance.requests * 0.5, price=instance.price + 1.0,
-        price_prior=instance.price_prior, cap=np.full(instance.frames, np.inf),
-        rounds=instance.rounds + 1, rate=instance.rate * 2.0,
-    )  # fmt: skip
-    shown = [EdrEnvironment(i).instance for i in (instance, other)]
-    assert shown[0].fingerprint() == shown[1].fingerprint()
-    ran = step_through(instance, policy, seed=case.seed)
-    for frame in ran.frames:
-        coming = instance.arrival > frame.frame
-        for name in ("arrival", "deadline"):
-            assert (getattr(frame, name)[coming] == -1).all()
-        for name in ("rounds", "remaining", "even_rate", "round_energy", "round_seconds"):
-            assert not getattr(frame, name)[coming].any()
-        assert not frame.round_work[coming].any()
-        assert frame.prices.tolist() == instance.price[: frame.frame].tolist()
 
 
 def test_seeds_make_a_difference_where_coins_are_tossed():

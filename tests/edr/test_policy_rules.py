@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -212,29 +211,6 @@ def test_rounds_are_dropped_in_order_until_the_cap_holds() -> None:
     assert rounds.tolist() == [5, 5, 5]
     assert repair_cap(rounds, energy, order, -4.0).tolist() == [0, 0, 0]
     assert repair_cap(rounds, energy, order, np.inf).tolist() == [5, 5, 5]
-
-
-@given(requested_by(), st.integers(0, 60))
-def test_the_cap_is_kept_and_no_round_given_up_needlessly(
-    requested_rounds: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: int
-) -> None:
-    rounds, weight, deadline = requested_rounds
-    energy, cap = weight[:, 0], tenths / 10
-    order = latest_deadline_first(deadline)
-    kept = repair_cap(rounds, energy, order, cap)
-    exact = [Fraction(round(10 * e), 10) for e in energy]
-    total = sum(k * e for k, e in zip(kept.tolist(), exact, strict=True))
-    assert total <= Fraction(tenths, 10)
-    assert (kept[energy == 0] == rounds[energy == 0]).all()
-    cut = [i for i in order if kept[i] < rounds[i]]
-    for position, i in enumerate(cut):
-        last = position == len(cut) - 1
-        assert kept[i] == 0 or last
-        if last:
-            assert total + exact[i] > Fraction(tenths, 10)
-            # Whoever gives way before this one has nothing left to give.
-            earlier = order[: order.tolist().index(i)]
-            assert all(kept[k] == 0 or energy[k] == 0 for k in earlier)
 
 
 @given(requested_by(), st.lists(st.integers(0, 60), min_size=2, max_size=2))

@@ -26,7 +26,7 @@ from edgeopt.online.edr.training import (
 from edgeopt.online.primal_dual import FixedStep
 from edgeopt.testing.strategies import edr_instances
 from tests.certified import linprog
-from tests.edr.scenarios import drive, show, tell, wide
+from tests.edr.scenarios import drive, show, wide
 from tests.edr.tiny import falling_cap, half_a_round
 
 if TYPE_CHECKING:
@@ -162,32 +162,6 @@ def test_tasks_come_and_go():
             assert not saddle.multipliers[gone].any()
         # What has been missed has a price as long as the task stays.
         assert (steps[0].closed.saddle.multipliers > 0).any() == (init == "zero")
-
-
-def test_memories_are_explicit():
-    """A memory that was kept goes on as the first time, and is left as it was."""
-    instance = wide(np.random.default_rng(3)).replace(cap=np.array([9.0, 5.0]))
-    policy = SaddlePoint(residual="floor")
-    steps = drive(policy, instance, seed=4)
-    kept = steps[0].closed
-    before = [kept.saddle.point.copy(), kept.saddle.multipliers.copy()]
-    frame = show(instance, 1, instance.rounds - steps[0].requested_rounds)
-    draws = [policy.requested_rounds(kept, frame, 5.0, np.random.default_rng(8)) for _ in range(2)]
-    np.testing.assert_array_equal(draws[0][0], draws[1][0])
-    np.testing.assert_array_equal(draws[0][1].saddle.point, steps[1].planned.saddle.point)
-    policy.close_frame(draws[0][1], frame, tell(instance, frame, draws[0][0]))
-    for old, now in zip(before, [kept.saddle.point, kept.saddle.multipliers], strict=True):
-        np.testing.assert_array_equal(old, now)
-
-
-def test_same_seed_same_requested_by():
-    instance = wide(np.random.default_rng(3)).replace(cap=np.array([9.0, 5.0]))
-
-    def requested_by(seed: int) -> list[list[int]]:
-        return [step.requested_rounds.tolist() for step in drive(SaddlePoint(), instance, seed)]
-
-    assert requested_by(0) == requested_by(0)
-    assert len({str(requested_by(seed)) for seed in range(20)}) > 1
 
 
 def test_the_price_that_is_expected_leads_the_step():

@@ -72,29 +72,6 @@ def test_all_of_a_round_and_a_request_by_hand():
     assert instance.request_energy.tolist() == [[1, 2], [0.5, 1], [0, 0]]
 
 
-def test_the_slowest_client_ends_a_synchronous_round():
-    clients = {"client": [[1, 1, 1], [0, 1, 1]], "rate": put("rate", (0, 2, 1), 1.0)}
-    summed = EdrInstance(**{**sound(), **clients})
-    slowest = EdrInstance(**{**sound(), **clients, "round_delay": "max"})
-    assert summed.round_seconds[0, 0] == 1802 + 3600 + 900 + 2
-    assert slowest.round_seconds[0, 0] == 3600 + 900 + 2
-    # Client 2 neither computes nor sends at a cost; the server sends to it for 900 s at 0.5 W.
-    assert slowest.round_energy[0, 0] == summed.round_energy[0, 0] == 2 + 0.125
-
-
-def test_power_by_frame_by_hand():
-    instance = EdrInstance(**sound())
-    twice = EdrInstance(**{**sound(), "power": [[1.0, 0.5, 0.0], [2.0, 1.0, 0.0]]})
-    # Sending takes 0.25 + 0.125 Wh at the first powers, and twice that in the second frame only.
-    assert twice.round_energy[:, 0].tolist() == [1.625 + 0.375, 1.625 + 0.75]
-    assert twice.round_energy[:, 1].tolist() == instance.round_energy[:, 1].tolist()
-    assert (twice.round_seconds == instance.round_seconds).all()
-    for power in ([[1.0, 0.5, 0.0]] * 2, [[1.0, 0.5, 0.0]]):
-        same = EdrInstance(**{**sound(), "power": power})
-        assert same.power.tolist() == [[1.0, 0.5, 0.0]]
-        assert same == instance != twice
-
-
 def test_accuracy_is_one_unless_given_and_changes_no_cost():
     instance = EdrInstance(**sound())
     assert instance.accuracy.tolist() == [[1.0] * 2] * 3

@@ -57,29 +57,3 @@ def cases(draw, *, split=None, capped=None, **sizes):
     training = np.array(share) * instance.slots * instance.capacity
     chosen = draw(st.sampled_from(["even", "free"])) if split is None else split
     return Case(instance, frame, training, chosen, float(instance.cap[frame]))
-
-
-def check_plan(plan, *, close=1e-9):
-    """Recount a plan from its problem by plain loops."""
-    problem = plan.problem
-    assert (plan.flow >= 0).all()
-    assert (plan.unserved >= 0).all()
-    served = np.zeros(problem.demand.shape)
-    load = np.zeros(problem.capacity.shape)
-    cost, energy, delay = 0.0, 0.0, 0.0
-    for a in range(problem.routes):
-        s, j, n, k = problem.slot[a], problem.origin[a], problem.type[a], problem.site[a]
-        served[s, j, n] += plan.flow[a]
-        load[s, k] += plan.flow[a] * problem.work[n]
-        cost += plan.flow[a] * problem.cost[a]
-        energy += plan.flow[a] * problem.energy[k, n]
-        delay += plan.flow[a] * problem.seconds[a]
-    np.testing.assert_allclose(served + plan.unserved, problem.demand, rtol=close, atol=close)
-    assert (load <= problem.capacity * (1 + close)).all()
-    assert (load.sum(axis=0) <= problem.room * (1 + close)).all()
-    np.testing.assert_allclose(plan.load, load, rtol=close, atol=close)
-    np.testing.assert_allclose(
-        [plan.cost, plan.energy, plan.delay], [cost, energy, delay], rtol=close, atol=close
-    )
-    assert plan.excess >= energy - problem.budget - close * max(1.0, energy)
-    assert plan.bound <= plan.objective + close * max(1.0, abs(plan.objective))

@@ -36,21 +36,6 @@ def test_the_matrix_form_holds_the_declared_rows(case, elastic):
     assert_same_program(model, program, AXES)
 
 
-@settings(max_examples=draws(80))
-@given(cases(), ORDERS)
-def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
-    problem = case.problem
-    penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
-    best = case.penalised(penalties)
-    models = [
-        routing_matrix(problem, elastic=elastic),
-        routing_lp(problem, elastic=elastic),
-        routing_lp(problem, elastic=elastic, eliminate=False),
-    ]
-    for model in models:
-        assert solve(model).objective == pytest.approx(best, rel=1e-7, abs=1e-7)
-
-
 @settings(max_examples=draws(50))
 @given(cases(), st.sampled_from(["soft", "shed"]))
 def test_duals_become_prices_that_prove_the_optimum(case, elastic):

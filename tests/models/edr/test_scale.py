@@ -121,18 +121,6 @@ def test_routes_keep_every_bit(change, costs, case, factor):
 
 
 @CHANGES
-@given(case=cases(split="even"), factor=st.sampled_from(POWERS))
-@FEW
-def test_common_price_keeps_every_bit(change, costs, case, factor):
-    best = solve_routing(case.problem)
-    same = solve_routing(scaled(case, change, factor).problem)
-    # Where nothing costs anything, what is left out has a price in no unit.
-    unit = factor if costs and case.problem.cost.any() else 1.0
-    assert (same.objective, same.bound) == (best.objective * unit, best.bound * unit)
-    assert (same.gap, same.flow.tolist()) == (best.gap, best.flow.tolist())
-
-
-@CHANGES
 @given(instance=edr_instances(), factor=st.sampled_from(POWERS))
 @FEW
 def test_comparator_of_a_frame_keeps_every_bit(change, costs, instance, factor):

@@ -4,64 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.models.edr.programs import step_nlp, step_program
 from edgeopt.models.edr.training import step_in_place, take_step
 from edgeopt.solvers import solve
-from tests.oracles.edr.step import exact
-
-QUARTERS = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0]
-
-
-@st.composite
-def steps(draw, largest=6, endless=True):
-    """Draw quarters, so that entries tie, rest on a limit, and use up the cap exactly."""
-    tasks = draw(st.integers(1, largest))
-    cap = draw(st.sampled_from([*QUARTERS, 5.0, 8.0, 20.0, *([np.inf] if endless else [])]))
-    limits = [*QUARTERS, 5.0, *([np.inf] if endless else [])]
-
-    def vector(values):
-        return np.array(draw(st.lists(st.sampled_from(values), min_size=tasks, max_size=tasks)))
-
-    signed = [*QUARTERS, *(-q for q in QUARTERS), -8.0, 8.0]
-    return (
-        vector(QUARTERS), vector(signed), vector(QUARTERS), cap, vector(limits),
-        draw(st.sampled_from([0.25, 1.0, 4.0])),
-    )  # fmt: skip
-
-
-@given(steps())
-def test_the_closed_form_is_exact(data):
-    taken = take_step(*data)
-    point, gradient, energy, cap, upper, step = data
-    # No limit is as good as one that the point never reaches.
-    known = exact(point, gradient, energy, cap, np.minimum(upper, 1e3), step).rounds
-    np.testing.assert_allclose(taken.rounds, [float(v) for v in known], rtol=0, atol=1e-13)
-    assert energy @ taken.rounds <= cap * (1 + 4e-16)
-    assert (taken.rounds >= 0).all()
-    assert (taken.rounds <= upper).all()
-    assert taken.energy_price >= 0
-    assert taken.rounds.shape == point.shape
-
-
-def bisected(point, gradient, energy, cap, upper, step):
-    """Find the rounds by halving an interval around the price of energy."""
-
-    def rounds(price):
-        with np.errstate(over="ignore"):
-            return np.clip(target - step * price * energy, 0.0, upper)
-
-    target = point - step * gradient
-    uses = (energy > 0) & (rounds(0.0) > 0)
-    if energy @ rounds(0.0) <= cap:
-        return rounds(0.0)
-    low, high = 0.0, float((target[uses] / energy[uses]).max() / step) * (1.0 + 1e-15)
-    while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (middle, high) if energy @ rounds(middle) > cap else (low, middle)
-    return rounds(high)
+from tests.oracles.edr.step import bisect
 
 
 @pytest.mark.parametrize("tasks", [40, 500])
@@ -79,7 +27,7 @@ def test_many_tasks_at_many_scales(tasks):
         )
         wanted = max(1.0, float(np.abs(data[0] - data[5] * data[1]).max()))
         taken = take_step(*data)
-        np.testing.assert_allclose(taken.rounds, bisected(*data), rtol=0, atol=1e-12 * wanted)
+        np.testing.assert_allclose(taken.rounds, bisect(*data).rounds, rtol=0, atol=1e-12 * wanted)
         assert data[2] @ taken.rounds <= data[3] * (1 + 1e-13)
 
 

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.online import simulate
-from edgeopt.online.idn import IdnEnvironment, Infida, serve
-from edgeopt.online.idn.environment import ORDERS
-from edgeopt.testing.strategies import idn_instances
-from tests.draws import draws
+from edgeopt.online.idn import IdnEnvironment, serve
 
 if TYPE_CHECKING:
     from edgeopt.online.idn.environment import Order
@@ -128,12 +122,6 @@ def test_bad_orders_are_named() -> None:
         serve(TWO_TYPES_ONE_EDGE, requests, BOTH.astype(float))  # type: ignore[arg-type]
 
 
-def test_policies_do_not_see_the_requests() -> None:
-    environment = IdnEnvironment(TWO_TYPES_ONE_EDGE)
-    assert environment.instance.requests.tolist() == [[0, 0]]
-    assert environment.truth.requests.tolist() == [[4, 8]]
-
-
 @pytest.mark.parametrize("order", ["random", "sequential"])
 def test_scenarios_beyond_memory_are_refused(order: Order) -> None:
     environment = IdnEnvironment(TWO_TYPES_ONE_EDGE, order)
@@ -156,12 +144,3 @@ def test_decisions_are_checked() -> None:
     assert episode.observe() is None
     with pytest.raises(OptionError, match="over"):
         episode.act(BOTH)
-
-
-@settings(max_examples=draws(50))
-@given(idn_instances(), st.sampled_from(ORDERS))
-def test_more_runs_begin_with_the_same_scenarios(instance: IdnInstance, order: Order) -> None:
-    environment = IdnEnvironment(instance, order)
-    few = simulate(environment, Infida(), rng=5, runs=2)
-    more = simulate(environment, Infida(), rng=5, runs=3)
-    np.testing.assert_array_equal(few.cost, more.cost[:2])

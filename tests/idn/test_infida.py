@@ -46,29 +46,6 @@ def ran(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[Any,
     return steps
 
 
-@given(
-    idn_instances(),
-    st.sampled_from(["adaptive", 0.01, 10.0]),
-    st.sampled_from(["mirror", "leader"]),
-    st.sampled_from(["own", "shared"]),
-)
-def test_fractional_allocations_stay_feasible(
-    instance: IdnInstance, step: Any, ascent: Any, credit: Any
-) -> None:
-    for state, decision, _ in ran(instance, Infida(step=step, ascent=ascent, credit=credit)):
-        y = state.fractional
-        assert (y >= 0).all()
-        assert (y <= 1 + 1e-12).all()
-        used = (instance.size * y).sum(axis=1)
-        whole = instance.size.sum(axis=1)
-        free = ~instance.pinned
-        assert used[free] == pytest.approx(np.minimum(instance.budget, whole)[free])
-        np.testing.assert_array_equal(y[instance.pinned], instance.repository[instance.pinned])
-        np.testing.assert_array_equal(
-            decision[instance.pinned], instance.repository[instance.pinned]
-        )
-
-
 EDGE = IdnInstance(
     # Two types share node 0, which has room for 4 MB; the cloud is 10 ms away.
     edges=[[0, 1]],
@@ -152,31 +129,6 @@ def test_what_is_there_already_fills_a_budget_first() -> None:
         assert np.flatnonzero(out).tolist() == filled
 
 
-@pytest.mark.parametrize("coins", ["fresh", "common"])
-def test_nodes_draw_independently(coins: Any) -> None:
-    replicas = IdnInstance(
-        edges=[[0, 2], [1, 2]],
-        latency=[1.0, 1.0],
-        size=np.ones((3, 2)),
-        delay=np.zeros((3, 2)),
-        capacity=[[1.0] * 2, [1.0] * 2, [np.inf] * 2],
-        accuracy=[50.0, 50.0],
-        task=[0, 0],
-        budget=[1.0, 1.0, np.inf],
-        repository=[[False] * 2, [False] * 2, [True] * 2],
-        request_task=[0],
-        path=[[0, 2]],
-        requests=[[1]],
-    )
-    policy, rng = Infida(coins=coins), np.random.default_rng(7)
-    start, equal = policy.start(replicas), 0
-    for _ in range(4000):
-        drawn, _ = policy.decide(start, Slot(0), rng)
-        equal += bool((drawn[0] == drawn[1]).all())
-    # Binomial(4000, 1/2): five standard deviations on either side, a false alarm of 6e-7.
-    assert abs(equal - 2000) < 5 * np.sqrt(1000)
-
-
 def refreshes(policy: Infida, slots: int) -> list[int]:
     instance = generate(horizon=slots, tasks=3, replicas=1)
     deployed = [decision for _, decision, _ in ran(instance, policy)]
@@ -241,15 +193,6 @@ def test_bad_options_are_named(option: str, value: Any) -> None:
 def test_bad_periods_are_named() -> None:
     with pytest.raises(OptionError, match="target"):
         Stretching(target=0)
-
-
-def test_stepping_by_hand_needs_no_environment() -> None:
-    instance = generate(horizon=3, tasks=2, replicas=1)
-    policy = Infida()
-    allocation, state = policy.decide(policy.start(instance), Slot(0), np.random.default_rng(0))
-    assert allocation.shape == instance.size.shape
-    again, _ = policy.decide(state, Slot(1), np.random.default_rng(0))
-    assert again.shape == allocation.shape
 
 
 def rule_of(step: Any, reach: Any, horizon: int) -> StepRule:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from edgeopt_papers.idn.claims.static import shared_potential
 from hypothesis import strategies as st
@@ -37,23 +35,6 @@ def shares(instance, rng):
     """A fractional allocation, zeros and ones being frequent; pinned nodes as they must be."""
     y = rng.choice([0.0, 0.25, 0.5, 1.0], size=instance.size.shape)
     return np.where(instance.pinned[:, None], instance.repository, y)
-
-
-def placements(instance, *, maximal=False):
-    """Every whole allocation within the budgets, or those to which nothing can be added."""
-    rows = []
-    for v in range(instance.nodes):
-        if instance.pinned[v]:
-            rows.append([instance.repository[v]])
-            continue
-        every = (np.array(bits) for bits in product([False, True], repeat=instance.models))
-        fits = [row for row in every if instance.size[v] @ row <= instance.budget[v]]
-        if maximal:  # enough where more models never hurt
-            larger = [[(row <= other).all() and (row < other).any() for other in fits]
-                      for row in fits]  # fmt: skip
-            fits = [row for row, above in zip(fits, larger, strict=True) if not any(above)]
-        rows.append(fits)
-    return (np.array(rows_) for rows_ in product(*rows))
 
 
 def within_budgets(instance, allocation, slack=1e-9):

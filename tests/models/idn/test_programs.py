@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from edgeopt_papers.idn.claims.static import shared_potential
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
@@ -20,12 +20,10 @@ from edgeopt.models.idn import (
     placement_matrix,
     solve_placement,
 )
-from edgeopt.online.idn import serve
 from edgeopt.solvers import Status, solve
 from edgeopt.testing.strategies import idn_instances
-from tests.draws import draws
-from tests.models.idn.cases import demands, placements, within_budgets
-from tests.models.matrix_forms import CLOSE, assert_same_program
+from tests.models.idn.cases import demands, within_budgets
+from tests.models.matrix_forms import assert_same_program
 
 PROGRAMS = [(placement, placement_matrix), (cooperative_placement, cooperative_matrix)]
 AXES = {
@@ -54,51 +52,6 @@ def test_counting_replicas_changes_no_optimum(instance, data, forms, relax):
         for each in (False, True)
     )
     assert counted == pytest.approx(single, rel=1e-6, abs=1e-6)
-
-
-@settings(max_examples=draws(80))
-@given(idn_instances(), st.data(), st.booleans())
-def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
-    demand = data.draw(demands(instance))
-    linear_ = solve(placement_matrix(instance, demand, relax=True)).objective
-    found = solve_placement(instance, demand, relax=True, aggregate=aggregate)
-    assert within_budgets(instance, found.allocation)
-    assert found.objective == pytest.approx(
-        average_gain(instance, demand, found.allocation), **CLOSE
-    )
-    assert found.objective == pytest.approx(linear_, rel=1e-6, abs=1e-6)
-    assert found.bound >= solve_placement(instance, demand).objective - 1e-6
-
-
-@given(idn_instances(nodes=3, models=4), st.integers(0, 2**32))
-def test_the_cooperative_bound_holds_for_what_is_served_at_run_time(instance, seed):
-    rng = np.random.default_rng(seed)
-    demand = Demand.of(instance)
-    bound = solve(cooperative_matrix(instance, demand, relax=True)).bound
-    whole = solve(cooperative_matrix(instance, demand)).bound
-    assert whole <= bound + 1e-6
-    every = list(placements(instance, maximal=True))
-    chosen = [every[i] for i in rng.permutation(len(every))[:8]]
-    for x in chosen:
-        for order, draw in (
-            ("sequential", rng.permutation(instance.types)),
-            ("random", int(rng.integers(2**32))),
-            ("fluid", None),
-        ):
-            gained = 0.0
-            for requests in instance.requests:
-                served = serve(instance, requests, x, order=order, draw=draw).cost
-                alone = serve(instance, requests, instance.empty, order=order, draw=draw).cost
-                gained += (alone - served) / instance.horizon
-            assert gained <= whole + 1e-6
-
-
-@given(idn_instances(nodes=3, models=3, horizon=1), st.data())
-def test_maximal_placements_are_enough(instance, data):
-    demand = data.draw(demands(instance))
-    best = max(average_gain(instance, demand, x) for x in placements(instance))
-    enough = max(average_gain(instance, demand, x) for x in placements(instance, maximal=True))
-    assert enough == pytest.approx(best, **CLOSE)
 
 
 def test_replicas_are_counted_only_while_nothing_tells_them_apart():

@@ -10,7 +10,6 @@ from tests.oracles.idn import (
     metrics,
     policies,
     programs,
-    projection,
     serving,
     submodular,
 )
@@ -25,7 +24,6 @@ __all__ = [
     "plain",
     "policies",
     "programs",
-    "projection",
     "serving",
     "submodular",
 ]

@@ -6,13 +6,43 @@ from decimal import Decimal, localcontext
 from math import log, sqrt
 from typing import TYPE_CHECKING
 
-from tests.oracles.idn.projection import by_bisection
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.oracles.idn.data import Number, Plain
     from tests.oracles.idn.serving import Loads
+
+
+def by_bisection(
+    log_point: Sequence[Decimal | None], size: Sequence, budget: object, *, digits: int = 60
+) -> list[float]:
+    """Find log mu by halving an interval; entries of None stay zero."""
+    with localcontext() as context:
+        context.prec = digits
+        s, b = [Decimal(w) for w in size], Decimal(budget)
+        here = [n for n, v in enumerate(log_point) if v is not None]
+        if b >= sum(s):
+            return [1.0] * len(s)
+        if b == 0:
+            return [0.0] * len(s)
+        if sum(s[n] for n in here) <= b:
+            if sum(s[n] for n in here) < b:
+                raise ValueError("the support is too small for the budget")
+            return [float(n in here) for n in range(len(s))]
+
+        def shares(log_mu: Decimal) -> dict[int, Decimal]:
+            return {n: min(Decimal(0), log_mu + log_point[n]).exp() for n in here}
+
+        low = min(-log_point[n] for n in here) + (b / sum(s)).ln() - 1
+        high = max(-log_point[n] for n in here)
+        while high - low > Decimal(10) ** (5 - digits // 2) * max(1, abs(high)):
+            middle = (low + high) / 2
+            if sum(s[n] * v for n, v in shares(middle).items()) < b:
+                low = middle
+            else:
+                high = middle
+        final = shares((low + high) / 2)
+        return [float(final.get(n, Decimal(0))) for n in range(len(s))]
 
 
 def step(

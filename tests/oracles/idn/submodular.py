@@ -41,28 +41,3 @@ def marginal_by_formula(plain: Plain, slots: Sequence[Slot], x: tuple, v: int, m
                 step = options[k + 1].cost - options[k].cost
                 total += slot.weight * step * (min(r, Z[k] + l) - Z[k])
     return total
-
-
-def greedy(plain: Plain, slots: Sequence[Slot]) -> tuple[tuple, bool]:
-    """Add the fitting model of best marginal gain per size until none gains.
-
-    Returns the allocation and whether two candidates were ever so close that rounding decides.
-    """
-    x = tuple(tuple(int(p) for p in row) for row in plain.repository)
-    close = False
-    while True:
-        scores = {}
-        for v in range(plain.V):
-            if not plain.active(v):
-                continue
-            used = sum(s for s, here in zip(plain.size[v], x[v], strict=True) if here)
-            for m in range(plain.M):
-                if not x[v][m] and used + plain.size[v][m] <= plain.budget[v]:
-                    gain = marginal(plain, slots, x, v, m)
-                    if gain > 0:
-                        scores[v, m] = gain / plain.size[v][m]
-        if not scores:
-            return x, close
-        top = max(scores.values())
-        close |= any(0 < top - score < 1e-9 * top for score in scores.values())
-        x = added(x, *min(pair for pair, score in scores.items() if score == top))

@@ -1,4 +1,4 @@
-"""All policies: the log of every slot, no look ahead, all work done."""
+"""Baselines in the loop: jobs run as they do alone, who has no kernel, a run by hand."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import permutations
 
@@ -17,9 +16,8 @@ from edgeopt.models.oinc.retraining import certify, flow_bound, flow_matrix
 from edgeopt.online.oinc.retraining import run_density
 from tests.draws import draws
 from tests.oinc.cases import draw_jobs
-from tests.oinc.strategies import retraining_problems
 from tests.oracles.oinc import density, programs
-from tests.oracles.oinc.jobs import RULES, drawn, exact, follow, least_flow, wasting
+from tests.oracles.oinc.jobs import RULES, drawn, exact, follow, least_flow
 
 SEEDS = st.integers(0, 2**32 - 1)
 BINARY = st.sampled_from([Fraction(0), Fraction(1), Fraction(3)])
@@ -115,17 +113,6 @@ def test_theorem_1_holds_against_the_best_of_all_schedules(seed, epsilon):
     assert competitive_factor(float(epsilon)) == pytest.approx(float(factor))
 
 
-@settings(max_examples=draws(100))
-@given(retraining_problems(jobs=6), BINARY)
-def test_ties_and_weights_of_zero_change_nothing(problem, epsilon):
-    jobs = exact(problem)
-    found = density.run(jobs, epsilon)
-    assert sum(found.cost) == jobs.flow(found.completion)
-    mine = run_density(problem, epsilon=float(epsilon))
-    assert mine.site.tolist() == found.site
-    assert mine.completion.tolist() == [float(b) for b in found.completion]
-
-
 RULE = st.sampled_from(RULES)
 LP = 1e-7
 PROOF = 1e-9
@@ -161,42 +148,6 @@ def test_the_program_bounds_every_schedule_that_moves_no_job(seed, rule):
     check_proof(problem, jobs, bound)
     if seed % 4 < 2:
         assert certified_ratio(problem, [float(b) for b in completion]).value >= 1 - LP
-
-
-@given(SEEDS, RULE)
-def test_the_middle_of_slots_bounds_schedules_that_end_with_slots(seed, rule):
-    """P1mid at such a schedule is at most its flow, whether slots are shared or wasted."""
-    problem = draw_jobs(seed, jobs=4)
-    jobs = exact(problem)
-    rng = np.random.default_rng(seed)
-    site, completion, pieces = wasting(jobs, rng, rule)
-    ends = [completion]
-    schedules = [(site, pieces, jobs.flow(completion))]
-    site, completion, pieces = drawn(jobs, rng, rule)
-    ends.append([Fraction(math.ceil(b)) for b in completion])
-    schedules.append((site, pieces, jobs.flow(ends[1])))
-    bound = flow_bound(problem, service="slot")
-    assert bound.midpoint
-    for (site, pieces, flow), end in zip(schedules, ends, strict=True):
-        assert programs.of_schedule(jobs, site, pieces, middle=True) <= flow
-        assert bound.value <= float(flow) * (1 + LP)
-        if seed % 4 == 0:
-            ratio = certified_ratio(problem, [float(b) for b in end], "slot")
-            assert ratio.value >= 1 - LP
-    check_proof(problem, jobs, bound)
-
-
-@given(SEEDS, RULE)
-def test_the_middle_of_slots_bounds_all_schedules_of_whole_durations(seed, rule):
-    problem = draw_jobs(seed, jobs=4, grain="whole")
-    jobs = exact(problem)
-    site, completion, pieces = drawn(jobs, np.random.default_rng(seed), rule)
-    flow = jobs.flow(completion)
-    assert programs.of_schedule(jobs, site, pieces, middle=True) <= flow
-    bound = flow_bound(problem)
-    assert bound.midpoint
-    assert bound.value <= float(flow) * (1 + LP)
-    check_proof(problem, jobs, bound)
 
 
 @given(SEEDS)
@@ -250,12 +201,3 @@ def test_a_dual_point_is_judged_in_every_slot(seed, middle):
     seen = certify(problem, theta, eta, zeta, midpoint=middle)
     assert seen.violation == pytest.approx(float(broken), rel=1e-9, abs=1e-12)
     assert seen.value == pytest.approx(theta.sum() - eta.sum() - zeta.sum(), abs=1e-12)
-
-
-@settings(max_examples=draws(100))
-@given(SEEDS)
-def test_the_middle_adds_half_of_all_weights(seed):
-    jobs = exact(draw_jobs(seed, jobs=3, sites=2))
-    horizon = jobs.horizon()
-    early, late = (programs.least(jobs, middle=m, horizon=horizon) for m in (False, True))
-    assert late == pytest.approx(early + float(sum(jobs.weight)) / 2, rel=1e-9)

@@ -86,51 +86,10 @@ def test_compiled_and_plain_agree_where_nothing_is_round(
     assert len(run.runs.job) == len(plain.runs)
 
 
-@settings(max_examples=draws(200))
-@given(retraining_problems(jobs=9), st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]))
-def test_fluid_flow_is_the_sum_of_costs(problem: RetrainingProblem, epsilon: float) -> None:
-    run = run_density(problem, epsilon=epsilon)
-    assert run.weighted_flow == pytest.approx(run.expected_flow, rel=1e-12, abs=1e-12)
-
-
 @pytest.mark.parametrize("rest", [10, 400, 3000])
 def test_costs_add_up_however_many_jobs_wait(rest: int) -> None:
     run = run_density(random_jobs(5, 2000, 4, rest), epsilon=0.3)
     assert run.weighted_flow == pytest.approx(run.expected_flow, rel=1e-12)
-
-
-@settings(max_examples=draws(60))
-@given(retraining_problems(jobs=9), OPTIONS)
-def test_runs_are_a_schedule(problem: RetrainingProblem, options: dict[str, Any]) -> None:
-    run = run_density(problem, **options)
-    speed = 1.0 + options["epsilon"]
-    job, site, begin, end = run.runs
-    assert (begin < end).all()
-    same = site[1:] == site[:-1]
-    assert (begin[1:] >= end[:-1])[same].all()
-    assert (site == run.site[job]).all()
-    served = np.bincount(job, weights=(end - begin) * speed, minlength=problem.jobs)
-    needed = problem.duration[np.arange(problem.jobs), run.site]
-    if options["service"] == "fluid":
-        np.testing.assert_allclose(served, needed, rtol=1e-12)
-    else:
-        slots = np.ceil(needed / speed)
-        np.testing.assert_allclose(served, slots * speed, rtol=1e-12)
-    last = np.full(problem.jobs, -np.inf)
-    np.maximum.at(last, job, end)
-    assert last.tolist() == run.completion.tolist()
-    assert (begin >= problem.arrival[job]).all()
-
-
-@settings(max_examples=draws(60))
-@given(retraining_problems(jobs=9))
-def test_no_site_idles_while_a_job_waits_there(problem: RetrainingProblem) -> None:
-    run = run_density(problem)
-    for k in range(problem.jobs):
-        there = run.runs.site == run.site[k]
-        since, until = problem.arrival[k], run.completion[k]
-        busy = np.minimum(run.runs.end, until) - np.maximum(run.runs.begin, since)
-        assert np.maximum(busy, 0.0)[there].sum() == pytest.approx(until - since)
 
 
 def test_a_job_that_comes_alone_costs_what_the_formula_says() -> None:

@@ -43,39 +43,6 @@ def test_a_request_beside_a_job_gets_what_its_objective_needs() -> None:
     assert first.runs.share == pytest.approx([0.5])
 
 
-def test_without_a_job_requests_share_what_is_left() -> None:
-    [first] = decisions(scenario([[0.5, 0.8]], [], []), Kalmia())
-    assert first.plan.cpu == pytest.approx([1 / 3 + 1 / 4, 1 / 6 + 1 / 4])
-    assert first.reserved.tolist() == [0.0]
-
-
-def test_spare_may_be_split() -> None:
-    """Of the half that objectives leave .05 is the jobs' own."""
-    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), Kalmia(spare=0.0))
-    assert first.plan.cpu == pytest.approx([1 / 3 + 0.225, 1 / 6 + 0.225])
-    assert first.reserved == pytest.approx([0.05])
-    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), Kalmia(spare=0.6))
-    assert first.plan.cpu == pytest.approx([1 / 3 + 0.09, 1 / 6 + 0.09])
-    assert first.reserved == pytest.approx([0.05 + 0.27])
-    # Nobody is there to be given a part.
-    assert decisions(scenario([[0.0]], [0], [9.0]), Kalmia(spare=0.0))[0].reserved > 0.999
-
-
-def test_an_objective_out_of_reach_is_given_an_equal_share() -> None:
-    """Sending takes .3 s among three; request 1 has no time left, or needs more than there is."""
-    for short in (0.25, 0.35):
-        [first, *_] = decisions(scenario([[0.8, short, 0.8]], [0], [9.0]), Kalmia(smallest=0.1))
-        assert first.plan.cpu == pytest.approx([0.2, 0.3, 0.2])
-        assert first.reserved == pytest.approx([0.3])
-    # Sending takes .2 s of two; needs of .5 and .45 leave too little to the jobs.
-    [first, *_] = decisions(scenario([[0.4, 0.2 + 0.1 / 0.45]], [0], [9.0]), Kalmia(smallest=0.1))
-    assert first.plan.cpu == pytest.approx(np.array([0.5, 0.45]) * 0.9 / 0.95)
-    # Needs of .5, .5 and an equal share of .3 are cut to .9.
-    [first, *_] = decisions(scenario([[0.5, 0.35, 0.5]], [0], [9.0]), Kalmia(smallest=0.1))
-    assert first.plan.cpu == pytest.approx(np.array([0.5, 0.3, 0.5]) * 0.9 / 1.3)
-    assert first.reserved == pytest.approx([0.1])
-
-
 def test_the_first_deadline_is_served_first() -> None:
     """Job 1 interrupts job 0, and job 2 does not interrupt job 1, due at the same time."""
     nobody = [[0.0]] * 6
@@ -89,30 +56,6 @@ def test_the_first_deadline_is_served_first() -> None:
     for service, completion in (("fluid", [0.75, 0.25]), ("slot", [2.0, 1.0])):
         _, episode = step_through(OincEnvironment(short), Kalmia(service=service))  # type: ignore[arg-type]
         assert episode.completion == pytest.approx(completion, rel=1e-5)
-
-
-def test_jobs_go_to_the_shortest_queue_for_its_speed() -> None:
-    """Empty queues: the fastest. Then 6 per 4 against 0, then 2 against 2.5 per 2, then 3.5."""
-    nobody = [[0.0]] * 2
-    instance = scenario(
-        nobody, [0, 0, 0, 0], [6.0, 2.5, 2.0, 9.0], sites=3, speed=[2.0, 4.0, 2.0],
-    )  # fmt: skip
-    assert decisions(instance, Kalmia())[0].job_site.tolist() == [1, 0, 2, 2]
-
-
-def test_requests_go_where_their_own_latency_is_least() -> None:
-    """Site 1 has twice the CPU: .15 s there, .2 s on site 0; the second .3 s and .2 s."""
-    instance = scenario([[0.9] * 4], [], [], sites=2, speed=[1.0, 2.0])
-    assert decisions(instance, Kalmia())[0].plan.site.tolist() == [1, 0, 1, 0]
-    # A queue takes nothing but what requests must leave.
-    queue = scenario([[0.9]], [0], [9.0], sites=2)
-    assert decisions(queue, Kalmia())[0].plan.site.tolist() == [1]
-
-
-def test_a_request_that_computes_nothing_needs_no_cpu() -> None:
-    instance = scenario([[0.5, 0.5]], [0], [9.0], request_work=[[0.0, 0.15]])
-    first = decisions(instance, Kalmia())[0]
-    assert first.plan.cpu == pytest.approx([0.0, 0.5])
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.instances.oinc import generate
-from edgeopt.learning.oinc import InsertionActor
-from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.inference import GreedyConvex, NearOptimalInference
+from edgeopt.online.oinc.inference import GreedyConvex
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
@@ -124,29 +122,6 @@ def test_shares_are_kept_from_dispatch_to_the_last_completion(
 
 
 @settings(max_examples=draws(25))
-@given(
-    oinc_instances(empty=False),
-    st.sampled_from([0.25, 0.5]),
-    st.sampled_from(["fluid", "slot"]),
-    st.sampled_from(["constant", "deadline"]),
-)
-def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
-    instance: OincInstance, share: float, service: Any, weights: Any
-) -> None:
-    from edgeopt.online.oinc.retraining.residual_density import run_density
-
-    policy = Oinc(
-        retraining=ResidualDensity(service=service, weights=weights),
-        reservation=StaticShares(share),
-    )
-    trajectory = simulate(OincEnvironment(instance), policy, runs=1)
-    run = run_density(retraining_problem(instance, share, weights), service=service)
-    assert trajectory.job_site[0].tolist() == run.site.tolist()
-    assert trajectory.completion[0] == pytest.approx(run.completion)
-    assert (trajectory.reserved == share).all()
-
-
-@settings(max_examples=draws(25))
 @given(oinc_instances())
 def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> None:
     steps, _ = step_through(OincEnvironment(instance), Oinc())
@@ -154,16 +129,6 @@ def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> No
         beside = step.seen.requests.with_reserved(step.decision.reserved)
         plan = solve_slot(beside, late=instance.refusal_latency)
         assert step.decision.plan.latency.tolist() == plan.latency.tolist()
-
-
-@settings(max_examples=draws(20))
-@given(oinc_instances())
-def test_one_run_that_counts_for_all_is_the_plain_loop(instance: OincInstance) -> None:
-    environment = OincEnvironment(instance)
-    one = simulate(environment, Oinc(), runs=2)
-    two = simulate(environment, Oinc(), runs=2, compiled=False)
-    for name in ("reward", "violations", "latency", "completion", "job_site", "reserved", "end"):
-        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
 
 
 @dataclass(frozen=True)
@@ -233,20 +198,3 @@ def test_parts_may_toss_coins() -> None:
     assert not np.array_equal(first.latency, other.latency, equal_nan=True)
     # The runs differ: none counts for another one.
     assert not np.array_equal(first.latency[0], first.latency[1], equal_nan=True)
-
-
-def test_what_comes_later_changes_nothing_before() -> None:
-    instance = generate(sites=3, devices=6, slots=12, jobs=2, rng=4)
-    size = np.vstack([instance.request_size[:6], 2.0 * instance.request_size[6:]])
-    changed = instance.replace(request_size=size)
-    for inference in (
-        Tossing(), NearOptimalInference(), GreedyConvex(rule="first-fit"), InsertionActor(),
-        InsertionActor(samples=3),
-    ):  # fmt: skip
-        policy = Oinc(inference=inference)
-        runs = [
-            simulate(OincEnvironment(one), policy, runs=1, rng=3).latency
-            for one in (instance, changed)
-        ]
-        assert np.array_equal(runs[0][:, :6], runs[1][:, :6], equal_nan=True)
-        assert not np.array_equal(runs[0], runs[1], equal_nan=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from math import ceil
 from typing import TYPE_CHECKING
@@ -36,17 +35,6 @@ def first_orders(instance: OincInstance) -> list[list[int]]:
 # --- by hand -------------------------------------------------------------------------------------
 
 
-def test_an_urgent_job_goes_before_one_that_can_wait() -> None:
-    ran = serve_alone(Dedas(), waiting([2.0, 1.0], [10.0, 1.0], speed=(2.0,)))
-    assert order_in(ran.steps[0]) == [[1, 0]]
-    assert ran.completion == [3.0, 1.0]
-
-
-def test_without_a_deadline_at_stake_short_jobs_go_first() -> None:
-    instance = waiting([3.0, 1.0, 2.0], [90.0, 90.0, 90.0], speed=(2.0,))
-    assert first_orders(instance) == [[1, 2, 0]]
-
-
 def test_a_place_is_taken_where_pushing_back_would_cost_a_deadline() -> None:
     """Behind both, job 2 is late; before both, both are; in the place of job 0, only job 0 is.
 
@@ -55,35 +43,6 @@ def test_a_place_is_taken_where_pushing_back_would_cost_a_deadline() -> None:
     assert first_orders(waiting([4.0, 1.0, 3.0], [4.0, 5.0, 3.5], speed=(2.0,))) == [[2, 1, 0]]
     # If it need not hurry, it is inserted.
     assert first_orders(waiting([4.0, 1.0, 3.0], [4.0, 5.0, 8.0], speed=(2.0,))) == [[0, 1, 2]]
-
-
-def test_what_runs_is_not_interrupted() -> None:
-    """In slot 1 job 1 would be in time only ahead of job 0, which could wait and has begun."""
-    late = waiting([5.0, 1.0], [90.0, 2.0], arrival=[0, 1], speed=(2.0,))
-    ran = serve_alone(Dedas(), late)
-    assert ran.completion == [5.0, 6.0]
-    # Job 1 waits behind it, and does not mind that job 2 comes first.
-    queue = waiting([5.0, 2.0, 1.0], [90.0, 90.0, 6.0], arrival=[0, 1, 2], speed=(2.0,))
-    assert serve_alone(Dedas(), queue).completion == [5.0, 8.0, 6.0]
-
-
-def test_deadlines_count_before_completion_times_and_sites_by_number() -> None:
-    # One behind the other would be late.
-    instance = waiting([2.0, 4.0], [1.0, 2.5], speed=(4.0, 4.0))
-    assert first_orders(instance) == [[0], [1]]
-    # Alike sites: the lower number. Then job 1 ends first alone on the other.
-    assert first_orders(waiting([1.0, 1.0, 1.0], [9.0] * 3, speed=(2.0, 2.0))) == [[0, 2], [1]]
-    # On the slow site job 1 takes 2; ahead of job 0 it would add 1, and a missed deadline.
-    assert first_orders(waiting([6.0, 1.0], [3.0, 9.0], speed=(4.0, 1.0))) == [[0], [1]]
-
-
-def test_slots_count_whole_where_their_rest_is_wasted() -> None:
-    """Job 1 would be complete at 2.5 behind job 0, but a wasted rest makes that 4."""
-    instance = waiting([1.25, 1.25], [9.0, 3.5], speed=(2.0,))
-    assert first_orders(instance) == [[0, 1]]
-    ran = serve_alone(Dedas(service="slot"), instance)
-    assert order_in(ran.steps[0]) == [[1, 0]]
-    assert ran.completion == [4.0, 2.0]
 
 
 def test_where_nothing_is_kept_for_jobs_nobody_goes() -> None:
@@ -168,14 +127,6 @@ def dispatched(ran: Record) -> dict[int, int]:
 # --- by hand -------------------------------------------------------------------------------------
 
 
-def test_jobs_wait_for_the_window_after_theirs() -> None:
-    arrival = [0, 1, 2, 3, 4, 7, 8, 20]
-    instance = waiting([0.5] * 8, [90.0] * 8, arrival=arrival, speed=(8.0,))
-    ran = serve_alone(Zhang(), instance)
-    assert dispatched(ran) == dict(enumerate([1, 2, 4, 4, 8, 8, 16, 32]))
-    assert ran.completion == [1.125, 2.125, 4.125, 4.25, 8.125, 8.25, 16.125, 32.125]
-
-
 def test_a_batch_takes_what_fits_by_profit_per_work() -> None:
     """One Gcycle/s: the window from 2 has room for 2, that from 4 for 4."""
     # Profits 1/4, 1/2, 1/8 per 1 of work: the two best go at once.
@@ -192,26 +143,6 @@ def test_a_batch_takes_what_fits_by_profit_per_work() -> None:
     # Weights are profits as well.
     heavy = waiting([2.0, 2.0], [4.0, 4.0], arrival=[1, 1], weight=[1.0, 2.0], speed=(2.0,))
     assert dispatched(serve_alone(Zhang(), heavy)) == {0: 4, 1: 2}
-
-
-def test_a_batch_is_a_list_each_job_where_it_ends_first() -> None:
-    """Speeds 2 and 1, one batch in slot 4: at 2 per second, 4, 2 and 3 Gcycle in this order.
-
-    Job 0 ends at 2 on site 0, job 1 at 2 on site 1, job 2 at 3.5 on site 0 rather than at 5.
-    """
-    instance = waiting([4.0, 2.0, 3.0], [4.0, 16.0, 16.0], arrival=[2] * 3, speed=(4.0, 2.0))
-    ran = serve_alone(Zhang(), instance)
-    assert ran.site == [0, 1, 0]
-    assert ran.completion == [6.0, 6.0, 7.5]
-
-
-def test_the_next_batch_waits_behind_the_last() -> None:
-    """Job 0 runs on site 0 from 2 to 5, and is not interrupted in slot 4, urgent or not."""
-    for work, site, completion in ((1.0, 1, 5.0), (3.0, 0, 6.5)):
-        instance = waiting([6.0, work], [90.0, 4.5], arrival=[1, 3], speed=(4.0, 2.0))
-        ran = serve_alone(Zhang(), instance)
-        assert ran.site == [0, site]
-        assert ran.completion == [5.0, completion]
 
 
 def test_a_batch_starts_late_where_no_site_serves_jobs() -> None:
@@ -304,25 +235,6 @@ def test_a_plain_reading(service: Service, instance: OincInstance) -> None:
 
 
 # --- both ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("part", [Dedas(), Zhang()], ids=lambda part: part.name)
-@settings(max_examples=draws(60))
-@given(oinc_instances(slots=9, jobs=6), st.integers(0, 8))
-def test_later_jobs_change_nothing_before_they_come(
-    part: Dedas | Zhang, instance: OincInstance, slot: int
-) -> None:
-    later = instance.arrival > slot
-    other = replace(
-        instance,
-        work=np.where(later, 3.0, instance.work),
-        deadline=np.where(later, instance.arrival + 0.25, instance.deadline),
-        weight=np.where(later, 9.0, instance.weight),
-    )
-    both = [serve_alone(part, one) for one in (instance, other)]
-    for one, two in zip(both[0].steps[: slot + 1], both[1].steps, strict=False):
-        assert one.memory == two.memory
-        assert all((a == b).all() for a, b in zip(one.runs, two.runs, strict=True))
 
 
 @pytest.mark.parametrize("kind", [Dedas, Zhang])

@@ -11,7 +11,6 @@ import pytest
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.events import Decision, Runs
 from tests.oinc.scenarios import decision, runs, two_sites
 
 if TYPE_CHECKING:
@@ -221,13 +220,6 @@ def test_runs_are_runs() -> None:
         refused(replace(decision(slot), runs=broken), episode, "of Runs must be")
 
 
-def test_a_decision_is_a_decision() -> None:
-    episode, _ = second_slot()
-    for nothing in (None, Runs.none(), np.zeros(2)):
-        with pytest.raises(OptionError, match="must be a Decision"):
-            episode.act(nothing)  # type: ignore[arg-type]
-
-
 def test_what_just_fits_is_carried_out() -> None:
     episode, slot = second_slot()
     given = decision(
@@ -247,13 +239,3 @@ def test_requests_that_send_or_compute_nothing_need_no_share() -> None:
     assert slot is not None
     episode = OincEnvironment(truth).episode(0)
     assert episode.act(decision(slot, [0], band=[0.0], cpu=[0.5])).latency.tolist() == [0.25]
-
-
-def test_no_decision_is_due_when_the_run_is_over() -> None:
-    episode = OincEnvironment(two_sites(), drain=False).episode(0)
-    given: list[Decision] = []
-    while (slot := episode.observe()) is not None:
-        given.append(decision(slot))
-        episode.act(given[-1])
-    with pytest.raises(OptionError, match="over"):
-        episode.act(given[-1])

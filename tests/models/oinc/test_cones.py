@@ -30,18 +30,6 @@ def drawn(rng, requests, sites=2):
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_without_objectives_shares_follow_square_roots(seed):
-    rng = np.random.default_rng(seed)
-    problem = drawn(rng, int(rng.integers(1, 7)), 1)
-    room = float(problem.room[0])
-    send, compute = problem.transmission[:, 0], problem.computation[:, 0]
-    program = allocation_program(send, compute, room=room, weight=problem.weight)
-    found = solve(program, "clarabel")
-    roots = [np.sqrt(problem.weight * seconds).sum() for seconds in (send, compute)]
-    assert found.objective == pytest.approx(roots[0] ** 2 + roots[1] ** 2 / room, rel=1e-6)
-
-
 def test_an_objective_that_cannot_be_met_is_proven():
     # Two equal requests: the best latency that both can have is (0.2 + 0.2) s.
     for slo, status in ((0.39, "PROVEN_INFEASIBLE"), (0.41, "CONVERGENCE_CRITERIA_SATISFIED")):

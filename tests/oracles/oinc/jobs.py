@@ -152,37 +152,6 @@ def drawn(
 RULES = ("order", "shortest", "densest", "whim", "shared", "lazy")
 
 
-def wasting(
-    jobs: Jobs, rng: np.random.Generator, rule: str
-) -> tuple[list[int], list[Fraction], list[Piece]]:
-    """Draw sites, and let each serve one job a slot: the rest is wasted, jobs end with slots."""
-    site = [int(rng.choice(jobs.able(k))) for k in range(jobs.K)]
-    order = rng.permutation(jobs.K).tolist()
-    completion = [Fraction(0)] * jobs.K
-    pieces = []
-    for j in sorted(set(site)):
-        left = {k: jobs.time(k, j) for k in range(jobs.K) if site[k] == j}
-        t = 0
-        while left:
-            here = [k for k in left if jobs.a[k] <= t]
-            if here and not (rule == "lazy" and t < 9 and rng.random() < 0.3):
-                k = min(here, key=order.__getitem__)
-                if rule in ("whim", "lazy", "shared"):
-                    k = int(rng.choice(here))
-                elif rule == "shortest":
-                    k = min(here, key=lambda k: (left[k], k))
-                elif rule == "densest":
-                    k = max(here, key=lambda k: (jobs.weight[k] / left[k], -k))
-                served = min(left[k], Fraction(1))
-                pieces.append(Piece(k, Fraction(t), t + served, Fraction(1)))
-                left[k] -= served
-                if left[k] == 0:
-                    completion[k] = Fraction(t + 1)
-                    del left[k]
-            t += 1
-    return site, completion, pieces
-
-
 def least_flow(jobs: Jobs, *, wasteful: bool = False) -> tuple[Fraction, tuple[int, ...]]:
     """Try all sites and all orders; with `wasteful` slots are not shared, and jobs end with them.
 

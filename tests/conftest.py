@@ -19,7 +19,7 @@ SHOWN = (
     "idn/test_round_trip.py", "idn/test_useful_pairs.py",
     "oinc/test_density.py", "oinc/test_policies.py", "oinc/test_slots.py",
     "edr/test_offline.py", "edr/test_policies.py", "edr/test_relaxed.py", "edr/test_routing.py",
-    "tapfinger/test_changes.py", "tapfinger/test_plans.py", "tapfinger/test_runs.py",
+    "models/tapfinger/test_bound.py", "models/tapfinger/test_exact.py", "tapfinger/test_runs.py",
     "instances/test_edf.py",
     "models/edr/test_programs.py",
     "online/test_knapsack_projection.py",

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.testing.strategies import tapfinger_instances
-from tests.draws import draws
 from tests.tapfinger.scenarios import Wild, named, two_clusters
 
 if TYPE_CHECKING:
@@ -351,37 +347,6 @@ def test_observing_twice_changes_nothing() -> None:
     assert one.pending[0, :2].tolist() == [0, 1]
     assert one.free[0].tolist() == [4, 2]
     assert one.tasks.waits.tolist() == [True, True, True]
-
-
-@settings(max_examples=draws(25))
-@given(tapfinger_instances(tasks=6, noise=None), st.integers(1, 4), st.integers(0, 99))
-def test_nothing_shows_before_it_arrives(instance: TapFingerInstance, slot: int, seed: int) -> None:
-    known = instance.arrival < slot
-    per_task = ("arrival", "kind", "eligible", "weight")
-    other = instance.replace(**{name: getattr(instance, name)[known] for name in per_task})
-    rounds: list[list[tuple[object, ...]]] = []
-    for truth in (instance, other):
-        episode = TapFingerEnvironment(truth).episode(seed)
-        coins, seen = np.random.default_rng(seed), episode.observe()
-        rounds.append([])
-        while seen is not None and seen.slot < slot:
-            decision, _ = Wild().decide(truth, seen, coins)
-            rounds[-1].append((*seen[:7], *seen.running, *seen.tasks))
-            episode.act(decision)
-            seen = episode.observe()
-    assert len(rounds[0]) == len(rounds[1])
-    for one, two in zip(*rounds, strict=True):
-        for left, right in zip(one, two, strict=True):
-            assert np.array_equal(left, right)
-
-
-@settings(max_examples=draws(25))
-@given(tapfinger_instances(noise=None), st.integers(0, 99))
-def test_tasks_in_the_system_sum_to_the_flow_times(instance: TapFingerInstance, seed: int) -> None:
-    trajectory = simulate(TapFingerEnvironment(instance), Wild(), rng=seed, runs=2)
-    assert trajectory.complete.all()
-    assert trajectory.accumulation.sum(axis=1).tolist() == trajectory.flow_time.sum(axis=1).tolist()
-    assert (trajectory.used <= instance.capacity).all()
 
 
 def test_scenarios_differ_in_nothing_but_the_noise() -> None:

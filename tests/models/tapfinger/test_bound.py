@@ -9,21 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from edgeopt import simulate
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.models.tapfinger import best_list, flow_bound, scheduling_problem, volume_bound
 from edgeopt.models.tapfinger import bounds as bound_module
 from edgeopt.models.tapfinger.bounds import METHODS, mixed_volume_bound
-from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.optimus import Optimus
-from edgeopt.online.tapfinger.policies.random import RandomAllocation
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
-from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.testing.strategies import tapfinger_instances
 from tests.draws import draws
 from tests.oracles.tapfinger.changes import TooManyStatesError, least_flow
+from tests.tapfinger.run_policy import CHANGING, STEADY, run_once
 
 CROWDED = st.one_of(
     tapfinger_instances(clusters=1, tasks=4, noise=None),
@@ -48,21 +43,15 @@ def test_no_run_with_changing_bundles_is_below(instance):
     assert bound.value >= 0.6 * least
 
 
-@given(tapfinger_instances(noise=True), st.integers(0, 99))
-@settings(max_examples=draws(25))
-def test_no_policy_is_below_whatever_the_noise(instance, seed):
-    fixed, changing = (flow_bound(instance, preemptive=which) for which in (False, True))
-    assert fixed.noisy
-    environment = TapFingerEnvironment(instance)
-    for policy, bound in (
-        (RandomAllocation(), fixed),
-        (ReservationSpt(), fixed),
-        (Optimus(), changing),
-        (Tiresias(), changing),
-    ):
-        run = simulate(environment, policy, rng=seed, runs=2)
-        done = (run.completion >= 0).all(axis=1)
-        assert (run.flow_time[done] @ instance.weight >= bound.value * (1.0 - 1e-9)).all()
+@given(
+    tapfinger_instances(noise=None), st.sampled_from(STEADY + CHANGING), st.integers(0, 2**32 - 1)
+)
+def test_no_run_falls_below_the_bounds(instance, policy, seed):
+    trajectory, _ = run_once(instance, policy, seed)
+    for method in METHODS:
+        bound = flow_bound(instance, preemptive=policy in CHANGING, method=method)
+        assert bound.noisy == (instance.noise > 0)
+        assert bound.value <= trajectory.weighted_flow_time()[0] * (1.0 + 1e-9), method
 
 
 def test_the_best_is_the_largest_of_all():

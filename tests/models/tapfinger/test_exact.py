@@ -38,6 +38,9 @@ def test_the_best_plan_is_that_of_all_plans(problem):
     assert found.status is Status.CONVERGENCE_CRITERIA_SATISFIED
     verify(problem, found.schedule)
     assert found.schedule.flow_time(problem) == found.objective
+    for bundles in ("allowed", "efficient"):
+        program = solve(start_matrix(problem, bundles=bundles), gap=0.0)
+        assert program.objective == pytest.approx(least, rel=1e-6, abs=1e-6)
     # Bounds hold, quick plans are plans, and no best plan is late.
     assert relaxation(problem).value <= least + 1e-7
     quick = best_list(problem)

@@ -169,13 +169,6 @@ def test_weights_put_energy_and_delay_on_one_scale(default):
     assert (nothing.energy_weight, nothing.delay_weight) == (1.0, 1.0)
 
 
-def test_same_seed_same_instance():
-    first = generate(**SMALL, rng=7)
-    assert first == generate(**SMALL, rng=7)
-    assert first == generate(**SMALL, rng=np.random.default_rng(7))
-    assert first != generate(**SMALL, rng=8)
-
-
 @pytest.mark.parametrize(
     ("options", "changed"),
     [

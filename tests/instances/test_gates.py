@@ -156,6 +156,24 @@ def test_seeds_are_whole_numbers_or_generators(function, value):
         function(rng=value)
 
 
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (edr.generate, {"sites": 5, "tasks": 4, "frames": 24, "slots": 2}), (edr.small, {}),
+        (oinc.generate, {"sites": 4, "devices": 6, "slots": 30, "jobs": 8, "drift": True}),
+        (oinc.generate, {"sites": 4, "devices": 6, "slots": 30, "jobs": 8}), (oinc.small, {}),
+        (idn.generate, {"horizon": 3}), (idn.generate, {"horizon": 3, "arrivals": "multinomial"}),
+        (idn.small, {}), (rescue.generate, {}), (rescue.small, {}), (tapfinger.generate, {}),
+        (tapfinger.small, {}),
+    ],
+)  # fmt: skip
+def test_one_seed_draws_one_instance(function, options):
+    first = function(rng=7, **options)
+    assert first == function(rng=7, **options)
+    assert first == function(rng=np.random.default_rng(7), **options)
+    assert first != function(rng=8, **options)
+
+
 @pytest.mark.parametrize("value", every(3, [-1.0, 0.0, np.nan, np.inf, "a", None, True, 1e308]))
 def test_lengths_of_slots_are_positive(value):
     for function in (rescue.generate, rescue.from_bundled, idn.generate):

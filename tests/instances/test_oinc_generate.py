@@ -95,14 +95,6 @@ def test_the_default_jobs_take_what_the_paper_reports(default):
     assert 30 < alone.mean() < 130
 
 
-def test_same_seed_same_instance():
-    first = generate(**SMALL, rng=7)
-    assert first == generate(**SMALL, rng=7)
-    assert first == generate(**SMALL, rng=np.random.default_rng(7))
-    assert first != generate(**SMALL, rng=8)
-    assert generate(**SMALL, rng=7, drift=True) == generate(**SMALL, rng=7, drift=True)
-
-
 @pytest.mark.parametrize(
     ("options", "changed"),
     [

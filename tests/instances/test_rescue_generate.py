@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.rescue import generate, small, tight
+from edgeopt.instances.rescue import generate, tight
 from edgeopt.instances.rescue.generate import duration_table
 
 DISTRIBUTIONS = ["normal", "bimodal", "uniform", "heavy"]
@@ -76,12 +76,6 @@ def test_draws_follow_their_fixed_order(seed, K, J, T, n_res, density, demand):
         np.testing.assert_array_equal(getattr(model, name), values)
     assert model.best_accuracy == 0.95
     assert set(model.trained.tolist()) == {-1}
-
-
-def test_same_seed_same_instance():
-    assert generate(rng=3) == generate(rng=3)
-    assert generate(rng=3) != generate(rng=4)
-    assert generate(rng=np.random.default_rng(3)) == generate(rng=3)
 
 
 def test_standard_instance_has_the_size_of_the_published_program():
@@ -204,20 +198,3 @@ def test_tight_instance_is_that_of_the_theorem(eps):
 def test_tight_needs_a_probability_inside(eps):
     with pytest.raises(OptionError):
         tight(eps)
-
-
-def test_small_instances_cover_their_range():
-    instances = [small(seed) for seed in range(300)]
-    assert {i.servers for i in instances} == {1, 2}
-    assert {i.devices for i in instances} == {1, 2, 3}
-    assert {i.profiles for i in instances} == {1, 2}
-    assert {i.horizon for i in instances} == {1, 2, 3, 4}
-    assert {i.max_duration for i in instances} == {1, 2, 3}
-    assert {len(i.reserved) for i in instances} == {0, 1, 2, 3}
-    for i in instances:
-        assert (i.capacity == np.round(i.capacity)).all()
-        assert (i.reserved.demand == np.round(i.reserved.demand)).all()
-    assert not any(len(small(seed, reserved=False).reserved) for seed in range(50))
-    many = [small(seed, arrivals="independent").arrival.sum(axis=1).max() for seed in range(50)]
-    assert max(many) > 1
-    assert small(0, beyond="drop").beyond == "drop"

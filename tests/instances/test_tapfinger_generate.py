@@ -67,13 +67,6 @@ def test_clusters_of_different_sizes():
     assert generate(clusters=2, capacity=[[8, 2], [2, 8]]).capacity.tolist() == [[8, 2], [2, 8]]
 
 
-def test_same_seed_same_instance():
-    first = generate(rng=7)
-    assert first == generate(rng=7)
-    assert first == generate(rng=np.random.default_rng(7))
-    assert first != generate(rng=8)
-
-
 @pytest.mark.parametrize(
     ("options", "changed"),
     [

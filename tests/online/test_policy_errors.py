@@ -144,18 +144,6 @@ def test_a_class_is_no_policy():
         simulate(RESCUE, PickConfigs, runs=2)
 
 
-def test_errors_of_a_policy_of_its_own_pass_with_a_note():
-    def decide(self, state, observation, rng):
-        return [][3]
-
-    with pytest.raises(IndexError, match=r"^list index out of range") as own:
-        simulate(RESCUE, mine(decide=decide), runs=2, rng=5)
-    first, second = own.value.__notes__
-    assert first.startswith("in Mine.decide, slot ")
-    assert first.endswith(", of the policy 'mine'")
-    assert second == "in run 0, of the seed 5"
-
-
 def test_a_type_error_within_a_policy_is_its_own():
     def learn(self, state, observation, decision, feedback):
         return int(None)
@@ -166,7 +154,6 @@ def test_a_type_error_within_a_policy_is_its_own():
     assert "in Mine.learn, slot " in own.value.__notes__[0]
 
 
-NOWHERE = np.array([9])
 IMPOSSIBLE = {
     "rescue": [Placement(9, 0), (0,), "ab", 3, object(), (0.5, 1), (10**5000, 0), np.ones((2, 2))],
     "idn": [None, 3, "a", np.ones((2, 2)), np.ones((2, 2), dtype=bool), [[True], [False, True]]],

@@ -1,4 +1,4 @@
-"""The saddle-point method: both steps by hand, units of the step rules, and what is guaranteed."""
+"""The saddle-point method: steps in fractions, units of the step rules, and what is guaranteed."""
 
 from __future__ import annotations
 
@@ -40,24 +40,6 @@ def rate_slot(cost: Floats, wanted: Floats) -> LinearSlot:
     return LinearSlot(cost, -np.eye(len(cost)), wanted)
 
 
-def test_two_slots_by_hand():
-    """Halves and quarters only, so that floats are exact."""
-    method = PrimalDual(FixedStep(primal=0.25, dual=0.5))
-    box = Box([0.0, 0.0], [4.0, 4.0])
-    state = method.start([1.0, 1.0], 2)
-    slot = rate_slot(np.array([1.0, 2.0]), np.array([2.0, 0.5]))
-    # Multipliers 0 + (2 - 1) / 2, and 0 + (0.5 - 1) / 2 cut off at 0.
-    state = method.ascend(state, slot)
-    assert state.multipliers.tolist() == [0.5, 0.0]
-    # 1 - (1 - 0.5) / 4 and 1 - 2 / 4: the new multipliers count already.
-    state = method.descend(state, slot, box)
-    assert state.point.tolist() == [0.875, 0.5]
-    state = method.update(state, slot, box)
-    assert state.multipliers.tolist() == [1.0625, 0.0]
-    assert state.point.tolist() == [0.890625, 0.0]
-    assert state.slot == 2
-
-
 @settings(max_examples=draws(60))
 @given(SEEDS)
 def test_steps_are_those_of_a_plain_loop_in_fractions(seed: int):
@@ -86,6 +68,7 @@ def test_steps_are_those_of_a_plain_loop_in_fractions(seed: int):
         state = method.update(state, slot, Box(np.zeros(n), upper[t]))
         np.testing.assert_allclose(state.multipliers, [float(x) for x in multipliers], rtol=1e-12)
         np.testing.assert_allclose(state.point, [float(x) for x in point], rtol=1e-9, atol=1e-9)
+        assert state.slot == t + 1
 
 
 @given(SEEDS)

@@ -181,21 +181,6 @@ def test_the_unit_that_is_taken_back_is_of_the_resource_handed_out_last() -> Non
     assert given() == {0: (0, (1, 2))}
 
 
-def test_the_last_cluster_chooses_first() -> None:
-    instance = gpus([0, 0], clusters=3)
-    view = seen(instance, [[0, 1]] * 3)
-    assert started(TEXT, instance, view) == {2: (0, (0, 3)), 1: (1, (0, 3))}
-    shared = {2: (0, (0, 2)), 1: (1, (0, 2))}
-    assert started(TiresiasContainers(), instance, view) == shared
-
-
-def test_a_task_that_does_not_fit_is_left_to_other_clusters() -> None:
-    instance = gpus([0], clusters=2)
-    full = seen(instance, [[0], [0]], {9: {"bundle": (0, 4), "cluster": 1}})
-    for policy, gpus_given in ((TEXT, 3), (PROGRAM, 2), (TiresiasContainers(), 3)):
-        assert started(policy, instance, full) == {0: (0, (0, gpus_given))}
-
-
 # --- Tiresias ------------------------------------------------------------------------------------
 
 
@@ -238,40 +223,6 @@ def test_units_go_where_they_shorten_most_per_unit_there() -> None:
     assert shared == ({0: (2, (0, 1))}, {1: (0, 1)})
 
 
-def test_what_is_left_of_a_task_counts() -> None:
-    instance = gpus([0, 0, 0])
-    both = {0: {"bundle": (0, 2), "progress": 0.5}, 1: {"bundle": (0, 2), "progress": 0.4}}
-    assert decided(instance, seen(instance, [[]], both)) == ({}, {})
-    ahead = {0: {"bundle": (0, 2), "progress": 0.8}, 1: {"bundle": (0, 2)}}
-    # 0.2 * 1.06 < 0.94 / 2.
-    assert decided(instance, seen(instance, [[]], ahead)) == ({}, {0: (0, 1), 1: (0, 3)})
-    shared = decided(instance, seen(instance, [[2]], both))
-    assert shared == ({0: (2, (0, 2))}, {0: (0, 1), 1: (0, 1)})
-
-
-def test_the_oldest_joins_as_long_as_all_smallest_bundles_fit() -> None:
-    instance = gpus([0] * 5)
-    full = {j: {"bundle": (0, 1)} for j in range(4)}
-    assert decided(instance, seen(instance, [[4]], full)) == ({}, {})
-    two = {
-        "capacity": [[4, 4]],
-        "minimum": [[3, 1], [2, 1], [1, 1]],
-        "kind": [0, 1, 2],
-        "speed": np.ones((3, 5, 5)),
-        "eligible": np.ones((3, 1), dtype=bool),
-    }
-    several = gpus([0] * 3, **two)
-    # Task 1 needs two of one CPU core that is left, and task 2 waits behind it.
-    assert decided(several, seen(several, [[1, 2]], {0: {"bundle": (3, 1)}})) == ({}, {})
-    assert decided(several, seen(several, [[2]], {0: {"bundle": (3, 1)}}))[0] == {0: (2, (1, 1))}
-
-
-def test_clusters_in_turn_take_different_tasks() -> None:
-    instance = gpus([0, 0], clusters=3)
-    starts = {0: (0, (0, 3)), 1: (1, (0, 3))}
-    assert decided(instance, seen(instance, [[0, 1]] * 3)) == (starts, {})
-
-
 def test_cpu_cores_and_gpus_compete() -> None:
     """Slots 6 / GPUs + 6 GPUs / CPU cores + CPU cores, which the fit meets."""
     cpu, gpu = np.maximum(np.indices((6, 6)), 1)
@@ -283,11 +234,6 @@ def test_cpu_cores_and_gpus_compete() -> None:
     instance = gpus([0], **data)
     # 13 at (1, 1); 11 with a second CPU core, 16 with a second GPU; then 11 with a third.
     assert decided(instance, seen(instance, [[0]])) == ({0: (0, (2, 1))}, {})
-
-
-def test_a_flat_table_hands_nothing_out() -> None:
-    flat = gpus([0], capacity=[[8, 8]], minimum=[[2, 1]], speed=np.full((1, 9, 9), 0.3))
-    assert decided(flat, seen(flat, [[0]])) == ({0: (0, (2, 1))}, {})
 
 
 def test_a_change_of_bundle_costs_half_a_slot() -> None:

@@ -169,12 +169,15 @@ def _select(wanted: Sequence[str | Claim | None]) -> dict[str, Claim]:
     chosen: dict[str, Claim] = {}
     for one in wanted:
         if isinstance(one, Claim):
-            chosen[one.id] = one
+            if chosen.setdefault(one.id, one) is not one:
+                raise OptionError(f"claims: two different claims are called {one.id}; rename one")
             continue
         names = [name for name in known if one is None or _matches(name, one)]
         if not names:
             raise OptionError(_unknown(str(one), _known([None])))
-        chosen |= {name: known[name] for name in names}
+        for name in names:
+            if chosen.setdefault(name, known[name]) is not known[name]:
+                raise OptionError(f"claims: two different claims are called {name}; rename one")
     return chosen
 
 
@@ -218,13 +221,17 @@ def _offered(patterns: list[Any]) -> dict[str, Claim]:
         except OptionError as why:
             plugins.leave_out(why)
             continue
+        own: set[str] = set()
         for claim in offered:
             if not isinstance(claim, Claim):
                 wrong = f"must hold Claim objects, not a {type(claim).__name__}"
                 plugins.leave_out(plugins.refusal(point, wrong))
+            elif claim.id in own:
+                plugins.leave_out(plugins.refusal(point, f"lists the claim {claim.id} twice"))
             elif claim.id in table:
                 plugins.leave_out(plugins.refusal(point, f"the claim {claim.id} is already taken"))
             else:
+                own.add(claim.id)
                 table[claim.id] = claim
     return table
 

@@ -133,6 +133,24 @@ def test_identifiers_are_unique(outside):
         assert claims("rescue.lemma2")["rescue.lemma2"].source.paper.startswith("Huang")
 
 
+def test_what_lists_a_claim_twice_is_said(outside):
+    outside(outside_claim(), outside_claim())
+    with pytest.warns(PluginWarning, match=r"'toy'.*lists the claim toy\.fact twice"):
+        assert list(claims("toy.*")) == ["toy.fact"]
+
+
+def test_two_claims_of_one_name_are_refused(outside):
+    one, other = outside_claim(), outside_claim()
+    assert len(check([one, one])) == 1
+    with pytest.raises(OptionError, match=r"two different claims are called toy\.fact"):
+        check([one, other])
+    outside(other)
+    assert len(check([other, "toy"])) == 1
+    for both in ([one, "toy"], ["toy.fact", one]):
+        with pytest.raises(OptionError, match=r"two different claims are called toy\.fact"):
+            check(both)
+
+
 def test_view_is_made_once_per_instance():
     made = []
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -15,6 +16,7 @@ import numpy as np
 from edgeopt.bounds.claim import Claim, Measured, NotApplicableError
 from edgeopt.bounds.search.space import Parameter, ParameterSpace
 from edgeopt.bounds.verdict import Relation, Source
+from edgeopt.errors import OptionError
 from edgeopt_papers.claims.errata import Erratum
 from edgeopt_papers.texts import texts
 
@@ -122,6 +124,16 @@ def _builder_of(module: str, name: str) -> Any:
     return getattr(import_module(module), name).build
 
 
+def collected(*parts: Iterable[Claim]) -> tuple[Claim, ...]:
+    """Return the claims of all parts of a paper, in their order; one listed twice is an error."""
+    found: dict[str, Claim] = {}
+    for claim in chain.from_iterable(parts):
+        if claim.id in found:
+            raise OptionError(f"claim {claim.id} is listed twice; list it once")
+        found[claim.id] = claim
+    return tuple(found.values())
+
+
 class Paper:
     """A paper: its words, and the fields of `Claim` that most of its claims share.
 
@@ -153,7 +165,9 @@ class Paper:
         parts = instances if isinstance(instances, tuple) else (instances,)
         named: NamedInstances = {}
         for part in parts:
-            named |= named_instance(part) if callable(part) else part
+            for name, build in (named_instance(part) if callable(part) else part).items():
+                if named.setdefault(name, build) is not build:
+                    raise OptionError(f"claim {id}: two named instances are called {name}")
         fields = {**self._words(self.statements, id), **self._defaults, **rest}
         return Claim(measure=measure, test_instances=named, **fields)
 

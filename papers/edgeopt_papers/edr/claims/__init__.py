@@ -8,6 +8,7 @@ That the problem is NP-hard has no check: no instance can show it.
 
 from __future__ import annotations
 
+from edgeopt_papers.claims.paper import collected
 from edgeopt_papers.edr.claims import (
     comparators,
     duals,
@@ -22,15 +23,15 @@ from edgeopt_papers.edr.claims import (
 
 __all__ = ["CLAIMS"]
 
-CLAIMS = (
-    *rounding.CLAIMS,
-    *duals.CLAIMS,
-    *comparators.CLAIMS,
-    *theorem1.CLAIMS,
-    *lemma5.CLAIMS,
-    *separation.CLAIMS,
-    *value.CLAIMS,
-    *modelling.CLAIMS,
-    *waiting.CLAIMS,
+CLAIMS = collected(
+    rounding.CLAIMS,
+    duals.CLAIMS,
+    comparators.CLAIMS,
+    theorem1.CLAIMS,
+    lemma5.CLAIMS,
+    separation.CLAIMS,
+    value.CLAIMS,
+    modelling.CLAIMS,
+    waiting.CLAIMS,
 )
 """All claims: rounding, training, both together, serving, single formulas, waiting."""

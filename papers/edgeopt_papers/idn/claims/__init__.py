@@ -8,6 +8,7 @@ That the static problem is NP-hard has no check: no instance can show it.
 
 from __future__ import annotations
 
+from edgeopt_papers.claims.paper import collected
 from edgeopt_papers.idn.claims import (
     dependent,
     gradient,
@@ -21,14 +22,14 @@ from edgeopt_papers.idn.claims import (
 
 __all__ = ["CLAIMS"]
 
-CLAIMS = (
-    *identities.CLAIMS,
-    *mirror_map.CLAIMS,
-    *gradient.CLAIMS,
-    *dependent.CLAIMS,
-    *residual.CLAIMS,
-    *theorem.CLAIMS,
-    *useful_models.CLAIMS,
-    *static.CLAIMS,
+CLAIMS = collected(
+    identities.CLAIMS,
+    mirror_map.CLAIMS,
+    gradient.CLAIMS,
+    dependent.CLAIMS,
+    residual.CLAIMS,
+    theorem.CLAIMS,
+    useful_models.CLAIMS,
+    static.CLAIMS,
 )
 """All claims, in the order of the paper's proofs."""

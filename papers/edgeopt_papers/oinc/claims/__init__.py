@@ -9,6 +9,7 @@ hardness of the problem, which no instance can show.
 
 from __future__ import annotations
 
+from edgeopt_papers.claims.paper import collected
 from edgeopt_papers.oinc.claims import (
     allocation,
     modelling,
@@ -35,13 +36,13 @@ __all__ = [
     "dual_certificate",
 ]
 
-CLAIMS = (
-    *programs.CLAIMS,
-    *theorem1.CLAIMS,
-    *variants.CLAIMS,
-    *order.CLAIMS,
-    *theorem2.CLAIMS,
-    *allocation.CLAIMS,
-    *modelling.CLAIMS,
+CLAIMS = collected(
+    programs.CLAIMS,
+    theorem1.CLAIMS,
+    variants.CLAIMS,
+    order.CLAIMS,
+    theorem2.CLAIMS,
+    allocation.CLAIMS,
+    modelling.CLAIMS,
 )
 """All claims: programs, competitiveness, steps, feasibility, shares, single formulas."""

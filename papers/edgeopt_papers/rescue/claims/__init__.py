@@ -6,6 +6,7 @@ Edges.
 
 from __future__ import annotations
 
+from edgeopt_papers.claims.paper import collected
 from edgeopt_papers.rescue.claims import (
     improvement,
     observation,
@@ -17,12 +18,12 @@ from edgeopt_papers.rescue.claims import (
 
 __all__ = ["CLAIMS"]
 
-CLAIMS = (
-    *theorems.CLAIMS,
-    *tightness.CLAIMS,
-    *observation.CLAIMS,
-    *reserved.CLAIMS,
-    *improvement.CLAIMS,
-    *safe.CLAIMS,
+CLAIMS = collected(
+    theorems.CLAIMS,
+    tightness.CLAIMS,
+    observation.CLAIMS,
+    reserved.CLAIMS,
+    improvement.CLAIMS,
+    safe.CLAIMS,
 )
 """All claims, in the order of the paper."""

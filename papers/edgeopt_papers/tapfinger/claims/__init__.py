@@ -8,16 +8,17 @@ That the learned policy converges, or beats another one, has no check: it is mea
 
 from __future__ import annotations
 
+from edgeopt_papers.claims.paper import collected
 from edgeopt_papers.tapfinger.claims import conflicts, embeddings, lower, program
 from edgeopt_papers.tapfinger.claims.gap import Gap, flow_gap
 from edgeopt_papers.tapfinger.claims.plan import Plan
 
 __all__ = ["CLAIMS", "Gap", "Plan", "flow_gap"]
 
-CLAIMS = (
-    *program.CLAIMS,
-    *conflicts.CLAIMS,
-    *embeddings.CLAIMS,
-    *lower.CLAIMS,
+CLAIMS = collected(
+    program.CLAIMS,
+    conflicts.CLAIMS,
+    embeddings.CLAIMS,
+    lower.CLAIMS,
 )
 """All claims."""

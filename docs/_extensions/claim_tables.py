@@ -41,7 +41,7 @@ def found(system: str) -> dict[str, dict[str, Any]]:
         assert stored is not None
         return {
             verdict.claim: {
-                "verdict": str(verdict.verdict),
+                "verdict": verdict.words,
                 "measured": number(verdict.measured, 4),
                 "guaranteed": number(verdict.guaranteed, 4),
                 "instance": verdict.instance,

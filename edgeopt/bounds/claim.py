@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
+from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, verdict_of_claim
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_fields, check_kind, check_real, refused
 from edgeopt.representation import compact_repr
@@ -234,12 +234,12 @@ class Claim:
             self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
             for name, build in self.test_instances.items()
         ]
-        worst = worst_verdict(verdicts)
+        worst = verdict_of_claim(verdicts)
         if len(verdicts) == 1 or worst.verdict is Finding.VACUOUS:
             return worst
         vacuous = sum(v.verdict is Finding.VACUOUS for v in verdicts)
         reason = f"worst of {len(verdicts)} named instances, {vacuous} of them vacuous"
-        return replace(worst, reason=reason)
+        return replace(worst, reason="; ".join(filter(None, [reason, worst.reason])))
 
     def decide(self, instance: Any, view: Callable[[], Any], name: str | None = None) -> Verdict:
         """Compare the two numbers on one instance.
@@ -259,7 +259,8 @@ class Claim:
                 reason = f"assumption fails: {assumption.name}"
                 return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
         try:
-            found = worst(self.relation, self._several(self.measure(view())), self.tolerance)
+            several = self._several(self.measure(view()))
+            found = worst(self.relation, several, self.tolerance)
         except NotApplicableError as why:
             return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
         except Exception as error:
@@ -282,6 +283,17 @@ class Claim:
             slack,
             found.certificate,
             instance=label,
+            factor=self._factor(several) if holds else 1.0,
+        )
+
+    def _factor(self, several: Iterable[Measurement]) -> float:
+        """Return by what factor the guarantee could be stronger before one measurement failed."""
+        found = list(several)
+        # No factor moves a guarantee of 0.
+        telling = [one for one in found if one.guaranteed != 0.0 and not one.nothing] or found
+        return min(
+            1.0 if one.nothing else self.relation.factor(one.measured, one.guaranteed, one.size)
+            for one in telling
         )
 
     def _several(self, found: Any) -> list[Measurement]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.representation import compact_repr
 
@@ -13,10 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+ROOM: Final = 2.0
+"""A claim is loose whose formula may be wrong by a larger factor without a check that fails."""
+
+
 class Finding(StrEnum):
-    """What the check of a claim found."""
+    """What the check of a claim found.
+
+    `LOOSE` is said of a claim on all its named instances, never of one instance alone.
+    """
 
     HOLDS = "holds"
+    LOOSE = "loose"
     VIOLATED = "violated"
     VACUOUS = "vacuous"
 
@@ -48,6 +56,30 @@ class Relation(StrEnum):
         if self is Relation.AT_MOST:
             return guaranteed - measured
         return 0.0 - abs(measured - guaranteed)
+
+    def factor(self, measured: float, guaranteed: float, size: float = 0.0) -> float:
+        """By what factor the guarantee could be stronger before it failed.
+
+        Parameters
+        ----------
+        measured
+            The quantity found on the instance.
+        guaranteed
+            What the claim promises for it.
+        size
+            Size of the terms of a difference that is compared with 0: the factor is that between
+            the terms.
+
+        Returns
+        -------
+        float
+            1 where nothing is left, as for `EQUAL`; infinite where no factor makes it fail.
+        """
+        slack = self.slack(measured, guaranteed)
+        if slack <= 0.0:
+            return 1.0
+        scale = max(abs(measured), abs(guaranteed) if guaranteed != 0.0 else size)
+        return scale / (scale - slack) if slack < scale < math.inf else math.inf
 
 
 @dataclass(frozen=True)
@@ -82,7 +114,8 @@ class Verdict:
         Where the claim stands.
     verdict
         `holds`, `violated`, or `vacuous` (an assumption fails, the bound is trivial, or the
-        instance is too large for the exact value).
+        instance is too large for the exact value); of a claim on all its named instances `loose`
+        instead of `holds` where no change of its formula by a factor of 2 makes any of them fail.
     measured, guaranteed
         The two numbers compared; NaN when vacuous.
     slack
@@ -93,6 +126,9 @@ class Verdict:
         Why it is vacuous, or how the instance was chosen.
     instance
         Name or fingerprint of the instance.
+    factor
+        By what factor the guarantee could be stronger on the instance before it failed: 1 where it
+        is tight or violated, infinite where no factor makes it fail; NaN when vacuous.
     """
 
     claim: str
@@ -104,6 +140,16 @@ class Verdict:
     certificate: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     instance: str = ""
+    factor: float = math.nan
+
+    @property
+    def words(self) -> str:
+        """What was found, in words: ``"holds"``, ``"loose, 7.3 times"``, ``"cannot fail here"``."""
+        if self.verdict is not Finding.LOOSE:
+            return self.verdict.value
+        if math.isinf(self.factor):
+            return "cannot fail here"
+        return f"{self.verdict.value}, {self.factor:.3g} times"
 
     @property
     def relative_slack(self) -> float:
@@ -121,14 +167,15 @@ class Verdict:
     @property
     def _slack(self) -> float:
         """Slack, 0 if it is negative within the tolerance."""
-        return max(self.slack, 0.0) if self.verdict is Finding.HOLDS else self.slack
+        held = self.verdict in (Finding.HOLDS, Finding.LOOSE)
+        return max(self.slack, 0.0) if held else self.slack
 
     def _repr_html_(self) -> str:
         """Show the claim, both numbers and what was found, as a table."""
         from edgeopt.writing.results import html_table
 
         rows = [
-            ["verdict", self.verdict.value],
+            ["verdict", self.words],
             ["measured", f"{self.measured:.9g}"],
             ["guaranteed", f"{self.guaranteed:.9g}"],
             ["slack", f"{self.slack:.3g}"],
@@ -143,9 +190,9 @@ class Verdict:
         Returns
         -------
         dict
-            Keys `id`, `source`, `verdict`, `measured`, `guaranteed`, `slack`. JSON has no word for
-            numbers that are not finite: infinite ones become ``"inf"`` and ``"-inf"``, which
-            ``float`` reads back, and those that do not exist None.
+            Keys `id`, `source`, `verdict`, `measured`, `guaranteed`, `slack`, `factor`. JSON has no
+            word for numbers that are not finite: infinite ones become ``"inf"`` and ``"-inf"``,
+            which ``float`` reads back, and those that do not exist None.
         """
         return {
             "id": self.claim,
@@ -154,6 +201,7 @@ class Verdict:
             "measured": in_json(self.measured),
             "guaranteed": in_json(self.guaranteed),
             "slack": in_json(self.slack),
+            "factor": in_json(self.factor),
         }
 
 
@@ -168,11 +216,31 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
     decided = [one for one in several if one.verdict is not Finding.VACUOUS]
     if not decided:
         return several[0]
-    violated = [one for one in decided if one.verdict is Finding.VIOLATED]
     shares = any(one.guaranteed != 0.0 for one in decided)
-    return min(
-        violated or decided, key=lambda one: round(one.relative_slack if shares else one._slack, 9)
-    )
+
+    def left(verdict: Verdict) -> float:
+        return round(verdict.relative_slack if shares else verdict._slack, 9)
+
+    if violated := [one for one in decided if one.verdict is Finding.VIOLATED]:
+        return min(violated, key=left)
+    # No factor moves a guarantee of 0.
+    telling = [one for one in decided if one.guaranteed != 0.0] or decided
+    return min(telling, key=lambda one: (round(one.factor, 9), left(one)))
+
+
+def verdict_of_claim(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict on a claim by those on all its named instances, and on others.
+
+    It is the worst of them, and loose where even that leaves room for a factor of 2.
+    """
+    worst = worst_verdict(verdicts)
+    if worst.verdict is not Finding.HOLDS or not worst.factor > ROOM:
+        return worst
+    if math.isinf(worst.factor):
+        why = "cannot fail here: no factor on its guarantee makes it fail on any instance checked"
+    else:
+        why = f"its guarantee could be {worst.factor:.3g} times as strong on all instances checked"
+    return replace(worst, verdict=Finding.LOOSE, reason=why)
 
 
 def in_json(number: float) -> float | str | None:

@@ -66,7 +66,7 @@ def _cells(one: CheckedClaim, system: str, *, drawn: bool) -> list[str]:
     cells = [
         found.claim.removeprefix(f"{system}."),
         found.source.number,
-        found.verdict.value,
+        found.words,
         number(found.measured, 4),
         number(found.guaranteed, 4),
         number(one.slack, 2),

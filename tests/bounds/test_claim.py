@@ -151,6 +151,7 @@ def test_verdict_is_plain_json():
         "measured": 2.0,
         "guaranteed": 1.0,
         "slack": 1.0,
+        "factor": 2.0,
     }
 
 
@@ -256,3 +257,63 @@ def test_an_assumption_tells_true_or_false():
     odd = Assumption("odd", "x is odd", lambda x: None)
     with pytest.raises(OptionError, match="the assumption 'odd' must tell True or False, not a No"):
         claim_about(0.5, assumptions=(odd,)).check()
+
+
+@pytest.mark.parametrize(
+    ("relation", "measured", "guaranteed", "size", "factor"),
+    [
+        (Relation.AT_MOST, 2.0, 6.0, 0.0, 3.0),
+        (Relation.AT_LEAST, 6.0, 2.0, 0.0, 3.0),
+        (Relation.AT_MOST, -6.0, -2.0, 0.0, 3.0),
+        (Relation.AT_LEAST, -2.0, -6.0, 0.0, 3.0),
+        (Relation.AT_MOST, 6.0, 6.0, 0.0, 1.0),
+        (Relation.EQUAL, 6.0, 6.0, 0.0, 1.0),
+        # No positive factor brings a guarantee across 0.
+        (Relation.AT_MOST, -1.0, 6.0, 0.0, math.inf),
+        (Relation.AT_LEAST, 1.0, -6.0, 0.0, math.inf),
+        (Relation.AT_LEAST, math.inf, 1.0, 0.0, math.inf),
+        # 7 of at most 10 are used: a difference that is compared with 0 says of what.
+        (Relation.AT_MOST, 7.0 - 10.0, 0.0, 10.0, 10 / 7),
+        (Relation.AT_MOST, -3.0, 0.0, 0.0, math.inf),
+        (Relation.AT_MOST, 0.0, 0.0, 10.0, 1.0),
+    ],
+)
+def test_factor_is_by_how_much_a_guarantee_could_be_stronger(
+    relation, measured, guaranteed, size, factor
+):
+    one = Measurement(measured, guaranteed, size=size)
+    found = claim_about(1.0, relation, measure=lambda _: one).check(1.0)
+    assert found.verdict is Finding.HOLDS
+    assert found.factor == pytest.approx(factor)
+    if 1.0 < factor < math.inf and guaranteed != 0.0:
+        for strength, verdict in [(0.999, Finding.HOLDS), (1.001, Finding.VIOLATED)]:
+            larger = (relation is Relation.AT_LEAST) == (guaranteed > 0)
+            change = factor * strength if larger else 1 / (factor * strength)
+            changed = Measurement(measured, guaranteed * change)
+            again = claim_about(1.0, relation, measure=lambda _, one=changed: one)
+            assert again.check(1.0).verdict is verdict
+
+
+def test_a_claim_that_no_factor_of_2_breaks_is_not_shown_as_holding():
+    def over(*values, relation=Relation.AT_LEAST):
+        named = {str(value): lambda value=value: value for value in values}
+        return claim_about(0.0, relation, test_instances=named).check()
+
+    tight = over(9.0, 2.0)
+    assert (tight.verdict, tight.words, tight.factor) == (Finding.HOLDS, "holds", 2.0)
+    loose = over(9.0, 2.5)
+    assert (loose.verdict, loose.words) == (Finding.LOOSE, "loose, 2.5 times")
+    assert (loose.instance, loose.slack) == ("2.5", 1.5)
+    assert loose.reason.endswith("could be 2.5 times as strong on all instances checked")
+    endless = over(-1.0, -5.0, relation=Relation.AT_MOST)
+    assert (endless.verdict, endless.words) == (Finding.LOOSE, "cannot fail here")
+    assert (over(9.0, 0.5).verdict, over(9.0, 0.5).factor) == (Finding.VIOLATED, 1.0)
+    # Of one instance it is not said: others may be tight.
+    assert claim_about(9.0).check(9.0).verdict is Finding.HOLDS
+
+
+def test_room_is_the_least_of_all_that_is_measured_on_an_instance():
+    """The least slack is that of 1 against 3, the least factor that of 90 against 100."""
+    several = [Measurement(1.0, 3.0), Measurement(90.0, 100.0), Measurement(0.0, 0.0)]
+    found = claim_about(1.0, Relation.AT_MOST, measure=lambda _: several).check(1.0)
+    assert found.factor == pytest.approx(10 / 9)

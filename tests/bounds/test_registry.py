@@ -185,7 +185,7 @@ def test_empty_list_of_claims_is_refused():
 
 
 def test_verdicts_of_all_claims_are_plain_json():
-    keys = {"id", "source", "verdict", "measured", "guaranteed", "slack"}
+    keys = {"id", "source", "verdict", "measured", "guaranteed", "slack", "factor"}
     for found in check("rescue.theorem*"):
         plain = found.as_dict()
         assert set(plain) == keys

@@ -41,13 +41,17 @@ def render(checked: Checked) -> str:
 
 def _system(name: str, title: str, claims: list[CheckedClaim]) -> dict[str, Any]:
     true = [one for one in claims if not one.known_false]
-    held = sum(one.verdict.verdict is Finding.HOLDS for one in true)
+    held, loose = (
+        sum(one.verdict.verdict is finding for one in true)
+        for finding in (Finding.HOLDS, Finding.LOOSE)
+    )
     false = [one for one in claims if one.refuted]
     return {
         "name": name,
         "title": title,
         "paper": "; ".join(dict.fromkeys(one.claim.source.paper for one in claims)),
-        "summary": f"{held} of {plural(len(true), 'claim')} {'holds' if held == 1 else 'hold'}; "
+        "summary": f"{held} of {plural(len(true), 'claim')} {'holds' if held == 1 else 'hold'}, "
+        f"{loose} more {'is' if loose == 1 else 'are'} loose; "
         f"{len(false)} known to be false are refuted.",
         "claims": claims,
         "published": [one for one in false if one.published],

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.bounds.registry import claims
-from edgeopt.bounds.verdict import Finding, Relation, in_json, worst_verdict
+from edgeopt.bounds.verdict import ROOM, Finding, Relation, in_json, verdict_of_claim, worst_verdict
 from edgeopt.representation import compact_repr
 from edgeopt.studies.claims.counterexample import refutation
 from edgeopt.studies.files import plain
@@ -55,8 +55,11 @@ class CheckedClaim:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The verdict on the instance with the least slack."""
-        return worst_verdict((*self.named, *self.drawn))
+        """The verdict on the instance with the least slack; on all named ones it may be loose."""
+        several = (*self.named, *self.drawn)
+        if {one.instance for one in self.named} >= self.claim.test_instances.keys():
+            return verdict_of_claim(several)
+        return worst_verdict(several)
 
     @property
     def slack(self) -> float:
@@ -102,7 +105,8 @@ class CheckedClaim:
         """How to colour the verdict: ``"good"``, ``"expected"``, ``"bad"`` or ``"soft"``."""
         if self.verdict.verdict is Finding.VIOLATED:
             return "expected" if self.known_false else "bad"
-        return "good" if self.decided and not self.known_false else "soft"
+        holds = self.verdict.verdict is Finding.HOLDS
+        return "good" if holds and not self.known_false else "soft"
 
     @property
     def drawn_in_words(self) -> str:
@@ -203,6 +207,7 @@ class Checked:
                 "measured": one.verdict.measured,
                 "guaranteed": one.verdict.guaranteed,
                 "slack": one.verdict.slack,
+                "factor": one.verdict.factor,
                 "instance": one.verdict.instance,
                 "known_false": one.known_false,
                 **{f"named_{finding}": count for finding, count in _tally(one.named).items()},
@@ -219,6 +224,7 @@ class Checked:
         refuted = [one for one in false if one.refuted]
         return {
             "hold": sum(one.verdict.verdict is Finding.HOLDS for one in true),
+            "loose": sum(one.verdict.verdict is Finding.LOOSE for one in true),
             "vacuous": sum(one.verdict.verdict is Finding.VACUOUS for one in true),
             "violated": len(self.broken),
             "published_refuted": sum(one.published for one in refuted),
@@ -240,6 +246,12 @@ class Checked:
             said.append(
                 f"{plural(counts['forms_refuted'], 'other plausible form')} "
                 f"{'fails' if counts['forms_refuted'] == 1 else 'fail'} too."
+            )
+        if counts["loose"]:
+            are, their = ("is", "its") if counts["loose"] == 1 else ("are", "their")
+            said.append(
+                f"{plural(counts['loose'], 'claim')} {are} loose: no change of {their} formula by "
+                f"a factor of {ROOM:g} would be seen on any instance checked."
             )
         if counts["vacuous"]:
             said.append(f"{plural(counts['vacuous'], 'claim')} applied to no instance.")
@@ -311,7 +323,8 @@ class Checked:
 
 def _tally(verdicts: Sequence[Verdict]) -> dict[str, int]:
     counted = Counter(verdict.verdict.value for verdict in verdicts)
-    return {finding.value: counted[finding.value] for finding in Finding}
+    alone = (Finding.HOLDS, Finding.VIOLATED, Finding.VACUOUS)
+    return {finding.value: counted[finding.value] for finding in alone}
 
 
 def with_claims(verdicts: Iterable[Verdict]) -> list[CheckedClaim]:

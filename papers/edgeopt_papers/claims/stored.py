@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from importlib.metadata import EntryPoint
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Number of the way in which verdicts are written."""
 
 
@@ -38,7 +38,7 @@ def _claims_of() -> dict[str, EntryPoint]:
 
 FOLDER: Final = Path(__file__).parent / "verdicts"
 
-_NUMBERS: Final = ("measured", "guaranteed", "slack")
+_NUMBERS: Final = ("measured", "guaranteed", "slack", "factor")
 
 
 @in_html

@@ -37,13 +37,14 @@ def test_refuted_by_exact_numbers(system, claim, instance, measured, guaranteed)
 
 @pytest.mark.parametrize("system", REFUTED)
 def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds(system):
-    expected = {
-        id: "violated" if claim.counterexample else "holds" for id, claim in claims(system).items()
-    }
+    known = claims(system)
+    expected = {id: "violated" if claim.counterexample else "holds" for id, claim in known.items()}
     # Another test proves these verdicts anew.
     kept = stored_verdicts(system)
     assert kept is not None
-    assert {id: found.verdict.value for id, found in kept.verdicts.items()} == expected
+    # A loose one holds, but would not be seen to fail.
+    said = {id: found.verdict.value for id, found in kept.verdicts.items()}
+    assert {id: verdict.replace("loose", "holds") for id, verdict in said.items()} == expected
     tested = {f"{system}.{row[0]}" for row in REFUTED[system]}
     assert {id for id, verdict in expected.items() if verdict == "violated"} == tested
 

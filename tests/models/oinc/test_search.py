@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.slot import (
     SlotProblem,
+    allocate,
     evaluate,
     fits,
     most_met,
@@ -28,7 +30,7 @@ from edgeopt.models.oinc.slot.local_search import (
     restore,
     sums_cost,
 )
-from edgeopt.models.oinc.slot.polish import improve_exactly, site_cost
+from edgeopt.models.oinc.slot.polish import FEW, improve_exactly, site_cost
 from tests.draws import LEAN, draws
 
 SEEDS = st.integers(0, 10**6)
@@ -258,3 +260,61 @@ def test_a_slot_without_requests_reads_no_table() -> None:
     tables = no_tables(np.empty((0, 3, TERMS)))
     tables.worth[:], tables.chosen[:] = -1.0, 0
     assert descend(tables, np.empty(0, dtype=np.int64), 1.0, 9) == 0
+
+
+def fewest_refused(problem: SlotProblem) -> tuple[int, float]:
+    """Try every plan: fewest requests refused, then the least sum of latencies."""
+
+    @cache
+    def cost(site: int, members: tuple[int, ...]) -> float:
+        those = list(members)
+        return allocate(
+            problem.transmission[those, site], problem.computation[those, site],
+            problem.slo[those], weight=problem.weight[those], room=float(problem.room[site]),
+        ).objective  # fmt: skip
+
+    best = problem.requests + 1, np.inf
+    for site in product(range(-1, problem.sites), repeat=problem.requests):
+        if site.count(-1) <= best[0]:
+            each = [
+                cost(j, tuple(i for i, at in enumerate(site) if at == j)) for j in set(site) - {-1}
+            ]
+            best = min(best, (site.count(-1) if np.inf not in each else np.inf, sum(each)))
+    return best
+
+
+@settings(max_examples=draws(100))
+@given(SEEDS, st.booleans())
+def test_fewest_are_refused_and_the_others_answered_soonest(seed: int, ties: bool) -> None:
+    problem = drawn(seed, ties=ties)
+    weighed = replace(
+        problem, weight=np.random.default_rng(seed).uniform(0.5, 2.0, problem.requests)
+    )
+    for one in (problem, weighed):
+        plan = solve_slot(one, unfit="refuse")
+        refused, latency = fewest_refused(one)
+        assert plan.met[plan.site >= 0].all()
+        assert (plan.site < 0).sum() == refused
+        if refused:
+            assert plan.objective == pytest.approx(latency, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(draws(40)))
+def test_nobody_refused_could_take_the_place_of_another_at_less_cost(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, J = int(rng.integers(FEW + 1, 16)), int(rng.integers(1, 4))
+    size = rng.uniform(0.2, 1.0, (n, 1)) * J / n
+    problem = SlotProblem(
+        size * rng.uniform(0.5, 2.0, (n, J)),
+        size * rng.uniform(0.5, 2.0, (n, J)),
+        rng.uniform(0.2, 0.8, n),
+        rng.uniform(0.5, 1.0, J),
+    )
+    plan = solve_slot(problem, unfit="refuse")
+    for i, k in product(np.flatnonzero(plan.site < 0), np.flatnonzero(plan.site >= 0)):
+        for j in range(J):
+            site = plan.site.copy()
+            site[k], site[i] = -1, j
+            other = evaluate(problem, site, unfit="refuse")
+            if (other.site >= 0).sum() == (plan.site >= 0).sum():
+                assert other.objective >= plan.objective * (1.0 - 2e-4)

@@ -252,6 +252,92 @@ def improve_exactly(terms: Floats, limit: Floats, site: Ints, most: int, toleran
     return most
 
 
+@compiled(writes="site")
+def answer_fewest_refused(terms: Floats, limit: Floats, site: Ints) -> None:
+    """Refuse as few requests as can be, and of all such plans take that of the least cost.
+
+    A dynamic program over all sets of requests, a stage for each site.
+    """
+    n, sites, _ = terms.shape
+    sets = 1 << n
+    members, binding = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+    prices, cost = np.empty(2, dtype=np.float64), np.zeros(sets, dtype=np.float64)
+    least = np.full(sets, np.inf)
+    least[0] = 0.0
+    added = np.zeros((sites, sets), dtype=np.int64)
+    for j in range(sites):
+        for chosen in range(1, sets):
+            count = 0
+            for i in range(n):
+                if chosen >> i & 1:
+                    members[count] = i
+                    count += 1
+            cost[chosen] = site_cost(terms, limit, members, count, j, binding, prices)
+        # From the largest on, so that smaller ones are still without this site.
+        for whole in range(sets - 1, 0, -1):
+            part = whole
+            while part > 0:
+                total = least[whole ^ part] + cost[part]
+                if total < least[whole]:
+                    least[whole], added[j, whole] = total, part
+                part = (part - 1) & whole
+    most, best = 0, 0
+    for whole in range(sets):
+        count = 0
+        for i in range(n):
+            count += whole >> i & 1
+        cheaper = count == most and least[whole] < least[best]
+        if cheaper or (count > most and least[whole] < np.inf):
+            most, best = count, whole
+    site[:] = -1
+    for j in range(sites - 1, -1, -1):
+        for i in range(n):
+            if added[j, best] >> i & 1:
+                site[i] = j
+        best ^= added[j, best]
+
+
+@compiled(writes="site")
+def exchange_refused(terms: Floats, limit: Floats, site: Ints, tolerance: float) -> bool:
+    """Answer a refused request instead of another one, where that costs less; tell whether."""
+    n, sites, _ = terms.shape
+    members, counts = np.empty((sites, n), dtype=np.int64), np.zeros(sites, dtype=np.int64)
+    trial, binding = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.bool_)
+    cost, out = np.empty(sites, dtype=np.float64), np.empty(n, dtype=np.float64)
+    for i in range(n):
+        if site[i] >= 0:
+            members[site[i], counts[site[i]]] = i
+            counts[site[i]] += 1
+    for j in range(sites):
+        cost[j] = _exactly(terms, limit, members, counts, j, -1, -1, trial, binding)
+        for m in range(counts[j]):
+            k = members[j, m]
+            after = _exactly(terms, limit, members, counts, j, k, -1, trial, binding)
+            out[k] = after - cost[j]
+    best, come, gone, target = -tolerance * cost.sum(), -1, -1, -1
+    for i in range(n):
+        if site[i] >= 0:
+            continue
+        for j in range(sites):
+            into = _exactly(terms, limit, members, counts, j, -1, i, trial, binding) - cost[j]
+            for k in range(n):
+                change = np.inf
+                if site[k] == j:
+                    after = _exactly(terms, limit, members, counts, j, k, i, trial, binding)
+                    change = after - cost[j]
+                elif site[k] >= 0:
+                    change = into + out[k]
+                if change < best:
+                    best, come, gone, target = change, i, k, j
+    if come < 0:
+        return False
+    site[gone], site[come] = -1, target
+    return True
+
+
+FEW: Final = 10
+"""Most requests of which every set is weighed where some have to be refused."""
+
 MOST = 10_000  # changes after which a search stops at the latest
 
 KICKS: Final = 10
@@ -330,7 +416,23 @@ def plan(
             transmission, computation, slo, weight, room, objectives, refuse, late,
             trial, best, site, band, cpu,
         )  # fmt: skip
-        if best[0] <= before:
+        if best[0] > before:
+            continue
+        if not refuse or best[0] == site.size:
+            return
+        # At this number of refusals, the ones that cost least.
+        whole = slo * (1.0 + TIGHT)
+        limits = measure(transmission, computation, whole, weight, room)
+        trial, cost = site.copy(), best[1]
+        if site.size <= FEW:
+            answer_fewest_refused(limits, weight * whole, trial)
+        elif not exchange_refused(limits, weight * whole, trial, tolerance):
+            return
+        best = _keep(
+            transmission, computation, slo, weight, room, objectives, refuse, late,
+            trial, best, site, band, cpu,
+        )  # fmt: skip
+        if site.size <= FEW or best[1] >= cost:
             return
 
 

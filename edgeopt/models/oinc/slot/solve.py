@@ -129,7 +129,9 @@ def solve_slot(
     Where the assignment with the shortest latencies misses objectives, the search goes on with
     penalties until a plan meets them all, and the plan that meets most objectives is taken; among
     equals the one with the shortest latencies. At last moves and swaps are weighed by what sites
-    cost with those objectives.
+    cost with those objectives. Where requests are refused, at last others are refused in their
+    place; of up to 10 requests all plans are weighed: then none refuses fewer, and none of those
+    that refuse as many has shorter latencies.
 
     Parameters
     ----------

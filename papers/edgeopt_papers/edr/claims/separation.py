@@ -7,6 +7,7 @@ All take the instance as given: costs are weighted, and the paper's letters stan
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -162,12 +163,12 @@ SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **named_instance(named.alternating_pri
 """Instances on which training and serving apart is compared with both together."""
 
 
-def _served_energy(view: Evaluation) -> float:
-    """Cost of the energy of the requests, served together with the even rates trained."""
+def _served_energy(view: Evaluation, priced: bool) -> float:
+    """Energy of the requests, served together with the even rates trained; or what it costs."""
     total = 0.0
     for t in range(view.problem.frames):
         found = require_whole(view.serving.together(t, view.problem.rate[t]), t)
-        total += found.price * found.energy
+        total += (found.price if priced else 1.0) * found.energy
     return total
 
 
@@ -175,45 +176,43 @@ def _all_slots(instance: EdrInstance) -> int:
     return instance.frames * instance.slots * instance.sites
 
 
-def _equation55(view: Evaluation, published: bool) -> Measurement:
+def _equation49(view: Evaluation) -> Measurement:
+    return Measurement(_served_energy(view, priced=True), _served_energy(view, priced=False))
+
+
+def _equation55(view: Evaluation, priced: bool) -> Measurement:
     most = parts(view.instance)
-    each = most.serving_energy if published else most.serving_energy_priced
-    return Measurement(_served_energy(view), each * _all_slots(view.instance))
+    each = most.serving_energy_priced if priced else most.serving_energy
+    return Measurement(_served_energy(view, priced), each * _all_slots(view.instance))
 
 
-def _equation57(view: Evaluation, published: bool) -> Measurement:
+def _equation57(view: Evaluation, priced: bool) -> Measurement:
     least = parts(view.instance)
-    each = least.asked_energy if published else least.asked_energy_priced
-    return Measurement(_served_energy(view), each * _all_slots(view.instance) * view.instance.types)
+    each = least.asked_energy_priced if priced else least.asked_energy
+    promise = each * _all_slots(view.instance) * view.instance.types
+    return Measurement(_served_energy(view, priced), promise)
 
+
+_dear = named_instance(named.dear_requests)
 
 CLAIMS = (
     claim(
-        "equation55",
-        lambda view: _equation55(view, published=False),
-        CAPPED_INSTANCES,
+        "equation49.published",
+        _equation49,
+        (_dear, named.cheap_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
+        counterexample=next(iter(_dear)),
     ),
-    claim(
-        "equation55.published",
-        lambda view: _equation55(view, published=True),
-        named.dear_requests,
-        assumptions=BOUNDED,
-        tolerance=SOLVED,
-    ),
-    claim(
-        "equation57",
-        lambda view: _equation57(view, published=False),
-        CAPPED_INSTANCES,
-        assumptions=BOUNDED,
-        tolerance=SOLVED,
-    ),
-    claim(
-        "equation57.published",
-        lambda view: _equation57(view, published=True),
-        named.cheap_requests,
-        assumptions=BOUNDED,
-        tolerance=SOLVED,
+    *(
+        claim(
+            f"equation{number}{'.priced' * priced}",
+            partial(measure, priced=priced),
+            CAPPED_INSTANCES,
+            assumptions=BOUNDED,
+            tolerance=SOLVED,
+        )
+        for number, measure in ((55, _equation55), (57, _equation57))
+        for priced in (False, True)
     ),
 )

@@ -43,8 +43,8 @@ REFUTED = [
     ("lemma5.published", named_instances.lemma5(), 0, -68.989),
     ("theorem3.published", named_instances.theorem3(), -2.73303, A_T - 60.981),
     ("sublinear.published", named.alternating_price(16), 1.00213, 2 / 3),
-    ("equation55.published", named.dear_requests(), 5, 2),
-    ("equation57.published", named.cheap_requests(), 1 / 2, 1),
+    ("equation49.published", named.dear_requests(), 5, 1),
+    ("equation49.published", named.cheap_requests(), 1 / 2, 1),
     ("corollary1.published", named.uncapped(), 1.52532, 2 / 3),
     ("equation17.published", named_instances.theorem3(), 1, 2 / 3),
     ("even_split.published", named.spread_training(), 1 / 2, 0),
@@ -74,6 +74,22 @@ def test_published_constant_by_hand(instance, capacity, wanted):
     # The rounds of the task counted once, not ten times; every price is 1.
     assert corrected_constant(instance) == pytest.approx(wanted + 90, abs=1e-9)
     assert route_spread(instance) == 0
+
+
+@pytest.mark.parametrize(
+    ("claim", "instance", "measured", "guaranteed"),
+    [
+        # One request of 1 Wh, and room for two: the printed inequalities are about energy.
+        ("equation55", named.dear_requests(), 1, 2),
+        ("equation55.priced", named.dear_requests(), 5, 10),
+        ("equation57", named.cheap_requests(), 1, 1),
+        ("equation57.priced", named.cheap_requests(), 1 / 2, 1 / 2),
+    ],
+)
+def test_energy_of_requests_by_hand(claim, instance, measured, guaranteed):
+    [found] = check(f"edr.{claim}", instance)
+    assert found.verdict == "holds"
+    assert (found.measured, found.guaranteed) == pytest.approx((measured, guaranteed))
 
 
 def test_corrected_constant_of_lemma5_is_21():

@@ -135,9 +135,10 @@ def depround(
     =============  ===================  ======================  ===========  =======================
 
     The share of ``"reserve"`` is c = 1 where the heaviest fractional entry fits into the budget
-    beside y, and else :math:`c = (b - \max_{y_i>0} s_i) / (s\cdot y) \ge 1 - \max_i s_i/b`.
-    Without a residual (as when weights are 1 and y sums to a whole number) all other modes but
-    filling ones are the same and have all properties. *Negative correlation* is
+    beside y, or where there is no residual, and else :math:`c = (b - \max_{y_i>0} s_i) /
+    (s\cdot y) \ge 1 - \max_i s_i/b`. There is none where fractional entries weigh the same and
+    sum to a whole number: then all modes but filling ones are the same and have all properties.
+    *Negative correlation* is
 
     .. math:: E \prod_{i\in S}(1 - c_i x_i) \le \prod_{i\in S}(1 - c_i y_i), \qquad
         E \prod_{i\in S} c_i x_i \le \prod_{i\in S} c_i y_i
@@ -244,8 +245,13 @@ def _reserved(
 ) -> NDArray[np.float64]:
     """Scale the rows down in which the last fractional entry may not fit besides."""
     sums = (np.clip(rows, 0.0, 1.0) * sizes).sum(axis=1)
-    largest = np.where((rows > SNAP) & (rows < HIGH), sizes, 0.0).max(axis=1)
-    tight = sums + largest > limits * (1 + FITS)
+    inside = (rows > SNAP) & (rows < HIGH)
+    largest = np.where(inside, sizes, 0.0).max(axis=1)
+    # Of equal weights none is left over where the fractions sum to a whole number.
+    equal = largest == np.where(inside, sizes, np.inf).min(axis=1)
+    count = np.where(inside, rows, 0.0).sum(axis=1)
+    residual = ~equal | (np.abs(count - np.rint(count)) > SNAP)
+    tight = residual & (sums + largest > limits * (1 + FITS))
     room = np.maximum(limits - np.where(rows > SNAP, sizes, 0.0).max(axis=1), 0.0)
     share = np.divide(room, sums, out=np.ones(len(rows)), where=tight)
     return np.asarray(rows * share[:, None])

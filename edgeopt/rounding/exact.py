@@ -383,8 +383,11 @@ def _reserved(
     values: tuple[Fraction, ...], sizes: tuple[Fraction, ...], total: Fraction, limit: Fraction
 ) -> tuple[Fraction, ...]:
     """Scale fractions down if the last one may not fit besides."""
-    if all(total + s <= limit for s, v in zip(sizes, values, strict=True) if 0 < v < 1):
+    fractional = [(v, s) for v, s in zip(values, sizes, strict=True) if 0 < v < 1]
+    if all(total + s <= limit for _, s in fractional):
         return values
+    if len({s for _, s in fractional}) == 1 and sum(v for v, _ in fractional).denominator == 1:
+        return values  # none is last
     share = (limit - max(s for s, v in zip(sizes, values, strict=True) if v > 0)) / total
     return tuple(v * share for v in values)
 

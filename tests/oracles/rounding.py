@@ -77,7 +77,8 @@ def depround(
     if residual == "reserve":
         heavy = max([w for w, v in zip(s, y, strict=True) if 0 < v < 1], default=Fraction(0))
         used = sum(w * Fraction(v) for w, v in zip(s, y, strict=True))
-        if used + heavy > limit:
+        left_over = any(0 < v < 1 for state in finish(y, s, order) for v in state)
+        if left_over and used + heavy > limit:
             kept = limit - max(w for w, v in zip(s, y, strict=True) if v > 0)
             y = [kept * Fraction(v) / used for v in y]
         residual = "bernoulli"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.rounding import depround_distribution, pairwise_distribution
+from edgeopt.rounding import depround, depround_distribution, pairwise_distribution
 from edgeopt.rounding.exact import chain_distribution
 from edgeopt.testing.strategies import fractions_to_round
 from edgeopt.testing.strategies.basic import SHARES, WEIGHTS
@@ -199,7 +199,11 @@ def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, dat
     assert distribution == oracle.depround(y, s, "reserve", budget=limit)
     assert all(total(x, s) <= limit for x in distribution)
     heaviest = max((w for v, w in zip(y, s, strict=True) if v > 0), default=F(0))
-    fits = all(total(y, s) + w <= limit for v, w in zip(y, s, strict=True) if 0 < v < 1)
+    fractional = [(v, w) for v, w in zip(y, s, strict=True) if 0 < v < 1]
+    fits = all(total(y, s) + w <= limit for _, w in fractional)
+    # Equal ones that sum to a whole number leave nobody for whom to keep room.
+    whole = sum(v for v, _ in fractional).denominator if fractional else 1
+    fits |= whole == 1 and len({w for _, w in fractional}) == 1
     share = F(1) if fits else (limit - heaviest) / total(y, s)
     if fits:
         assert distribution == depround_distribution(y, s)
@@ -213,6 +217,20 @@ def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, dat
     f = data.draw(coverage(len(y)))
     kept = mean_of(distribution, lambda x: f(chosen(x)))
     assert float(kept) >= (1 - 1 / euler) * float(share * f.relaxed(y)) - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("y", "weights"),
+    [([0.5, 0.5], None), ([0.5, 0.25, 0.25, 1.0], [3.0] * 4), ([0.9, 0.3, 0.8, 0.0], [2, 2, 2, 7])],
+)
+def test_without_a_residual_all_modes_are_the_same(y, weights):
+    """Equal weights, and fractions that sum to a whole number: nothing is scaled down."""
+    same = depround_law([F(str(v)) for v in y], weights)
+    drawn = depround(np.tile(y, (100, 1)), weights, rng=1)
+    assert drawn.any()
+    for mode in ("drop", "half", "reserve"):
+        assert depround_law([F(str(v)) for v in y], weights, residual=mode) == same
+        assert (depround(np.tile(y, (100, 1)), weights, rng=1, residual=mode) == drawn).all()
 
 
 @given(fractions_to_round(fits=True, n=5), st.data())

@@ -37,10 +37,9 @@ WORK = 2_000_000
 """Most slots times options of a run where the number of iterations does not matter."""
 
 
-def require_use(view: Evaluation, constant: float, slots: int, share: float = PSI) -> float:
-    """Return the bound on the regret, unless earning nothing at all would keep it."""
+def require_use(constant: float, slots: int, most: float) -> float:
+    """Return the bound on the regret, unless earning nothing, which costs `most`, would keep it."""
     promise = constant * math.sqrt(slots)
-    most = share * view.largest_gain * slots / view.instance.horizon
     if promise >= most:
         needed = math.ceil(slots * (promise / most) ** 2) if most > 0 else math.inf
         raise NotApplicableError(
@@ -53,23 +52,31 @@ def require_use(view: Evaluation, constant: float, slots: int, share: float = PS
 def _regret(view: Evaluation, rates: NDArray[np.float64], constant: float) -> Measurement:
     """Exact psi-regret against the best static allocation, or a bound on it if that is too much."""
     slots = view.instance.horizon
-    promise = require_use(view, constant, slots)
     try:
         best = static_optimum(view)
+    except NotApplicableError:
+        require_use(constant, slots, PSI * view.largest_gain)  # without a run
+        return _regret_from_above(view, rates, constant)
+    promise = require_use(constant, slots, PSI * best.gain * slots)
+    try:
         gains = [
             expected_gain(view, step.slot, step.point) for step in run_policy(view, rates, slots)
         ]
     except NotApplicableError:
-        return _regret_from_above(view, rates, promise)
+        return _regret_from_above(view, rates, constant)
     found = psi_regret(gains, best.gain * slots, guarantee=promise)
     proof = {**found.certificate, "allocation": best.allocation, "rates": rates}
     return Measurement(found.value, promise, proof)
 
 
-def _regret_from_above(view: Evaluation, rates: NDArray[np.float64], promise: float) -> Measurement:
+def _regret_from_above(
+    view: Evaluation, rates: NDArray[np.float64], constant: float
+) -> Measurement:
     """Bound the optimum by the tangents of the gain, expectations by the bounding function."""
-    sums = logs(view, rates, view.instance.horizon)
+    slots = view.instance.horizon
+    sums = logs(view, rates, slots)
     most = sums.gain + sums.linear_regret
+    promise = require_use(constant, slots, PSI * most)
     measured = PSI * most - sums.bounding
     if measured > promise:
         raise NotApplicableError("too large for the exact regret, and its bound decides nothing")

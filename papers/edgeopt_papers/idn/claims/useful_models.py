@@ -59,8 +59,8 @@ def _regret(view: Evaluation, policy: Infida) -> Measurement:
     residual: Residual = "bernoulli"
     if policy.residual == "half":
         residual, constant = "half", constant / 2
-    promise = require_use(view, constant, slots, share)
     best = static_optimum(view)
+    promise = require_use(constant, slots, share * best.gain * slots)
     gained = 0.0
     for t in range(slots):
         gained += expected_gain(view, view.slot(t), state.fractional, residual)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from edgeopt.instances import tapfinger
@@ -41,6 +43,23 @@ INSTANCES = {("tapfinger", name): [KINDS] for name in ("imitation", "imitation+u
 PUBLISHED = [
     (system, entry.name) for system in systems() for entry in find_system(system).policies.entries
 ]
+
+
+@pytest.mark.parametrize(("system", "name"), PUBLISHED)
+def test_another_future_changes_no_decision_before_it(system: str, name: str) -> None:
+    """Of all policies that count as causal; one that does not either says so or is found out."""
+    [entry] = [one for one in find_system(system).policies.entries if one.name == name]
+    given = INSTANCES.get((system, name))
+    claimed = replace(entry, kind="causal")
+    found = check_policy(
+        claimed, system, instances=given, seeds=2, checks=["causal"], raises=False
+    )["causal"]
+    if entry.causal:
+        assert found.outcome == "passed", found.message
+    elif found.outcome == "skipped":
+        assert "knows the future, and says so" in found.message
+    else:
+        assert found.outcome == "failed"
 
 
 @pytest.mark.parametrize(("system", "name"), every(8, PUBLISHED, rows=True))

@@ -59,9 +59,9 @@ def read_plan(plan):
     ## Policies on the same scenarios
 
     A study simulates policies on the same random arrivals and durations. `rescue` is the policy of
-    the paper as printed. `rescue+guard` is the same policy with a guard, which declines each run
-    that could make a reserved task fail; `random+guard` is a guarded choice at random; and
-    `offers` is the policy that edgeopt recommends.
+    the paper. `rescue+guard` is the same policy with a guard, which declines each run that could
+    make a reserved task fail; `random+guard` is a guarded choice at random; and `offers` is the
+    policy that edgeopt recommends.
     """)
     return
 

@@ -225,11 +225,11 @@ def test_a_reserve_keeps_the_budget_and_its_share_of_marginals_and_gain(row, dat
 )
 def test_without_a_residual_all_modes_are_the_same(y, weights):
     """Equal weights, and fractions that sum to a whole number: nothing is scaled down."""
-    same = depround_law([F(str(v)) for v in y], weights)
+    same = depround_distribution([F(str(v)) for v in y], weights)
     drawn = depround(np.tile(y, (100, 1)), weights, rng=1)
     assert drawn.any()
     for mode in ("drop", "half", "reserve"):
-        assert depround_law([F(str(v)) for v in y], weights, residual=mode) == same
+        assert depround_distribution([F(str(v)) for v in y], weights, residual=mode) == same
         assert (depround(np.tile(y, (100, 1)), weights, rng=1, residual=mode) == drawn).all()
 
 

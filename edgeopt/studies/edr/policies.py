@@ -182,7 +182,7 @@ _FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any], bool], ...] = 
     # What it knows of the day before no other policy does.
     ("scenario+history", "Scenario control with history", "online", "Scenario", "own", {}, False),
     ("saddle_point", "Saddle point", "online", "SaddlePoint", "improved", {}, True),
-    ("saddle_point+published", "Saddle point (as printed)", "online", "SaddlePoint", "published",
+    ("saddle_point+published", "Saddle point, a frame behind", "online", "SaddlePoint", "published",
      _PUBLISHED, True),
     ("lyapunov", "Lyapunov", "online", "Lyapunov", "published", {}, True),
     ("oasdr", "OASDR", "online", "Oasdr", "published", {}, True),

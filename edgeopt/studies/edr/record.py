@@ -84,10 +84,10 @@ def _notes(case: Case) -> list[str]:
         "valid for the policy.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, and the requests of a slot when the slot begins. All policies have the same "
-        "information and use it differently: the saddle point as printed uses costs and caps of "
-        "the previous frame, the others those of the current frame at a forecast of its price: "
-        "scenario control at the median of the prices known around its hour, or at a wave through "
-        "these while a part of a day is known, the rest at the last one.",
+        "information and use it differently: the saddle point that is a frame behind uses costs "
+        "and caps of the previous frame, the others those of the current frame at a forecast of "
+        "its price: scenario control at the median of the prices known around its hour, or at a "
+        "wave through these while a part of a day is known, the rest at the last one.",
         _day_before(case),
         _foresight(case),
         _frames_of(case),

@@ -152,7 +152,7 @@ POLICIES = (
     _infida("infida", "INFIDA", default=True),
     _infida("infida+common", "INFIDA, common coins", coins="common"),
     _infida("infida+fill", "INFIDA, safe fill", default=True, coins="common", residual="fill"),
-    _infida("infida+published", "INFIDA (step as printed)", step="published"),
+    _infida("infida+published", "INFIDA, step of Theorem V.1", step="published"),
     *(
         _infida(f"infida+every{slots}", f"INFIDA, every {slots} slots", refresh=slots)
         for slots in (4, 8, 16, 32)

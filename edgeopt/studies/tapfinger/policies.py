@@ -188,7 +188,7 @@ _FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any], str], ...] = (
      {"fit": "published"}, CHANGING),
     ("optimus+containers", "Optimus, no preemption", "online", "OptimusContainers", "published", {},
      FIXED),
-    ("optimus+text", "Optimus, no preemption (as printed)", "online", "OptimusContainers",
+    ("optimus+text", "Optimus, no preemption, by gain alone", "online", "OptimusContainers",
      "published", {"offset": 0.0, "take_back": False}, FIXED),
     ("tiresias", "Tiresias, minimum", "online", "Tiresias", "published", {"target": "minimum"},
      CHANGING),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from edgeopt_papers.edr.figures import PAPER_FIGURES
 from edgeopt_papers.edr.figures.growth import cut, lost
-from edgeopt_papers.edr.figures.weeks import OWN, PRINTED, SIDES, global_loss, on_both_sides
+from edgeopt_papers.edr.figures.weeks import BEHIND, OWN, SIDES, global_loss, on_both_sides
 from edgeopt_papers.edr.losses import loss_after, measured
 from edgeopt_papers.edr.tuning import TUNING
 from edgeopt_papers.figures import reproduce
@@ -125,11 +125,11 @@ def test_tuned_parameters_are_set_and_stand_beside_the_default(
     jobs = [
         job
         for job in BY_NUMBER["4a"].jobs(True)
-        if job.identity["draw"] == 0 and job.identity["policy"] in (OWN, PRINTED, "greedy")
+        if job.identity["draw"] == 0 and job.identity["policy"] in (OWN, BEHIND, "greedy")
     ]
     sides = [(job.identity["policy"], job.identity["parameters"]) for job in jobs]
     assert sides == [
-        (OWN, "tuned"), (OWN, "default"), (PRINTED, "default"), ("greedy", "tuned"),
+        (OWN, "tuned"), (OWN, "default"), (BEHIND, "default"), ("greedy", "tuned"),
         ("greedy", "default"),
     ]  # fmt: skip
     table = run_jobs(jobs, progress=False)

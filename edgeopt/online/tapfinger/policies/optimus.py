@@ -332,7 +332,8 @@ class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
         all that is free is handed out, and 0 in the text.
     take_back
         Whether one unit of the resource that was handed out last is taken back from a bundle of
-        several GPUs, as in the authors' program and not in the text.
+        several GPUs, as in the authors' program. In the text only what exceeds the free resources
+        is taken back.
 
     Raises
     ------
@@ -342,6 +343,8 @@ class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
     Notes
     -----
     The baseline "Optimus" of Li et al., section V-D, where running containers keep what they have.
+    Which task starts, and in which order clusters choose, is that of the program; the text does not
+    say.
     In the program a bundle begins with one CPU core and one GPU, the smallest bundle of all its
     containers.
     """

@@ -35,13 +35,13 @@ CAVEATS: Final = texts(__file__, "caveats")
 """Why computed values may differ from published ones."""
 
 OWN: Final = "saddle_point"
-PRINTED: Final = "saddle_point+published"
+BEHIND: Final = "saddle_point+published"
 OURS: Final = "scenario"
 LEARNED: Final = "rl"
 
 ONLINE: Final = {
     OWN: "PROPOSED",
-    PRINTED: "PROPOSED (as printed)",
+    BEHIND: "PROPOSED, a frame behind",
     LEARNED: "RL",
     "oasdr": "OASDR",
     "lyapunov": "LYNO",
@@ -163,7 +163,7 @@ def on_both_sides(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     found = set(table.loc[table["parameters"] == "tuned", "policy"])
-    alone = table[~table["policy"].isin(found | {PRINTED})]
+    alone = table[~table["policy"].isin(found | {BEHIND})]
     both = pd.concat([table, alone.assign(parameters="tuned")], ignore_index=True)
     return both.sort_values("parameters", ascending=False, kind="stable", ignore_index=True)
 

@@ -12,8 +12,8 @@ from edgeopt_papers.figures import found, lead, means, said
 from edgeopt_papers.figures.aggregates import Named, by, unrolled, where
 from edgeopt_papers.figures.drawing import curves, logarithmic
 from edgeopt_papers.idn.figures.setting import (
+    DESCRIBED,
     OPEN,
-    PRINTED,
     PROFILES,
     TITLES,
     Check,
@@ -130,14 +130,15 @@ def _figure_7(part: str, topology: int, name: str) -> Evaluation:
         _GAIN,
         said(
             "INFIDA gains {low[infida]:3} ms per request at the smallest alpha and "
-            "{high[infida]:3} ms at the largest, OLAG as printed {low[olag+forwarded]:3} and "
-            "{high[olag+forwarded]:3} ms; with hindsight, static greedy as printed gains "
-            "{low[sg+published]:3} and {high[sg+published]:3} ms",
+            "{high[infida]:3} ms at the largest, OLAG of forwarded requests "
+            "{low[olag+forwarded]:3} and {high[olag+forwarded]:3} ms; with hindsight, static "
+            "greedy for the mean demand gains {low[sg+published]:3} and "
+            "{high[sg+published]:3} ms",
             low=by("value", alpha=min), high=by("value", alpha=max),
         ),
         [
             Statement(f"7{part}", "gain over alpha", "falls", "with every policy, at every step",
-                      along("alpha", "value", PRINTED, -1)),
+                      along("alpha", "value", DESCRIBED, -1)),
             Statement(f"7{part}", "INFIDA offline over static greedy", "ahead", "at every alpha",
                       ahead("alpha", "value", [_OFFLINE], [_GREEDY])),
             Statement(f"7{part}", "INFIDA over both offline policies", "ahead", "at every alpha",
@@ -259,9 +260,9 @@ def _loss(policy: str, rows: pd.DataFrame, **at: Any) -> float:
 
 
 def _most_lost(rows: pd.DataFrame) -> Named:
-    losses = {name: _loss(name, rows) for name in PRINTED}
+    losses = {name: _loss(name, rows) for name in DESCRIBED}
     most = max(losses, key=losses.__getitem__)
-    return Named(losses[most], PRINTED[most].removesuffix(" (hindsight)"))
+    return Named(losses[most], DESCRIBED[most].removesuffix(" (hindsight)"))
 
 
 _LIGHT: Final[dict[str, Any]] = {"popularity": "fixed", "rate": 7083.0}
@@ -290,7 +291,7 @@ _FIGURE_9: Final = _figure(
     _GAIN,
     said(
         "At fixed popularity and 7,083 requests per second INFIDA gains {ahead:%} more than OLAG "
-        "as printed and {close:%} more than OLAG that counts the requests seen; sliding popularity "
+        "of forwarded requests and {close:%} more than OLAG of requests seen; sliding popularity "
         "costs {lost.title} most, {lost:%} of its gain",
         ahead=lead("value", "infida", _OLAG, **_LIGHT),
         close=lead("value", "infida", "olag", **_LIGHT), lost=_most_lost,
@@ -350,7 +351,7 @@ def _mean_costs(rows: pd.DataFrame) -> str:
     total = means(_costs(rows), ("cost",), ("policy",))
     return said(
         "The mean cost, latency plus alpha times inaccuracy, is {cost[infida]:4} ms with INFIDA "
-        "and {cost[olag+forwarded]:4} ms with OLAG as printed; with hindsight, "
+        "and {cost[olag+forwarded]:4} ms with OLAG of forwarded requests; with hindsight, "
         "{cost[infida-offline+mean]:4} ms with INFIDA offline and {cost[sg+published]:4} ms with "
         "static greedy",
         cost=by("cost"),

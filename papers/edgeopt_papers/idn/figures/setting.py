@@ -28,13 +28,13 @@ RUNS: Final = 3
 
 PROFILES: Final = {"fixed": "fixed popularity", "sliding": "sliding popularity"}
 
-PRINTED: Final = {
+DESCRIBED: Final = {
     "infida": "INFIDA",
     "infida-offline+mean": "INFIDA offline (hindsight)",
     "sg+published": "Static greedy (hindsight)",
     "olag+forwarded": "OLAG",
 }
-"""The policies as the paper describes them."""
+"""The policies of the paper, as its text is read here: not to the letter, as `olag+literal` is."""
 
 STRONG: Final = {
     "sg": "Static greedy, every slot (hindsight)",
@@ -42,10 +42,10 @@ STRONG: Final = {
 }
 """The baselines in their stronger interpretations."""
 
-PRINTED_AS: Final = {"sg": "sg+published", "olag": "olag+forwarded"}
-"""Which printed baseline each stronger one stands beside."""
+WEAKER: Final = {"sg": "sg+published", "olag": "olag+forwarded"}
+"""Which of these baselines each stronger one stands beside."""
 
-TITLES: Final = {**PRINTED, **STRONG}
+TITLES: Final = {**DESCRIBED, **STRONG}
 
 ATTACHMENTS: Final = {
     "task": "two stations per task",

@@ -13,7 +13,7 @@ from edgeopt_papers.figures import PaperFigure
 from edgeopt_papers.figures.drawing import rows_of_bars
 from edgeopt_papers.idn.figures.gains import EVALUATIONS
 from edgeopt_papers.idn.figures.hosts import FIGURE_5
-from edgeopt_papers.idn.figures.setting import ATTACHMENTS, OPEN, PRINTED_AS, pairs, verdict
+from edgeopt_papers.idn.figures.setting import ATTACHMENTS, OPEN, WEAKER, pairs, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +50,8 @@ def _under(own: pd.DataFrame, evaluation: Evaluation, interpretation: str) -> pd
     attachment = interpretation if interpretation in _attachments(evaluation) else "common"
     own = own[own["attachment"] == attachment]
     if interpretation == _STRONG:
-        own = own[~own["policy"].isin(PRINTED_AS.values())]
-        own = own.assign(policy=own["policy"].replace(PRINTED_AS))
+        own = own[~own["policy"].isin(WEAKER.values())]
+        own = own.assign(policy=own["policy"].replace(WEAKER))
     return own.dropna(axis="columns", how="all")
 
 
@@ -179,5 +179,7 @@ TABLE_S1: Final = PaperFigure(
     caption="Green where a statement holds on every draw, red where on none, paler where on some. "
     "The number is over draws: what the statement is about, or the least lead over several "
     "values of alpha. The table has the share of draws, steps or values of alpha on which it "
-    "holds. Baselines are as printed but in the last column.",
+    "holds. Baselines are OLAG of forwarded requests, whose copies share a counter, "
+    "and static greedy for the mean demand until all is served; in the last column they are OLAG "
+    "of requests seen, and static greedy for every slot.",
 )  # fmt: skip

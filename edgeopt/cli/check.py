@@ -41,7 +41,8 @@ def check(
 
     Claims that are known to be false, as published or in another plausible form, are expected to be
     violated; the claims that correct them are checked too. For each claim, the instance with the
-    least slack is shown.
+    least slack is shown. One is loose, or cannot fail here, if even there its guarantee could be
+    more than twice as strong.
     """
     from edgeopt.bounds.registry import resolve
     from edgeopt.studies import check_all

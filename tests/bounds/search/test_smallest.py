@@ -90,7 +90,7 @@ MORE = {
     "tapfinger.bundles.published": "tasks",
     "tapfinger.equation1.published": "tasks",
     "tapfinger.equation3.published": "tasks",
-    "tapfinger.optimus.published": "lone_task",
+    "tapfinger.optimus.program": "lone_task",
     "tapfinger.usage.end": "tasks",
     "tapfinger.volume.fixed": "few_tasks",
 }

@@ -145,7 +145,7 @@ CLAIMS = (
         view=lambda instance: instance,
     ),
     claim(
-        "optimus.published",
+        "optimus.program",
         lambda instance: _expects(instance, "published"),
         _GPUS,
         instance_type=TapFingerInstance,

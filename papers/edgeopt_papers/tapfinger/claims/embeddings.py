@@ -83,5 +83,5 @@ CLAIMS = (
         lambda instance: _apart(instance, "small"),
         (_TWO, named_instances(named.drawn_instance, range(6))),
     ),
-    _about("kinds.published", lambda instance: _apart(instance, "no_self_loops"), _TWO),
+    _about("kinds.program", lambda instance: _apart(instance, "no_self_loops"), _TWO),
 )

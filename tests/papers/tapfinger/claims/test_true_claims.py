@@ -44,8 +44,8 @@ REFUTED = [
     ("bound.fixed", named.overtaken(), 1 + 5, 1 + 4),
     ("bound.noise", named.one_gpu(), 21, 7),
     ("volume.fixed", named.five_and_twice_seven(), 5 + 7 + 7, 4 * 5),
-    ("kinds.published", named.two_kinds(), 0, 1e-3),
-    ("optimus.published", named.sensitive_task(), -0.237911, 0),
+    ("kinds.program", named.two_kinds(), 0, 1e-3),
+    ("optimus.program", named.sensitive_task(), -0.237911, 0),
 ]
 
 

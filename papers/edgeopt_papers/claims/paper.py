@@ -18,6 +18,7 @@ from edgeopt.bounds.search.space import Parameter, ParameterSpace
 from edgeopt.bounds.verdict import Relation, Source
 from edgeopt.errors import OptionError
 from edgeopt_papers.claims.errata import Erratum
+from edgeopt_papers.claims.tightest import found_instances
 from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class Paper:
     ) -> Claim:
         """Build a claim from its words, and from what is measured on which instances."""
         parts = instances if isinstance(instances, tuple) else (instances,)
+        parts = (*parts, found_instances(f"{self.system}.{id}"))
         named: NamedInstances = {}
         for part in parts:
             for name, build in (named_instance(part) if callable(part) else part).items():

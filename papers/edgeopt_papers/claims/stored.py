@@ -29,7 +29,7 @@ FORMAT: Final = 3
 """Number of the way in which verdicts are written."""
 
 
-def _claims_of() -> dict[str, EntryPoint]:
+def claim_points() -> dict[str, EntryPoint]:
     """Return where the claims of each paper are."""
     own = __name__.partition(".")[0]
     found = registry.offered(registry.CLAIMS)
@@ -85,7 +85,7 @@ def stored_verdicts(system: str) -> StoredVerdicts | None:
     >>> stored_verdicts("a system of mine") is None
     True
     """
-    return _read(system) if system in _claims_of() else None
+    return _read(system) if system in claim_points() else None
 
 
 @cache
@@ -137,6 +137,6 @@ def proven(system: str) -> dict[str, Any]:
 
 def documents() -> Iterator[tuple[Path, str]]:
     """Prove the claims of all systems; yield the file of each, and what is to be in it."""
-    for system in _claims_of():
+    for system in claim_points():
         text = json.dumps(proven(system), indent=1, ensure_ascii=False, allow_nan=False)
         yield FOLDER / f"{system}.json", text + "\n"

@@ -59,10 +59,10 @@ def test_verdicts_of_another_format_are_none(monkeypatch, tmp_path):
 
 
 def test_what_is_written_is_what_is_found(monkeypatch, tmp_path, capsys):
-    one = {"rescue": stored._claims_of()["rescue"]}
+    one = {"rescue": stored.claim_points()["rescue"]}
     few = {name: claims("rescue")[name] for name in list(claims("rescue"))[:3]}
     monkeypatch.setattr(stored, "FOLDER", tmp_path)
-    monkeypatch.setattr(stored, "_claims_of", lambda: one)
+    monkeypatch.setattr(stored, "claim_points", lambda: one)
     monkeypatch.setattr(stored, "claims", lambda _: few)
     monkeypatch.setattr(stored, "check", lambda _: check(few.values()))
     stored._read.cache_clear()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 """No other machine reaches the page."""
 
+_GUARDED: Final = "edgeopt.explore.guard"
+"""Module that runs marimo, and refuses requests that pages of others send."""
+
 
 class Served(NamedTuple):
     """A page that is served: its address with the token, and the process."""
@@ -57,7 +60,7 @@ def _serve(
     token = secrets.token_urlsafe(16)
     process = subprocess.Popen(
         [
-            sys.executable, "-m", "marimo", "--quiet", how, str(notebook), "--host", HOST,
+            sys.executable, "-m", _GUARDED, "--quiet", how, str(notebook), "--host", HOST,
             "--port", str(port), *([] if browser else ["--headless"]),
             "--token", "--token-password-file", "-", "--", *about,
         ],

@@ -31,17 +31,19 @@ CASES: Final = int(os.environ.get("EDGEOPT_FUZZ_CASES", "120" if LEAN else "600"
 """Cases of all tests together."""
 
 PARTS: Final = {
-    "constructors": 0.15,
-    "generators": 0.10,
-    "named_instances": 0.05,
-    "methods": 0.10,
-    "files": 0.12,
-    "traces": 0.12,
+    "constructors": 0.10,
+    "generators": 0.08,
+    "named_instances": 0.03,
+    "methods": 0.08,
+    "files": 0.10,
+    "traces": 0.10,
     "commands": 0.12,
     "policies": 0.08,
     "entry points": 0.05,
     "jobs": 0.06,
     "claims": 0.05,
+    "headers": 0.05,
+    "archives": 0.10,
 }
 """Which part of the cases each test runs."""
 

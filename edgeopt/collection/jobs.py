@@ -198,16 +198,30 @@ def chosen(record: System, policy: str) -> PolicyEntry:
 
     if ":" not in policy or policy.startswith("learned:"):
         return choose(record, [policy])[0]
-    return choose(record, [class_of(policy)()])[0]
+    return choose(record, [_made(policy)])[0]
 
 
 def class_of(policy: str) -> Any:
     """Return the class of a policy of the user, given as ``module:Class``."""
     module, _, name = policy.partition(":")
+    if not module or not name.isidentifier():
+        raise OptionError(f"policy {policy!r} cannot be found: write it as module:Class")
     try:
         return getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise OptionError(f"policy {policy!r} cannot be found: {error}") from None
+    # A foreign module may raise anything while it is imported, or exit.
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise OptionError(f"policy {policy!r} cannot be found: {why}") from error
+
+
+def _made(policy: str) -> Any:
+    """Make a policy of the user."""
+    make = class_of(policy)
+    try:
+        return make()
+    except (Exception, SystemExit) as error:  # foreign code, as above
+        why = f"{type(error).__name__}: {error}"
+        raise OptionError(f"policy {policy!r} cannot be made without arguments: {why}") from error
 
 
 def _bound(system: str, name: str, bound: str, runs: int, seed: int) -> dict[str, Any]:

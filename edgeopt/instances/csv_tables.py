@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import lzma
 import math
 import os
 import re
+import stat
 import struct
 import textwrap
 import typing
@@ -33,7 +33,7 @@ from edgeopt.instances.labels import (
     named,
     no_label,
 )
-from edgeopt.instances.netcdf import Labelled
+from edgeopt.instances.netcdf import Labelled, room_of
 from edgeopt.instances.numerals import number_of, whole_of
 from edgeopt.instances.records import Record
 from edgeopt.instances.validate import (
@@ -160,7 +160,10 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
         raise InstanceError(str(folder), "no such folder")
     for file in sorted(folder.glob("*.csv")):
         try:
-            if file.stat().st_size > _LARGEST:
+            status = file.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise InstanceError(file.name, "is no file")
+            if status.st_size > _LARGEST:
                 raise InstanceError(file.name, f"is larger than {_LARGEST} bytes")
             yield file.stem, _decoded(file.name, file.read_bytes())
         except OSError as error:
@@ -169,18 +172,18 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
 
 _DAMAGED: Final = (
     OSError, EOFError, RuntimeError, ValueError, LookupError, OverflowError, struct.error,
-    zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+    zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
 # What zipfile raises on damaged archives, depending on which byte is damaged.
 
 
 def _zipped(path: Path) -> Iterator[tuple[str, str]]:
+    if not path.is_file():
+        raise InstanceError(str(path), "no such file")
     try:
         found = _unpacked(path)
     except InstanceError:
         raise
-    except FileNotFoundError:
-        raise InstanceError(str(path), "no such file") from None
     except _DAMAGED as error:
         reason = str(error) or type(error).__name__
         raise InstanceError(str(path), f"is no readable zip file ({reason})") from None
@@ -192,17 +195,52 @@ def _unpacked(path: Path) -> dict[str, bytes]:
     """Return the tables of a zip file by name, in whichever of its folders they are."""
     found: dict[str, bytes] = {}
     with zipfile.ZipFile(path) as archive:
-        for one in sorted(archive.infolist(), key=lambda one: one.filename):
+        members = _members(path, archive)
+        for one in sorted(members, key=lambda one: one.filename):
             name = Path(one.filename).name
             table = name.endswith(".csv")
-            if table and one.file_size > _LARGEST:
-                raise InstanceError(name, f"is larger than {_LARGEST} bytes")
             if name in found:
                 raise InstanceError(str(path), f"holds two files named {name}; keep one")
             # What is no table is read as well, because a damaged name looks like one that is none.
-            content = archive.read(one) if one.file_size <= _LARGEST else b""
+            with archive.open(one) as packed:
+                # Whatever the member goes on to hold, it is not inflated beyond what it declares.
+                content = packed.read(one.file_size + 1)
             found |= {name: content} if table else {}
     return found
+
+
+_PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Ways to pack of which no more is inflated than is asked for."""
+
+_RARE: Final = "is packed in a rare way; pack it by deflate, as is usual"
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members of a zip file: all that it counts, and no more than it may hold."""
+    members, room = archive.infolist(), min(_LARGEST, room_of(path))
+    # A damaged length of an entry swallows the next ones, and `zipfile` does not count.
+    with open(path, "rb") as file:
+        file.seek(-min(path.stat().st_size, _END.size + _MOST_COMMENT), os.SEEK_END)
+        tail = file.read()
+    (counted,) = _END.unpack_from(tail, tail.rfind(b"PK\5\6"))
+    if counted not in (len(members), 2**16 - 1):
+        raise zipfile.BadZipFile(f"it counts {counted} files, but lists {len(members)}")
+    for one in members:
+        if one.compress_type not in _PACKED:
+            raise InstanceError(one.filename, _RARE)
+        room -= one.file_size
+        if room < 0:
+            size = sum(one.file_size for one in members)
+            rule = "holds more than tables so small can unpack to; unpack it and name the folder"
+            raise InstanceError(str(path), rule, value=f"{size} bytes")
+    return members
+
+
+_END: Final = struct.Struct("<10xH10x")
+"""The end of a zip file, which says how many members there are."""
+
+_MOST_COMMENT: Final = 2**16
+"""Bytes of the comment behind it."""
 
 
 def _decoded(where: str, data: bytes) -> str:

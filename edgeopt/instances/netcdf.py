@@ -8,7 +8,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import mmap
 import os
+import struct
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +32,7 @@ _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, Attribute
 # What h5py raises on damaged files, depending on which byte is damaged.
 
 _SMALL, _DENSEST = 2**26, 64
-# A file declares at most 64 MiB or 64 times its size: `write` does not compress, others may have.
+# A file holds at most 64 MiB or 64 times its size: `write` does not compress, others may have.
 
 _MADE = "_NCProperties"
 _ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
@@ -194,6 +196,11 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
+def room_of(path: str | os.PathLike[str]) -> int:
+    """Return the bytes that a file may hold once it is unpacked."""
+    return max(_SMALL, _DENSEST * os.path.getsize(path))
+
+
 def _text(field: str, value: object) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
@@ -203,11 +210,37 @@ def _text(field: str, value: object) -> str:
     return value
 
 
+_HEAP, _OBJECT = struct.Struct("<4sB3xQ"), struct.Struct("<HH4xQ")
+# Heads of a global heap and of an object in it, HDF5 File Format Specification 3.0, III.E.
+
+
+def _require_heaps(where: str) -> None:
+    """Refuse a file in which the objects of a global heap, its texts, do not follow one another.
+
+    HDF5 follows their lengths without a check: one that is 0 holds it for ever.
+    """
+    with open(where, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        start = held.find(b"GCOL")
+        while 0 <= start <= len(held) - _HEAP.size:
+            _, version, size = _HEAP.unpack_from(held, start)
+            end, place = start + size, start + _HEAP.size
+            # Numbers may look like the mark of a heap, but hardly like its head, too.
+            while start % 8 == 0 and version == 1 and place + _OBJECT.size <= end <= len(held):
+                number, _, length = _OBJECT.unpack_from(held, place)
+                # The free space, object 0, counts its head; others are followed by up to 7 bytes.
+                taken = length if number == 0 else _OBJECT.size + (length + 7) // 8 * 8
+                if not 0 < taken <= end - place:
+                    raise ValueError("a heap of its texts is damaged")
+                place += taken
+            start = held.find(b"GCOL", start + 4)
+
+
 def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     import h5py
 
+    _require_heaps(where)
     with h5py.File(where, "r") as file:
-        room = max(_SMALL, _DENSEST * os.path.getsize(where))
+        room = room_of(where)
         arrays = {}
         for name in file:
             field, dataset = f"{where}:{name}", file.get(name, getlink=True)

@@ -369,7 +369,8 @@ def opened(path, digest=None, patience=1):
         name, digest = re.sub(r".*[/\\]", "", content.pop("data_file")), content.pop("data_sha256")
         return content, opened(re.sub(r"[^/\\]*\Z", "", path) + name, str(digest))
     except Exception as error:
-        raise error if isinstance(error, ProofError) else ProofError(2, f"{error!r:.99}") from None
+        why = getattr(error, "strerror", 0) or f"it is no certificate: {error!s:.99}"
+        raise error if isinstance(error, ProofError) else ProofError(2, why) from None
 
 def main(paths):
     """Check files, say what is proven, and return the exit code."""

@@ -82,7 +82,10 @@ def run(arguments: "Sequence[str]") -> int:
     except (EdgeOptError, OSError) as error:
         return _complain(str(error) or type(error).__name__)
     except MemoryError as error:
-        return _complain(f"not enough memory: {error}")
+        said = f" ({error})" if str(error) else ""
+        return _complain(
+            f"not enough memory{said}; take a smaller instance, fewer runs, or fewer workers"
+        )
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     # Anything else is a bug, here or in an installed plugin, which may even try to exit.

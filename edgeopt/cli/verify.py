@@ -47,6 +47,8 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
     """Return what a file proves, and whether its program is that of an instance."""
     from edgeopt import checker
 
+    if not Path(name).is_file():  # a pipe may never say anything, a device never end
+        return {"code": 2, "reason": "no such file"}
     try:
         content, data = checker.opened(name)
         sense, bound, point = checker.examine(content, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from math import isfinite
 from pathlib import Path
@@ -17,11 +18,12 @@ from edgeopt.collection.comparison import OFFLINE
 from edgeopt.collection.entries import OPTIMAL, edition, improvements, row_of, rows
 from edgeopt.collection.measures import machine
 from edgeopt.errors import CertificateError, EdgeOptError, OptionError
+from edgeopt.reading import content_of
 from edgeopt.solvers.certificates import read_certificate
 from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from edgeopt.collection.comparison import Bench
     from edgeopt.solvers.certificates import Certificate
@@ -101,7 +103,7 @@ class Examined(NamedTuple):
 def read_submission(path: Path) -> dict[str, Any]:
     """Return the content of a submission, or raise."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(content_of(path).decode())
     except OSError as error:
         raise OptionError(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
@@ -181,10 +183,10 @@ def _misshapen(row: Any, wanted: Mapping[str, str], where: str) -> Iterator[str]
             yield f"{where}: {name} must be {kind}, got {row[name]!r:.80}"
 
 
-_IS: Final = {
+_IS: Final[Mapping[str, Callable[[Any], bool]]] = {
     _TEXT: lambda one: isinstance(one, str) and bool(one),
     _WHOLE: lambda one: type(one) is int and one >= 0,
-    _NUMBER: lambda one: type(one) in (int, float) and isfinite(one),
+    _NUMBER: lambda one: type(one) in (int, float) and abs(one) <= sys.float_info.max,
     "a text or empty": lambda one: isinstance(one, str),
     "an object": lambda one: isinstance(one, dict),
     "a list": lambda one: isinstance(one, list),
@@ -194,7 +196,7 @@ _IS: Final = {
 def _misplaced(one: Any, where: str) -> Iterator[str]:
     """Say what is wrong with the form of a result, and whether its data are those of the entry."""
     base = dict.fromkeys(("part", "instance", "fingerprint"), _TEXT)
-    if not isinstance(one, dict) or one.get("part") not in RESULTS:
+    if not isinstance(one, dict) or one.get("part") not in [*RESULTS]:
         yield f"{where}: part must be {' or '.join(RESULTS)}"
         return
     wanted: dict[str, str] = base | dict(RESULTS[one["part"]])

@@ -7,7 +7,6 @@ import io
 import math
 import os
 import re
-import stat
 import struct
 import textwrap
 import typing
@@ -33,7 +32,7 @@ from edgeopt.instances.labels import (
     named,
     no_label,
 )
-from edgeopt.instances.netcdf import Labelled, room_of
+from edgeopt.instances.netcdf import Labelled
 from edgeopt.instances.numerals import number_of, whole_of
 from edgeopt.instances.records import Record
 from edgeopt.instances.validate import (
@@ -43,6 +42,7 @@ from edgeopt.instances.validate import (
     path_of,
     real_numbers,
 )
+from edgeopt.reading import content_of, room_of
 from edgeopt.writing import Folder, write_file
 from edgeopt.writing.results import csv_text
 
@@ -160,12 +160,9 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
         raise InstanceError(str(folder), "no such folder")
     for file in sorted(folder.glob("*.csv")):
         try:
-            status = file.stat()
-            if not stat.S_ISREG(status.st_mode):
-                raise InstanceError(file.name, "is no file")
-            if status.st_size > _LARGEST:
+            if file.stat().st_size > _LARGEST:
                 raise InstanceError(file.name, f"is larger than {_LARGEST} bytes")
-            yield file.stem, _decoded(file.name, file.read_bytes())
+            yield file.stem, _decoded(file.name, content_of(file))
         except OSError as error:
             raise InstanceError(file.name, f"cannot be read ({error.strerror})") from None
 
@@ -217,7 +214,7 @@ _RARE: Final = "is packed in a rare way; pack it by deflate, as is usual"
 
 def _members(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members of a zip file: all that it counts, and no more than it may hold."""
-    members, room = archive.infolist(), min(_LARGEST, room_of(path))
+    members, room = archive.infolist(), min(_LARGEST, room_of(path.stat().st_size))
     # A damaged length of an entry swallows the next ones, and `zipfile` does not count.
     with open(path, "rb") as file:
         file.seek(-min(path.stat().st_size, _END.size + _MOST_COMMENT), os.SEEK_END)

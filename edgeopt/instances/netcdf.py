@@ -19,6 +19,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.labels import Labels, as_labels
 from edgeopt.instances.validate import described, path_of
+from edgeopt.reading import room_of
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ _KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
 _LABELS, _LABELS_HASH = "edgeopt_labels", "edgeopt_labels_fingerprint"
 _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
 # What h5py raises on damaged files, depending on which byte is damaged.
-
-_SMALL, _DENSEST = 2**26, 64
-# A file holds at most 64 MiB or 64 times its size: `write` does not compress, others may have.
 
 _MADE = "_NCProperties"
 _ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
@@ -196,11 +194,6 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def room_of(path: str | os.PathLike[str]) -> int:
-    """Return the bytes that a file may hold once it is unpacked."""
-    return max(_SMALL, _DENSEST * os.path.getsize(path))
-
-
 def _text(field: str, value: object) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
@@ -240,7 +233,7 @@ def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
     _require_heaps(where)
     with h5py.File(where, "r") as file:
-        room = room_of(where)
+        room = room_of(os.path.getsize(where))  # `write` packs nothing, others may have
         arrays = {}
         for name in file:
             field, dataset = f"{where}:{name}", file.get(name, getlink=True)

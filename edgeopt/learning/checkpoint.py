@@ -8,7 +8,6 @@ import math
 import platform
 import sys
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,11 +18,13 @@ from safetensors.numpy import save as serialised
 import edgeopt
 from edgeopt.errors import InputError
 from edgeopt.options import check_fields, check_whole
+from edgeopt.reading import content_of
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import Self
 
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def read_arrays(
     """Read arrays and record of a file, and check its hash; `kind` says in errors what is read."""
     name = str(path)
     try:
-        content = Path(path).read_bytes()
+        content = content_of(path)
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror or error}") from None
     try:

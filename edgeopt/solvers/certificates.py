@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -27,7 +28,6 @@ from edgeopt.writing import write_file
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike
@@ -161,6 +161,8 @@ def _examined(content: Any, data: Any, patience: int = 1) -> tuple[str, Fraction
 
 def read_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read what `Certificate.save` has written, and prove it."""
+    if not os.path.isfile(path):  # a pipe may never say anything, a device never end
+        raise CertificateError(f"{path}: no such file")
     try:
         content, data = checker.opened(str(path))
     except checker.ProofError as error:

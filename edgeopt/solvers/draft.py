@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import zlib
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InputError, InstanceError
+from edgeopt.reading import content_of, unpacked
 from edgeopt.solvers.labels import grouped
 from edgeopt.solvers.program import LinearProgram
 
@@ -37,9 +37,9 @@ class Source:
     def of(cls, path: Path) -> Source:
         """Read a file, unpacked if it ends in .gz."""
         try:
-            data = path.read_bytes()
+            data = content_of(path)
             if path.suffix.lower() == ".gz":
-                data = gzip.decompress(data)
+                data = unpacked(data)
         except (OSError, EOFError, zlib.error) as failure:
             raise InputError(str(path), f"cannot be read: {failure}") from None
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.search.space import spaces
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.reading import content_of
 from edgeopt.representation import compact_repr
 from edgeopt.writing import write_file
 from edgeopt.writing.results import in_html
@@ -118,7 +118,7 @@ def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -
         If the parameter space is unknown.
     """
     try:
-        spec = json.loads(Path(path).read_text(encoding="utf-8"))
+        spec = json.loads(content_of(path).decode())
         kinds = {"claim": str, "space": str, "parameters": dict}
         if spec["kind"] != _KIND or not all(isinstance(spec[n], k) for n, k in kinds.items()):
             raise ValueError

@@ -16,6 +16,7 @@ import edgeopt
 from edgeopt import processes
 from edgeopt.errors import EdgeOptWarning, MissingDependencyError, OptionError, WorkerError
 from edgeopt.options import check_kind, check_text, check_workers, listed
+from edgeopt.reading import content_of
 from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.sweeps.jobs import Job, code_of, digest, packages_of, source_of
 from edgeopt.writing import Folder
@@ -94,7 +95,7 @@ class Store:
             if path.stat().st_size > _LARGEST:
                 _distrust(path, f"is foreign: it is larger than {_LARGEST} bytes")
                 return None
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            kept = json.loads(content_of(path).decode())
         except FileNotFoundError:
             return None
         except OSError as error:

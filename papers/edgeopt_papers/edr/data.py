@@ -6,7 +6,6 @@ folder that the environment variable ``EDGEOPT_DATA`` names; of CIFAR-10 it is t
 
 from __future__ import annotations
 
-import gzip
 import os
 import zlib
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.reading import content_of, unpacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,8 +90,8 @@ def _shown(path: Path, pictures: Bytes, label: Bytes) -> Shown:
 def _content(path: Path) -> bytes:
     """Return what is in a file, unpacked."""
     try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
+        content = content_of(path)
+        return unpacked(content) if path.suffix == ".gz" else content
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(str(path), f"cannot be read: {error}") from None
 

@@ -11,12 +11,13 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
-from edgeopt.collection import Bench, entry, names
+from edgeopt.collection import Bench, cells, entry, names
 from edgeopt.collection import compare as comparing
 from edgeopt.collection.entries import gap_of
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+from edgeopt.studies import find_system
 
 SMALL = ["tapfinger-odd-c1-n7", "tapfinger-tight-c2-n8", "rescue-odd-k1-t50"]
 
@@ -177,6 +178,9 @@ def test_options_are_refused() -> None:
         ({"online": ["min"], "runs": 1}, "runs"),
         ({"online": ["min"], "time_limit": 0.0}, "time_limit"),
         ({"online": ["no.such.module:Mine"]}, "cannot be found"),
+        ({"online": [":x"]}, "write it as module:Class"),
+        ({"online": ["math:"]}, "write it as module:Class"),
+        ({"online": ["..up:x"]}, "cannot be found"),
         ({"online": [f"{__name__}:Homeless"]}, "name instances of one system"),
     ):
         with pytest.raises(OptionError, match=re.escape(says)):
@@ -185,6 +189,26 @@ def test_options_are_refused() -> None:
         edgeopt.bench("tapfinger-odd-c1-n8", online=["min"])
     assert comparing.chosen("all") == list(names())
     assert comparing.chosen(["s", "l", names(size="s")[0]]) == [*names(size="s"), *names(size="l")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def broken(:", "raise ValueError('no')", "import sys; sys.exit(3)", "\0", "'\ud800'"],
+    ids=["syntax", "raises", "exits", "binary", "surrogate"],
+)
+def test_a_module_that_cannot_be_imported_is_named(text, tmp_path, monkeypatch) -> None:
+    (tmp_path / "own_broken_policy.py").write_text(text, "utf-8", "surrogatepass")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(OptionError, match=r"'own_broken_policy:Mine' cannot be found: \w+"):
+        edgeopt.bench("s", online=["own_broken_policy:Mine"])
+
+
+def test_a_class_that_cannot_be_made_is_named(tmp_path, monkeypatch) -> None:
+    text = "class Mine:\n    def __init__(self): raise RuntimeError('not now')"
+    (tmp_path / "own_late_policy.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(OptionError, match="made without arguments: RuntimeError: not now"):
+        jobs.chosen(find_system("tapfinger"), "own_late_policy:Mine")
 
 
 def test_a_forecast_measures_a_job_of_each_system_and_size() -> None:

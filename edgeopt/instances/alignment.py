@@ -26,11 +26,13 @@ from edgeopt.instances.labels import (
     listed,
     named,
     order_of,
+    stamped,
     timed,
     to_axis_order,
 )
 from edgeopt.instances.nesting import lengths_of, require_shallow
 from edgeopt.instances.numerals import is_hole, real_of, whole_of
+from edgeopt.instances.units import factor, measures_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,9 +53,22 @@ FROM_1: Final = (
 
 def align(record: Record) -> None:
     """Replace labelled fields by arrays in one order, before any field is checked."""
-    if all(type(getattr(record, one.name)) in _PLAIN for one in record._fields):
+    if all(
+        type(value := getattr(record, one.name)) in _PLAIN and not _are_times(one, value)
+        for one in record._fields
+    ):
         return
     Alignment(record).carry_out()
+
+
+def _are_times(one: Field, value: Any) -> bool:
+    """Return whether entries that are slots are given as timestamps without labels."""
+    if one.of not in FROM_ORIGIN:
+        return False
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and value.dtype.kind in "MO" and is_time(list(value))
+    # An index of times has a zone, as a Series has not.
+    return (isinstance(value, list | tuple) or hasattr(value, "tz")) and is_time(list(value))
 
 
 class Alignment:
@@ -87,6 +102,9 @@ class Alignment:
             for one in self.record._fields:
                 self._require_labels(one)
             for one in self.record._fields:
+                if one.of in FROM_ORIGIN and one.name in self.tables:
+                    self.tables[one.name] = self._on_time(one, self.tables[one.name])
+            for one in self.record._fields:
                 if one.ascending and one.name in self.tables:
                     self._sort(one)
             for one in self.record._fields:
@@ -109,6 +127,10 @@ class Alignment:
     def _read(self) -> None:
         for one in self.record._fields:
             value = getattr(self.record, one.name)
+            if _are_times(one, value):
+                entries = np.array([None, *value], dtype=object)[1:]
+                self.tables[one.name] = Given(entries, one.axes, (None,))
+                continue
             if type(value) in _PLAIN:
                 require_shallow(self._name(one), value)
                 continue
@@ -214,6 +236,46 @@ class Alignment:
         first = COUNTED[axis]
         shifted = tuple(number + first for number in numbers)
         return replace(given, labels=(*given.labels[:place], shifted, *given.labels[place + 1 :]))
+
+    def _on_time(self, one: Field, given: Given) -> Given:
+        """Replace times by the slots in which they lie: timestamps, and numbers in seconds."""
+        name, axis, unit = self._name(one), one.of, given.unit
+        if unit in (axis, f"{axis}s"):
+            return replace(given, unit=None)
+        listing = given.values.ravel().tolist()
+        if given.values.dtype.kind == "M":
+            listing = list(given.values.ravel())
+        stamps = is_time(listing)
+        if not stamps and (unit is None or not measures_time(unit)):
+            return given
+        length = self.record._seconds(axis, self._known_lengths())
+        if length is None and axis in self.began:
+            length = self.began[axis][2]
+        if length is None or not length > 0:
+            rule = f"is in times, and nothing says how long a {axis} lasts: give numbers of {axis}s"
+            raise InstanceError(name, rule)
+        note = f"{name}: converted to {axis}s of {length:g} s, "
+        if stamps:
+            times = stamped(name, listing)
+            start = self._start(name, axis, times)
+            seconds = (times - start).total_seconds().to_numpy().reshape(given.shape)
+            note += f"counted from {start}"
+        else:
+            seconds = self._real(one, given).values * factor(name, str(unit), "s")
+            note += f"from {unit}"
+        self.notes.append(f"{note}: each is the {axis} in which the time lies")
+        return replace(given, values=np.floor(seconds / length + 1e-9), unit=None)
+
+    def _start(self, name: str, axis: str, times: Any) -> Any:
+        """Return when slot 0 begins: as fields along the slots say, else with the first time."""
+        if axis not in self.began and any(axis in one.axes for one in self.record._fields):
+            rule = f"is in times, but no field has times along '{axis}' that say when the first "
+            raise InstanceError(name, f"{rule}begins: label one, or give numbers of {axis}s")
+        whose, start, _ = self.began.setdefault(axis, (name, times.min(), None))
+        if str(getattr(start, "tzinfo", None)) != str(times.tz):
+            rule = f"times are in zone {times.tz}, those of {whose} in {start.tzinfo}; use one zone"
+            raise InstanceError(name, rule)
+        return start
 
     def _known_lengths(self) -> dict[str, int]:
         """Return the lengths of axes, as far as fields show them before they are checked."""

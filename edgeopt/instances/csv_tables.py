@@ -12,7 +12,7 @@ import textwrap
 import typing
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -61,6 +61,10 @@ KIND: Final = "edgeopt_kind"
 
 _FIRST_SLOT: Final = "first_slot"  # the setting that tells the number of the first slot
 _HOLES: Final = ("", "-")
+_OTHER_FORMATS: Final = (
+    ".tsv", ".txt", ".xls", ".xlsx", ".xlsm", ".ods", ".json", ".parquet", ".feather", ".dat",
+)  # fmt: skip
+_MAC: Final = "__MACOSX"  # folder of what archivers of a Mac note beside the files
 _LARGEST: Final = 2**30  # bytes of a table
 
 
@@ -110,7 +114,8 @@ def read_folder(path: str | os.PathLike[str], cls: type[Instance], origin: int =
     place, declared = path_of(path), dict(fields_of_tables(cls))
     arrays: dict[str, Any] = {}
     texts: dict[str, Any] = {}
-    found = dict(_zipped(place) if is_zip(place) else _files(place))
+    names = {SETTINGS, *declared}
+    found = dict(_zipped(place, names) if is_zip(place) else _files(place, names))
     if not found:
         rule = f"holds no tables; 'edgeopt template {cls._kind} --out DIR' writes an example"
         raise InstanceError(str(path), rule)
@@ -155,16 +160,38 @@ def _origin(where: str, arrays: dict[str, Any], texts: dict[str, Any], origin: i
     return int(number)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, str]]:
+def _files(folder: Path, names: Collection[str]) -> Iterator[tuple[str, str]]:
     if not folder.is_dir():
         raise InstanceError(str(folder), "no such folder")
-    for file in sorted(folder.glob("*.csv")):
+    found: dict[str, None] = {}
+    for file in sorted(one for one in folder.iterdir() if _is_table(one.name, names)):
+        _require_new(folder, file.name, found)
+        found[file.name] = None
         try:
             if file.stat().st_size > _LARGEST:
                 raise InstanceError(file.name, f"is larger than {_LARGEST} bytes")
             yield file.stem, _decoded(file.name, content_of(file))
         except OSError as error:
             raise InstanceError(file.name, f"cannot be read ({error.strerror})") from None
+
+
+def _is_table(name: str, names: Collection[str]) -> bool:
+    """Return whether a file is a table, and none of those that archivers of a Mac put beside it.
+
+    A table of a field in another format is refused: what it says would be left out.
+    """
+    path = Path(name)
+    if path.stem in names and path.suffix.lower() in _OTHER_FORMATS:
+        raise InstanceError(name, f"is no table in CSV; save it as {path.stem}.csv")
+    return path.suffix.lower() == ".csv" and not name.startswith("._")
+
+
+def _require_new(where: Path, name: str, others: Mapping[str, Any]) -> None:
+    """Refuse a second table of one field."""
+    for other in others:
+        if Path(other).stem == Path(name).stem:
+            both = f"two files named {name}" if other == name else f"both {other} and {name}"
+            raise InstanceError(str(where), f"holds {both}; keep one")
 
 
 _DAMAGED: Final = (
@@ -174,11 +201,11 @@ _DAMAGED: Final = (
 # What zipfile raises on damaged archives, depending on which byte is damaged.
 
 
-def _zipped(path: Path) -> Iterator[tuple[str, str]]:
+def _zipped(path: Path, names: Collection[str]) -> Iterator[tuple[str, str]]:
     if not path.is_file():
         raise InstanceError(str(path), "no such file")
     try:
-        found = _unpacked(path)
+        found = _unpacked(path, names)
     except InstanceError:
         raise
     except _DAMAGED as error:
@@ -188,16 +215,16 @@ def _zipped(path: Path) -> Iterator[tuple[str, str]]:
         yield Path(name).stem, _decoded(name, content)
 
 
-def _unpacked(path: Path) -> dict[str, bytes]:
+def _unpacked(path: Path, names: Collection[str]) -> dict[str, bytes]:
     """Return the tables of a zip file by name, in whichever of its folders they are."""
     found: dict[str, bytes] = {}
     with zipfile.ZipFile(path) as archive:
         members = _members(path, archive)
         for one in sorted(members, key=lambda one: one.filename):
             name = Path(one.filename).name
-            table = name.endswith(".csv")
-            if name in found:
-                raise InstanceError(str(path), f"holds two files named {name}; keep one")
+            table = _is_table(name, names) and _MAC not in Path(one.filename).parts
+            if table:
+                _require_new(path, name, found)
             # What is no table is read as well, because a damaged name looks like one that is none.
             with archive.open(one) as packed:
                 # Whatever the member goes on to hold, it is not inflated beyond what it declares.
@@ -335,6 +362,8 @@ def _values(where: str, lines: list[int], cells: list[str], one: Field | None) -
     numbers = [None if text is None else _number(text, one) for text in texts]
     words = [n for n, text in enumerate(texts) if text is not None and numbers[n] is None]
     named_entries = one is not None and bool(one.of) and named(one.of)
+    if words and one is not None and one.of in FROM_ORIGIN and all(map(_TIME.match, cells)):
+        return _times(where, one.of, lines, cells)
     if one is not None and (one.texts or (named_entries and words)):
         return texts
     for n in words[:1]:
@@ -352,6 +381,9 @@ def _labels(where: str, axis: str, lines: list[int], cells: list[str]) -> list[A
         if whole_of(cell) is None:
             raise InstanceError(where, f"line {line}: {no_label(cell[:80], axis)}")
     return cells
+
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)  # a date alone is none
 
 
 def _times(where: str, axis: str, lines: list[int], cells: list[str]) -> list[Any]:

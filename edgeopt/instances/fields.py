@@ -12,7 +12,7 @@ import dataclasses
 import re
 import textwrap
 import typing
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,14 @@ ARRAYS: Final[Mapping[Any, Callable[..., NDArray[Any]]]] = {
 WIDTH: Final = 88
 
 
+class Usual(NamedTuple):
+    """Between which sizes entries usually lie, and the units in which others may be meant."""
+
+    low: float
+    high: float
+    units: tuple[str, ...] = ()
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Field:
     """What is declared of a field; see `field`."""
@@ -76,6 +84,8 @@ class Field:
     missing: float | None
     ascending: bool
     rounds: Rounds
+    usual: Usual | None
+    parts: str
     name: str = ""
     type: Any = None
     shape: tuple[str, ...] = ()
@@ -128,7 +138,9 @@ class Field:
         self, record: Any, name: str, value: Any, freeze: Callable[..., NDArray[Any]]
     ) -> NDArray[Any]:
         """Return a read-only array, and note the lengths of axes that it is the first to have."""
-        sizes, options = record._sizes, {"infinite": True} if self.infinite else {}
+        sizes, options = record._sizes, dict[str, Any]()
+        options |= {"infinite": True} if self.infinite else {}
+        options |= {"parts": self.parts} if self.parts else {}
         axes = self.axes
         if self.singleton:
             value = real_numbers(name, value)
@@ -259,6 +271,8 @@ def field(
     missing: float | None = None,
     ascending: bool = False,
     rounds: Rounds = "nearest",
+    usual: Usual | None = None,
+    parts: str = "",
 ) -> Any:
     """Declare a field of an instance; its annotation says which numbers or texts it holds.
 
@@ -309,12 +323,16 @@ def field(
         Whether entries along the only axis ascend. What has labels along it is put in that order.
     rounds
         Direction in which `Instance.rounded` moves entries such that no rule breaks; ``"less"``
-        goes down further, to fit into what is rounded to nearest, and ``"distribution"`` keeps sums
-        along the last axis at 1.
+        goes down further, to fit into what is rounded to nearest, and ``"distribution"``
+        keeps sums along the last axis at 1.
+    usual
+        Sizes of entries beyond which the instance notes that another unit may be meant.
+    parts
+        What to do about entries that must be whole and are not.
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, message, infinite, of, default, fill, prepare,
         check, always, first, singleton, broadcastable or axes[: int(singleton)], missing,
-        ascending, rounds,
+        ascending, rounds, usual, parts,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={Field: declared})

@@ -19,12 +19,13 @@ from edgeopt.instances.csv_tables import (
 )
 from edgeopt.instances.labels import as_labels, named, order_of
 from edgeopt.instances.netcdf import Labelled, Layout, read, write
+from edgeopt.instances.plausibility import implausible
 from edgeopt.instances.records import Record
 from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
 
 __all__ = ["Instance"]
@@ -66,8 +67,19 @@ class Instance(Record):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done to the data when they were read, such as a conversion of units."""
-        return self._notes
+        """What to know of the data: what was done when they were read, and odd numbers.
+
+        Such as a conversion of units, or entries that often stand for a missing value.
+        """
+        return tuple(dict.fromkeys((*self._notes, *self._odd)))
+
+    @cached_property
+    def _odd(self) -> tuple[str, ...]:
+        return (*implausible(self), *self._remarks())
+
+    def _remarks(self) -> Iterable[str]:
+        """Return notes on what is odd about fields taken together."""
+        return ()
 
     def _repr_html_(self) -> str:
         """Show the fields as a table."""

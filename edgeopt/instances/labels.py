@@ -13,14 +13,16 @@ from __future__ import annotations
 import difflib
 import sys
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.nesting import require_shallow
-from edgeopt.instances.numerals import is_hole, whole_of
-from edgeopt.instances.units import factor
+from edgeopt.instances.numerals import is_hole, is_real, whole_of
+from edgeopt.instances.plausibility import stand_ins
+from edgeopt.instances.units import factor, measures_time
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -46,6 +48,11 @@ AXES: Final = 32
 FROM_ORIGIN: Final = ("slot", "frame", "round")
 """Counted axes that others may number from 1."""
 
+_SPREADSHEET: Final = frozenset(
+    ("#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
+)
+"""What a spreadsheet writes for a cell that it cannot compute."""
+
 _ENTRIES: Final = 10**8
 _SHOWN: Final = 6
 
@@ -70,7 +77,7 @@ class Given:
     def counted_from(self, origin: int, of: str = "") -> Given:
         """Return the array with slots and frames counted from 0, if they were from `origin`.
 
-        Entries are slots or frames too, if they are numbers `of` these.
+        Entries are slots or frames too, if they are numbers `of` these, and no times.
         """
         labels = tuple(
             tuple(_less(label, origin) for label in one)
@@ -79,6 +86,8 @@ class Given:
             for axis, one in zip(self.axes, self.labels, strict=True)
         )
         values = self.values
+        if self.unit is not None and measures_time(self.unit):
+            of = ""
         if of in FROM_ORIGIN and origin and values.dtype.kind in "uif":
             values = values.astype(np.float64) - origin
         elif of in FROM_ORIGIN and origin and values.size:
@@ -178,12 +187,12 @@ def long_form(
     for n in sorted(set(range(len(values))) - set(first.tolist()))[:1]:
         entry = entry_of(axes, [column[n] for column in columns])
         raise InstanceError(field, f"{entry} has two entries; keep one")
-    texts = any(isinstance(value, str) for value in values)
-    array = np.full(shape, np.nan, dtype=object if texts else np.float64)
+    empty = list(map(is_hole, values))
+    numbers = all(hole or is_real(value) for value, hole in zip(values, empty, strict=True))
+    array = np.full(shape, np.nan, dtype=np.float64 if numbers else object)
     missing = np.full(shape, default is None)
     if default is not None:
         array[...] = default
-    empty = list(map(is_hole, values))
     array[where] = [np.nan if hole else value for value, hole in zip(values, empty, strict=True)]
     missing[where] = empty
     return Given(array, axes, tuple(labels), unit, missing)
@@ -206,6 +215,9 @@ def as_labels(field: str, axis: str, labels: Sequence[Any]) -> Labels:
     for n, text in enumerate(texts):
         if not text or not text.isprintable():
             rule = f"label {text!r} along '{axis}' must be a text of one line, not empty"
+            raise InstanceError(field, rule)
+        if text in _SPREADSHEET:
+            rule = f"label {text!r} along '{axis}' is an error of a spreadsheet; correct it there"
             raise InstanceError(field, rule)
         if text in texts[:n]:
             raise InstanceError(field, f"label {text!r} along '{axis}' occurs twice; keep one")
@@ -342,9 +354,7 @@ def timed(
     field: str, labels: tuple[Any, ...], axis: str, seconds: float | None
 ) -> tuple[list[int], float | None]:
     """Return which slot or frame each timestamp is, if they are evenly spaced, and their length."""
-    import pandas
-
-    stamps = pandas.DatetimeIndex(labels)
+    stamps = stamped(field, labels)
     ordered = stamps.sort_values()
     if not ordered.is_unique:
         raise InstanceError(field, f"two entries along '{axis}' are of one time; keep one")
@@ -363,13 +373,22 @@ def last(axes: Sequence[str], count: int) -> Sequence[str]:
     return axes[max(0, len(axes) - count) :]
 
 
-def is_time(labels: tuple[Any, ...] | None) -> bool:
-    """Return whether labels are timestamps."""
-    if not labels:
-        return False
-    pandas = sys.modules.get("pandas")
-    kinds = (np.datetime64,) if pandas is None else (np.datetime64, pandas.Timestamp)
-    return isinstance(labels[0], kinds)
+def is_time(labels: Sequence[Any] | None) -> bool:
+    """Return whether labels or entries are timestamps."""
+    return bool(labels) and all(isinstance(one, np.datetime64 | datetime) for one in labels or ())
+
+
+def stamped(field: str, times: Sequence[Any]) -> Any:
+    """Return timestamps as an index of pandas, if they are of one zone and none is missing."""
+    import pandas
+
+    try:
+        stamps = pandas.DatetimeIndex(list(times))
+    except (ValueError, TypeError):
+        raise InstanceError(field, "has times of several zones; use one zone") from None
+    for n in np.flatnonzero(stamps.isna())[:1]:
+        raise InstanceError(field, "has no time (NaT): give it, or leave the entry out", index=(n,))
+    return stamps
 
 
 def without_labels(field: str, value: Any) -> Any:
@@ -396,5 +415,17 @@ def in_units(field: str, given: Given, unit: str) -> tuple[NDArray[Any], str]:
     by = factor(field, given.unit, unit)
     if by == 1.0:
         return given.values, ""
-    note = f"{field}: converted from {given.unit} to {unit} (times {by:g})"
+    odd = stand_ins(np.asarray(given.values))  # as they were, before none looks odd any more
+    note = f"{field}: converted from {given.unit} to {unit} (times {by:g})" + f"; {odd}" * bool(odd)
     return np.asarray(given.values, dtype=np.float64) * by, note
+
+
+def seconds_of(field: str, value: Any) -> float | None:
+    """Return a length of time in seconds, of a table or plain; None if it is no number yet."""
+    given = extract_labels(field, value)
+    try:
+        number = float(np.asarray(value if given is None else given.values))
+    except (ValueError, TypeError):
+        return None
+    unit = None if given is None else given.unit
+    return number if unit is None else number * factor(field, unit, "s")

@@ -179,7 +179,7 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
 def _labels(where: str, said: str) -> tuple[dict[str, Labels], tuple[str, ...]]:
     """Return labels by axis, and notes, from how `write` says them."""
     try:
-        kept = json.loads(said)
+        kept = json.loads(said, object_pairs_hook=_each_once)
     except (ValueError, RecursionError):
         kept = None
     held: dict[str, Any] = kept if isinstance(kept, dict) else {}
@@ -188,6 +188,14 @@ def _labels(where: str, said: str) -> tuple[dict[str, Labels], tuple[str, ...]]:
     if not sound or labels is None or notes is None:
         raise InstanceError(where, "must hold texts: labels by axis, and notes; save it anew")
     return {axis: as_labels(where, axis, names) for axis, names in labels.items()}, tuple(notes)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return what is said, of which the last of two would hide the first."""
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        raise ValueError("said twice")
+    return said
 
 
 def _are_texts(value: Any) -> bool:

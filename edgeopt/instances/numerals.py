@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Final
 
@@ -13,20 +14,28 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def number_of(text: str) -> float | None:
-    """Return the number that a text is, without blanks or marks of thousands, or None."""
-    return float(text) if _NUMBER.fullmatch(text) else None
+    """Return the number that a text is, without blanks or marks of thousands, or None.
+
+    Digits that no number of this machine can hold, such as 1e400, are a misprint.
+    """
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    lost = number == 0 and any(digit in "123456789" for digit in text.lower().partition("e")[0])
+    return None if lost or (math.isinf(number) and not text.endswith("inf")) else number
 
 
 def real_of(value: Any) -> float | None:
     """Return the number that an entry is or writes, or None."""
     if isinstance(value, str):
         return number_of(value.strip())
-    if not _is_real(value):
+    if not is_real(value):
         return None
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        return float("inf") if value > 0 else -float("inf")
+        return None
+    return None if math.isinf(number) and not np.isinf(value) else number
 
 
 def whole_of(label: Any) -> int | None:
@@ -34,12 +43,13 @@ def whole_of(label: Any) -> int | None:
     if isinstance(label, str):
         text = label.strip()
         return int(text) if _WHOLE.fullmatch(text) else None
-    if isinstance(label, bool | np.bool_) or not _is_real(label):
+    if isinstance(label, bool | np.bool_) or not is_real(label):
         return None
     return int(label) if label % 1 == 0 else None
 
 
-def _is_real(value: Any) -> bool:
+def is_real(value: Any) -> bool:
+    """Return whether an entry is a real number of Python or NumPy."""
     # NumPy takes a span of time for an integer.
     return isinstance(value, _REAL) and not isinstance(value, np.timedelta64)
 
@@ -52,11 +62,3 @@ def is_hole(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # NA of pandas is neither true nor false
         return type(value).__name__ == "NAType"
-
-
-def number_in(value: Any) -> float | None:
-    """Return a single number, of a table or plain; None if there is none."""
-    try:
-        return float(np.asarray(getattr(value, "values", value)))
-    except (ValueError, TypeError):
-        return None

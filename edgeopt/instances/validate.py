@@ -38,12 +38,12 @@ def frozen_array(
     infinite: bool = False,
 ) -> Floats:
     """Copy values into a read-only C-contiguous float64 array of the right shape."""
-    array = _numbers(field, values)
-    _check_shape(field, array.shape, axes, sizes or {}, empty)
-    array = _wide(array)
+    given = _numbers(field, values)
+    _check_shape(field, given.shape, axes, sizes or {}, empty)
+    array = _wide(given)
     sound = np.abs(array) <= LARGEST
-    if infinite:
-        sound |= array == np.inf
+    if infinite:  # but not what became so, being too large
+        sound |= given == np.inf
     if not sound.all():
         rule = "must be a number or plus infinity" if infinite else "must be finite"
         require(field, np.isfinite(array) | sound, array, rule)
@@ -71,14 +71,19 @@ def frozen_integers(
     sizes: Mapping[str, int] | None = None,
     *,
     empty: bool = False,
+    parts: str = "",
 ) -> Ints:
-    """Copy whole numbers into a read-only C-contiguous int64 array; see `frozen_array`."""
+    """Copy whole numbers into a read-only C-contiguous int64 array; see `frozen_array`.
+
+    The error of entries in between says what to do about `parts`.
+    """
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
     if array.dtype.kind == "f":
         array = _wide(array)
         whole = np.isfinite(array) & (array == np.floor(array))
-        require(field, whole, array, "must be a whole number")
+        rule = "must be a whole number" + (f": {parts}" if parts else "")
+        require(field, whole, array, rule)
     if array.dtype.kind in "fu" or array.dtype.itemsize > 4:
         small = (array < 2**62) & (array > -(2**62) if array.dtype.kind != "u" else True)
         require(field, small, array, "must be below 2**62 in magnitude")

@@ -154,7 +154,7 @@ def study(
         seconds=time.perf_counter() - began,
         version=edgeopt.__version__,
         platform=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
-        provenance=tuple(provenance),
+        provenance=_noted(provenance, named),
         detailed=detailed,
     )
     table = {entry.name: entry for entry in entries}
@@ -171,6 +171,17 @@ def study(
         for name, part in parts.items()
     )
     return Study(record, cases, settings)
+
+
+def _noted(provenance: Iterable[str], named: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return where the data come from, and what the instances note of them."""
+    said = dict.fromkeys(provenance)
+    for name, instance in named.items():
+        head = f"{name}: " if len(named) > 1 else ""
+        said |= {
+            f"{head}{note}": None for note in getattr(instance, "notes", ()) if note not in said
+        }
+    return tuple(said)
 
 
 def _named(instances: Any) -> dict[str, Any]:

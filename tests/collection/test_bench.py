@@ -11,7 +11,7 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
-from edgeopt.collection import Bench, cells, entry, names
+from edgeopt.collection import Bench, entry, jobs, names
 from edgeopt.collection import compare as comparing
 from edgeopt.collection.entries import gap_of
 from edgeopt.errors import OptionError

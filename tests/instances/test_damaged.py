@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zipfile
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 
 from edgeopt.cli.main import run
 from edgeopt.errors import InstanceError
-from edgeopt.instances import tapfinger
+from edgeopt.instances import edr, tapfinger
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
 from edgeopt.writing import printable
 
@@ -87,6 +89,87 @@ def test_archives_within_archives(packed, tmp_path, capsys):
     assert refused(outer, capsys) == f"{outer}: holds two files named arrival.csv; keep one"
 
 
+def as_folder(folder, held):
+    for name, content in held.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(content)
+    return folder
+
+
+def as_archive(folder, held):
+    with zipfile.ZipFile(folder / "again.zip", "w") as archive:
+        for name, content in held.items():
+            archive.writestr(name, content)
+    return folder / "again.zip"
+
+
+DOORS = pytest.mark.parametrize("door", [as_folder, as_archive])
+
+
+@DOORS
+@pytest.mark.parametrize("suffix", [".CSV", ".Csv"])
+def test_tables_whose_names_end_in_capitals_are_read(packed, door, suffix, tmp_path):
+    held = {name.replace(".csv", suffix): content for name, content in members(packed).items()}
+    packed.unlink()
+    assert TapFingerInstance.load(door(tmp_path, held)) == MADE
+
+
+@DOORS
+def test_two_tables_of_one_field(packed, door, tmp_path, capsys):
+    held = members(packed)
+    packed.unlink()
+    said = refused(door(tmp_path, {**held, "weight.CSV": b"task,value\n0,7\n"}), capsys)
+    assert said.endswith("holds both weight.CSV and weight.csv; keep one")
+
+
+@DOORS
+def test_what_archivers_of_a_mac_put_beside_tables_is_no_table(packed, door, tmp_path):
+    held = members(packed)
+    packed.unlink()
+    fork = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"
+    more = {f"__MACOSX/._{name}": fork for name in held}
+    more |= {"__MACOSX/weight.csv": fork, "._weight.csv": fork, ".DS_Store": b"\0"}
+    assert TapFingerInstance.load(door(tmp_path, {**held, **more})) == MADE
+
+
+@DOORS
+@pytest.mark.parametrize("name", ["weight.xlsx", "weight.TSV", "settings.txt"])
+def test_a_table_in_another_format_is_not_left_out_in_silence(packed, door, name, tmp_path, capsys):
+    held = {**members(packed), name: b"task\tvalue\n"}
+    packed.unlink()
+    said = refused(door(tmp_path, held), capsys)
+    assert said == f"{name}: is no table in CSV; save it as {name.split('.')[0]}.csv"
+
+
+@DOORS
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1E+999", "1e-400", "9" * 400])
+def test_digits_beyond_all_numbers_are_a_misprint(packed, door, number, tmp_path, capsys):
+    held = members(packed)
+    packed.unlink()
+    lines = held["weight.csv"].decode().splitlines()
+    lines[-1] = f"{lines[-1].split(',')[0]},{number}"
+    table = "\n".join(lines).encode()
+    said = refused(door(tmp_path, {**held, "weight.csv": table}), capsys)
+    assert said == f"weight.csv: line {len(lines)}: {number[:80]!r} is no number"
+    noise = held["settings.csv"].decode().replace("noise,0", f"noise,{number}").encode()
+    said = refused(door(tmp_path, {**held, "settings.csv": noise}), capsys)
+    words = re.escape(f": noise: {number[:80]!r} is no number")
+    assert re.fullmatch(rf"settings\.csv: line \d+{words}", said)
+
+
+def test_what_is_too_large_does_not_become_infinite():
+    day = edr.small(2)
+    assert day.replace(cap=[np.inf] * day.frames).cap.max() == np.inf
+    for large in (np.longdouble("1e400"), 10**400, "1e400"):
+        with pytest.raises(InstanceError, match="cap"):
+            day.replace(cap=np.array([large] * day.frames))
+        caps = {"cap": pd.Series([large] * day.frames, dtype=object).rename_axis("frame")}
+        fields = {one.name: getattr(day, one.name) for one in day._fields}
+        with pytest.raises(InstanceError, match="cap"):
+            edr.EdrInstance.from_labelled({**fields, **caps})
+
+
 @pytest.fixture
 def stored(tmp_path):
     MADE.save(tmp_path / "stored.nc")
@@ -111,6 +194,8 @@ NORTH = ["north", "south"]
         json.dumps({"labels": {"cluster": "ab"}, "notes": []}),
         json.dumps({"labels": {"cluster": {"north": 0, "south": 1}}, "notes": []}),
         json.dumps({"labels": {"cluster": [1, 2]}, "notes": []}),
+        json.dumps({"labels": {"cluster": [None, "south"]}, "notes": []}),
+        '{"labels": {"cluster": ["south", "north"], "cluster": ["north", "south"]}, "notes": []}',
         json.dumps({"labels": {"cluster": NORTH}, "notes": "none"}),
         json.dumps({"labels": {"cluster": NORTH}, "notes": [["none"]]}),
     ],
@@ -129,6 +214,8 @@ def test_labels_that_are_none(stored, text, capsys):
         ({"slot": ["0", "250", "1,000"]}, ": has labels along 'slot', which is no axis with names"),
         ({"nowhere": ["a"]}, ": has labels along 'nowhere', which is no axis with names"),
         ({"cluster": ["north"] * 2}, "label 'north' along 'cluster' occurs twice; keep one"),
+        ({"cluster": ["", "south"]}, "label '' along 'cluster' must be a text of one line"),
+        ({"cluster": ["a\nb", "south"]}, "along 'cluster' must be a text of one line"),
     ],
 )
 def test_labels_of_no_axis_or_of_another_number(stored, labels, said, capsys):

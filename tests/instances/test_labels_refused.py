@@ -546,7 +546,7 @@ CASES = {
     ),
     "requests of a slot in words": (
         lambda: delivery(requests=pd.DataFrame([{**ASKED, "slot": "1,000"}])),
-        "requests = 1,000: slots must be whole numbers from 0",
+        "requests: '1,000' is no slot: slots must be whole numbers from 0",
     ),
     "requests in words": (
         lambda: delivery(requests=pd.DataFrame([{**ASKED, "requests": "n/a"}])),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 import xarray
 
+from edgeopt.cli.main import run
 from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.csv_tables import fields_of_tables
@@ -15,6 +18,7 @@ WORDS = (
     "1,000", "1 000", "1.000,5", "1_000", "NA", "n/a", "nan", "#REF!", "#N/A", "2024-01-05",
     "slot 3", "TRUE", "--5", "\u00b2", "\u0663",
 )  # fmt: skip
+SYSTEMS = {"rescue": rescue, "tapfinger": tapfinger, "edr": edr, "oinc": oinc, "idn": idn}
 MADE = {
     "rescue": rescue.small(2),
     "logarithmic": rescue.generate(servers=2, devices=3, horizon=4, reserved=0, rng=7),
@@ -130,7 +134,7 @@ def test_a_word_in_memory_is_refused_by_itself(word, origin):
         ([0, 10**400, 3], "arrival"),
         ([0, 2.5, 3], "arrival[1] = 2.5: must be a whole number (task 'task 1')"),
         ([pd.Timedelta("1h")] * 3, "of task 'task 0' is no number of a slot"),
-        ([pd.Timestamp("2024-01-05")] * 3, "of task 'task 0' is no number of a slot"),
+        ([0, 1, pd.Timestamp("2024-01-05")], "of task 'task 2' is no number of a slot"),
     ],
 )
 def test_what_else_is_no_slot_is_refused(entries, said):
@@ -139,7 +143,7 @@ def test_what_else_is_no_slot_is_refused(entries, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]", "bool"])
+@pytest.mark.parametrize("kind", ["timedelta64[ns]", "bool"])
 def test_a_column_of_another_kind_is_refused(kind):
     with pytest.raises(InstanceError, match="of task 'task 0' is no number of a slot"):
         of(as_series([0, 0, 1]).astype(int).astype(kind))
@@ -244,3 +248,32 @@ def test_settings_hold_numbers_where_numbers_belong(tmp_path):
     lines = [line for line in text.splitlines() if not line.startswith("single_start,")]
     path.write_text("\n".join([*lines, "single_start,TRUE,"]) + "\n")
     assert tapfinger.TapFingerInstance.from_folder(tmp_path).single_start
+
+
+@pytest.mark.parametrize("system", MADE)
+@pytest.mark.parametrize("word", ["#REF!", "#N/A", "#DIV/0!", "#NAME?"])
+def test_an_error_of_a_spreadsheet_is_no_label(system, word, tmp_path):
+    made = MADE[system]
+    axis = next(axis for axis, count in made.axes.items() if count)
+    first = f"{axis} 0"
+    names = [f"{axis} {n}" for n in range(made.axes[axis])]
+    made.with_labels({axis: names}).to_folder(tmp_path)
+    for path in tmp_path.glob("*.csv"):
+        path.write_text(path.read_text().replace(first, word))
+    with pytest.raises(InstanceError, match=f"label {re.escape(repr(word))} along .* is an error"):
+        type(made).from_folder(tmp_path)
+    with pytest.raises(InstanceError, match="is an error of a spreadsheet; correct it there"):
+        made.with_labels({axis: [word, *names[1:]]})
+
+
+def test_a_folder_of_other_data_lists_what_is_read_and_the_doors_for_ones_own(tmp_path, capsys):
+    (tmp_path / "jobs.csv").write_text("name,cpu_milli\npod-0,12000\n")
+    for system, module in SYSTEMS.items():
+        with pytest.raises(InstanceError) as caught:
+            module.from_raw(tmp_path)
+        assert run(["solve", system, "--data", str(tmp_path)]) == 2
+        assert capsys.readouterr().err == f"edgeopt: error: {caught.value}\n"
+        said = str(caught.value)
+        assert said.startswith(f"{tmp_path}: holds none of the public files that this is made of")
+        assert f"'edgeopt template {system} --out DIR'" in said
+        assert "from_labelled" in said

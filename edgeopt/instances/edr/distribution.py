@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates, infinite_within_sites
 from edgeopt.instances.edr.random_parts import draw_prices
-from edgeopt.instances.fields import Floats, field
+from edgeopt.instances.fields import Floats, Usual, field
 from edgeopt.instances.records import Record
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class EdrDistribution(Record, prefix="distribution."):
         return instance.replace(rate=rate, price=draw_prices(market, instance.frames))
 
 
+PRICES: Final = Usual(3e-6, 5e-4, ("$/kWh", "$/MWh"))
+"""Prices of energy, from 3 $/MWh on wholesale markets to 0.5 $/kWh of households."""
+
 DAY: Final = 24
 """Frames of a day."""
 
@@ -59,7 +62,9 @@ class EdrHistory(Record, prefix="history.", axes=_AXES):
     The paper has no such day. A policy that looks at it knows more than one that does not.
     """
 
-    price: Floats | None = field("hour", unit="$/Wh", default=None, doc="Price of energy.")
+    price: Floats | None = field(
+        "hour", unit="$/Wh", usual=PRICES, default=None, doc="Price of energy."
+    )
     cap_share: Floats | None = field(
         "hour", least=0, infinite=True, default=None,
         doc="Cap in terms of the energy of serving at average sites and of training at even rates. "

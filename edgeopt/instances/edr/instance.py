@@ -14,10 +14,15 @@ from edgeopt.instances.edr.channel import (
     exchange_seconds,
     infinite_within_sites,
 )
-from edgeopt.instances.edr.distribution import EdrDistribution, EdrHistory, known_or_none
+from edgeopt.instances.edr.distribution import (
+    PRICES,
+    EdrDistribution,
+    EdrHistory,
+    known_or_none,
+)
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.numerals import number_in
+from edgeopt.instances.labels import seconds_of
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, require
 
@@ -52,7 +57,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         doc="Energy that all sites may use in a frame. Known when the frame begins.",
     )  # fmt: skip
     price: Floats = field(
-        "frame", unit="$/Wh", symbol="r^t",
+        "frame", unit="$/Wh", symbol="r^t", usual=PRICES,
         doc="Price of energy. May be negative; known when the frame ends.",
     )  # fmt: skip
     arrival: Integers = field(
@@ -129,7 +134,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         doc="Cost of a second of delay, per round or request.",
     )  # fmt: skip
     price_prior: float = field(
-        unit="$/Wh", default=None, fill=lambda day: float(day.price[0]), always=True,
+        unit="$/Wh", usual=PRICES, default=None, fill=lambda day: float(day.price[0]), always=True,
         doc="Price expected before the first one is known. By default the first price.",
     )  # fmt: skip
     slot_seconds: float = field(
@@ -173,7 +178,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     types = Size("type", "Number of request types N.")
 
     def _seconds(self, axis: str, lengths: Mapping[str, int]) -> float | None:
-        length = number_in(self.slot_seconds)
+        length = seconds_of("slot_seconds", self.slot_seconds)
         if length is None or axis == "slot":
             return length
         return length * lengths["slot"] if axis == "frame" and "slot" in lengths else None

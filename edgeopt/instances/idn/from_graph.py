@@ -23,15 +23,17 @@ from edgeopt.instances.labels import (
     as_labels,
     extract_labels,
     in_units,
+    is_time,
     listed,
     long_form,
     order_of,
+    stamped,
     to_axis_order,
 )
 from edgeopt.instances.numerals import real_of, whole_of
 from edgeopt.instances.units import factor
 from edgeopt.instances.validate import described
-from edgeopt.options import check_real, check_whole
+from edgeopt.options import ENTRIES, check_real, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn.instance import IdnInstance
 
 
+_UNEVEN: Final = 1e-6  # by which part of a slot times may be off
 _PER_MODEL: Final = ("accuracy", "task")
 _PER_PAIR: Final = {"size": "MB", "delay": "ms", "capacity": "1/slot"}
 
@@ -204,7 +207,7 @@ def instance_from_graph(
     permanent = _permanent(checked, names, repositories)
     pairs = {name: _per_pair(name, table, checked, names, notes) for name in _PER_PAIR}
     pairs["capacity"] = np.where(permanent, np.inf, pairs["capacity"])
-    slots, asked = _requests(checked, number, requests, origin)
+    slots, asked = _requests(checked, number, requests, origin, notes)
     entries = [(number[kind], v) for kind, v in asked]
     routes = _routes(checked, entries, permanent, task, tasks, paths)
     labels = {
@@ -365,14 +368,14 @@ def _budget(
 
 
 def _requests(
-    graph: CheckedGraph, tasks: Mapping[str, int], requests: Any, origin: int
+    graph: CheckedGraph, tasks: Mapping[str, int], requests: Any, origin: int, notes: list[str]
 ) -> tuple[Floats, list[tuple[str, int]]]:
     """Return requests by slot and type, and the task and entry of each type."""
     if isinstance(requests, Mapping) and not hasattr(requests, "columns"):
         rows = [
             (*_pair(key), slot, amount)
             for key, amounts in requests.items()
-            for slot, amount in enumerate(np.atleast_1d(amounts).tolist(), origin)
+            for slot, amount in _per_slot(amounts, origin)
         ]
     elif hasattr(requests, "columns") and {"task", "node", "requests"} <= set(requests.columns):
         own = "slot" in requests.columns
@@ -385,22 +388,19 @@ def _requests(
         raise InstanceError("requests", rule, value=described(requests))
     if not rows:
         raise InstanceError("requests", "needs at least one request type")
+    numbers = _slots([slot for _, _, slot, _ in rows], origin, notes)
     kinds: list[tuple[str, str]] = []
-    for task, node, slot, _ in rows:
+    for task, node, *_ in rows:
         [label] = as_labels("requests", "task", [task])
         if label not in tasks:
             rule = f"task {task!r} has no model (there are models of {listed(list(tasks))}); "
             rule += "add one, or leave these requests out"
             raise InstanceError("requests", rule)
-        number = whole_of(slot)
-        if number is None or number < origin:
-            rule = f"slots must be whole numbers from {origin}"
-            raise InstanceError("requests", rule, value=described(slot))
         kinds.append((label, graph.labels[node_of(graph, node, "requests")]))
     given = long_form(
         "requests",
         ("slot", "type"),
-        [[(whole_of(slot) or 0) - origin for _, _, slot, _ in rows], kinds],
+        [numbers, kinds],
         _reals("requests", [amount for *_, amount in rows]).tolist(),
         default=0.0,
     )
@@ -410,9 +410,47 @@ def _requests(
     if min(slots) == 1 and not origin:
         rule = f"slot 0 has no line; slots count from 0 (found 1..{max(slots)}): give it one, or "
         raise InstanceError("requests", f"{rule}pass origin=1 if they count from 1")
+    if (max(slots) + 1) * len(types) > ENTRIES:
+        rule = f"slot {max(slots)} is far beyond the {len(rows)} entries; check the slots"
+        raise InstanceError("requests", rule)
     table = np.zeros((max(slots) + 1, len(types)))
     table[list(slots)] = given.values
     return table, [(kind, graph.labels.index(node)) for kind, node in types]
+
+
+def _per_slot(amounts: Any, origin: int) -> list[tuple[Any, Any]]:
+    """Return the slot and the number of each entry of requests of one type."""
+    given = extract_labels("requests", amounts)
+    labels = None if given is None or len(given.shape) != 1 else given.labels[0]
+    if given is None or labels is None:
+        entries = amounts if given is None else given.values
+        return list(enumerate(np.atleast_1d(entries).tolist(), origin))
+    given = to_axis_order("requests", given, ("slot",), ())
+    return list(zip(labels, _reals("requests", given.values).tolist(), strict=True))
+
+
+def _slots(given: list[Any], origin: int, notes: list[str]) -> list[int]:
+    """Return the number of each slot from 0, which has a number or begins at a time."""
+    if is_time(given):
+        stamps = stamped("requests", given)
+        seconds = (stamps - stamps.min()).total_seconds().to_numpy()
+        # Slots without requests have no line, so that the least step is a slot.
+        steps = np.diff(np.unique(seconds))
+        length = float(steps.min()) if steps.size else 1.0
+        off = np.flatnonzero(np.abs(seconds / length - np.rint(seconds / length)) > _UNEVEN)
+        for n in off[:1]:
+            rule = f"slots of {length:g} s from {stamps.min()} do not begin at {given[n]}; resample"
+            raise InstanceError("requests", f"{rule} the table")
+        said = f"slots of {length:g} s, from {stamps.min()}" if steps.size else str(stamps.min())
+        notes.append(f"requests: converted from times to {said}")
+        return [int(n) for n in np.rint(seconds / length)]
+    numbers = [whole_of(slot) for slot in given]
+    for slot, number in zip(given, numbers, strict=True):
+        if number is None or number < origin:
+            said = repr(slot) if isinstance(slot, str) else str(described(slot))
+            rule = f"{said} is no slot: slots must be whole numbers from {origin}, or all be times"
+            raise InstanceError("requests", rule)
+    return [(number or 0) - origin for number in numbers]
 
 
 def _pair(key: Any) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 
 from edgeopt.errors import InputError, InstanceError
-from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, Usual, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, frozen_integers, real_numbers, require
@@ -232,7 +232,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     )  # fmt: skip
     accuracy: Floats = field(
         "model", unit="percent", symbol="a_m", least=0, most=100,
-        message="must be a percentage in 0..100", doc="Accuracy.",
+        message="must be a percentage in 0..100", doc="Accuracy.", usual=Usual(1, 100, ("1",)),
     )  # fmt: skip
     task: Integers = field(
         "model", least=0, message="must be a task, counted from 0",
@@ -254,8 +254,9 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         doc="Nodes from entry to repository, then -1. Lists of different lengths are accepted.",
     )  # fmt: skip
     requests: Integers = field(
-        "slot", "type", unit="1/slot", symbol=r"r_\rho", least=0, doc="Requests."
-    )
+        "slot", "type", unit="1/slot", symbol=r"r_\rho", least=0, doc="Requests.",
+        parts="for rates below one per slot, count the requests of longer slots",
+    )  # fmt: skip
     alpha: float = field(
         unit="ms/percent", least=0, default=1.0, always=True,
         doc="Cost of inaccuracy. Serving costs latency, delay and ``alpha * (100 - accuracy)``.",

@@ -13,7 +13,7 @@ from edgeopt.instances.labels import extract_labels
 from edgeopt.instances.nesting import require_shallow
 from edgeopt.instances.numerals import is_hole
 from edgeopt.instances.records import Record, rule
-from edgeopt.instances.tapfinger.instance import AXES, TapFingerInstance
+from edgeopt.instances.tapfinger.instance import AXES, PARTS, TapFingerInstance, left_out
 from edgeopt.instances.units import factor, measures_time
 from edgeopt.instances.validate import (
     frozen_array,
@@ -26,9 +26,14 @@ from edgeopt.instances.validate import (
 from edgeopt.options import LARGEST, SMALLEST, check_choice
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
+    from edgeopt.arrays import Ints
 
+
+_EVEN: Final = 1e-6  # by which part a duration may differ from whole slots
 _HOLE: Final = 'give it, give the cluster less capacity, or pass holes="smaller"'
 
 
@@ -82,7 +87,8 @@ def from_durations(
     ------
     InstanceError
         If the table has a hole: a duration that is missing or infinite at or above the smallest
-        bundle, named by its index; one is not positive; or a field breaks a rule of the instance.
+        bundle, named by its index, but for a kind on a cluster where no task of it may run; one is
+        not positive; or a field breaks a rule of the instance.
     OptionError
         If it is not said what to do with holes.
 
@@ -105,16 +111,16 @@ def from_durations(
     """
     check_choice("holes", holes, ("refuse", "smaller"))
     require_shallow("duration", duration)
+    length = frozen_number("slot_seconds", slot_seconds)
+    require_positive("slot_seconds", length)
     in_seconds, table = _in_unit(_known(duration), bool(frozen_flags("seconds", seconds, ())))
     fields_of_table = {
         "minimum": minimum, "duration": table, "filled": holes == "smaller", "capacity": capacity,
-        "arrival": arrival, "kind": kind, "eligible": eligible,
+        "arrival": arrival, "kind": kind, "eligible": eligible, "slot_seconds": length,
     }  # fmt: skip
     given = _Durations._with(fields_of_table, {}, ())
     slots = given.table
-    length = frozen_number("slot_seconds", slot_seconds)
-    require_positive("slot_seconds", length)
-    own = np.ones_like(slots)
+    own = np.zeros_like(slots)
     unit = length if in_seconds else 1.0
     np.divide(unit, slots, out=own, where=given.sound & ~given.below)
     data = {
@@ -127,7 +133,25 @@ def from_durations(
         "slot_seconds": length,
         **fields,
     }
-    return TapFingerInstance._with(data, given._orders, given._notes)
+    made = TapFingerInstance._with(data, given._orders, given._notes)
+    note = _rounded_up(made.duration, slots, length, in_seconds)
+    return TapFingerInstance._with(data, given._orders, (*given._notes, note)) if note else made
+
+
+def _rounded_up(whole: Ints, given: Floats, slot: float, seconds: bool) -> str:
+    """Say how many durations whole slots made longer, and by how much in sum; nothing if none."""
+    whole = whole if given.ndim == 4 else whole.max(axis=0)
+    length, unit = (slot, "s") if seconds else (1.0, "slots")
+    used = whole > 0
+    before, after = given[used], whole[used] * length
+    longer = after > before * (1 + _EVEN)
+    if not longer.any():
+        return ""
+    many, total, more = np.count_nonzero(longer), before.sum(), after.sum()
+    return (
+        f"duration: {many} of {before.size} durations rounded up to whole slots "
+        f"of {slot:g} s, from {total:.6g} to {more:.6g} {unit} in sum ({more / total:.3g} times)"
+    )
 
 
 def _as_table(record: _Durations, duration: Any) -> Floats:
@@ -141,16 +165,20 @@ def _as_table(record: _Durations, duration: Any) -> Floats:
 class _Durations(Record, axes=AXES, empty=("task",)):
     """What `from_durations` is given."""
 
-    minimum: Integers = field("kind", "resource", doc="Smallest bundle.")
+    minimum: Integers = field("kind", "resource", parts=PARTS, doc="Smallest bundle.")
     duration: Floats | object = field(
         "cluster", "kind", "cpu", "gpu", broadcastable=("cluster",), missing=np.nan,
         prepare=_as_table, doc="Slots or seconds.",
     )  # fmt: skip
     filled: bool = field(doc="Whether holes are filled from smaller bundles.")
-    capacity: Integers = field("cluster", "resource", doc="CPU cores and GPUs.")
+    capacity: Integers = field("cluster", "resource", parts=PARTS, doc="CPU cores and GPUs.")
     arrival: Integers = field("task", of="slot", ascending=True, doc="Slot of arrival.")
     kind: Integers = field("task", doc="Kind of a task.", of="kind")
+    slot_seconds: float = field(unit="s", doc="Length of a slot.")
     eligible: Flags = field("task", "cluster", default=None, fill=True, doc="Where a task may run.")
+
+    def _seconds(self, axis: str, lengths: Mapping[str, int]) -> float | None:
+        return self.slot_seconds if axis == "slot" else None
 
     @cached_property
     def table(self) -> Floats:
@@ -176,17 +204,30 @@ class _Durations(Record, axes=AXES, empty=("task",)):
         """Whether an entry is a duration, in the shape of the table."""
         return np.asarray((self.table >= SMALLEST) & (self.table <= LARGEST))
 
+    @property
+    def unused(self) -> Flags:
+        """Whether an entry is that of a kind without any, on a cluster where no task runs it."""
+        holds = (self.minimum[:, None] <= self.capacity).all(axis=2).T
+        used: Flags = np.zeros(holds.shape, dtype=np.bool_)
+        task, cluster = np.nonzero(self.eligible)
+        used[cluster, self.kind[task]] = True
+        table = np.where(self.below, np.nan, np.asarray(self.duration))
+        used = np.asarray(used & holds if table.ndim == 4 else (used & holds).any(axis=0))
+        if used.shape != table.shape[:-2]:  # which the instance refuses
+            return np.zeros((1, 1, 1), dtype=np.bool_)
+        return np.asarray(left_out(table) & ~used)[..., None, None]
+
     @rule
     def _check_holes(self) -> None:
         """Check that the table has no holes."""
         given = np.asarray(self.duration)
-        hole = ~(given <= LARGEST)
-        require("duration", (given > 0) | hole | self.below, given, "must be positive")
+        hole, free = ~(given <= LARGEST), self.below | self.unused
+        require("duration", (given > 0) | hole | free, given, "must be positive")
         says = f"is a hole in the table, at or above the smallest bundle; {_HOLE}"
         if self.filled:
             says = "is a hole in the table, and so is every smaller bundle; give one of them"
-        require("duration", self.sound | ~hole | self.below, given, says)
-        require("duration", self.sound | self.below, given, f"must be at least {SMALLEST:g}")
+        require("duration", self.sound | ~hole | free, given, says)
+        require("duration", self.sound | free, given, f"must be at least {SMALLEST:g}")
 
 
 def _in_unit(duration: Any, seconds: bool) -> tuple[bool, Any]:

@@ -10,19 +10,27 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.numerals import number_in
+from edgeopt.instances.labels import seconds_of
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.tapfinger.durations import solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike
 
 
 MANY: Final = 1_000_000
 """Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
+
+_FAR: Final = 4
+"""How many times as long as all tasks one after another arrivals may last without a note."""
+
+PARTS: Final = (
+    "for parts of a GPU or core, count smaller ones such as tenths in minimum, capacity and tables"
+)
+"""What to do about parts of a core or GPU."""
 
 AXES: Final[dict[str, str | int]] = {
     "cluster": "N", "kind": "K", "task": "J", "resource": 2, "cpu": "A", "gpu": "B"
@@ -37,19 +45,35 @@ def holdable(capacity: Integers, shape: tuple[int, ...]) -> Flags:
     return np.asarray(fits_cpu[:, :, None] & fits_gpu[:, None, :])
 
 
+def _held_somewhere(instance: TapFingerInstance) -> Flags:
+    """Return of which kinds some cluster can hold the smallest bundle, shape [K]."""
+    holds = (instance.minimum[:, None] <= instance.capacity).all(axis=2)
+    return np.asarray(np.any(holds, axis=1))
+
+
+def left_out(table: Floats) -> Flags:
+    """Return which kinds have no entry at all on a cluster, shape [..., K]."""
+    return np.asarray((np.isnan(table) | (table == 0)).all(axis=(-2, -1)))
+
+
 def _on_all_clusters(instance: TapFingerInstance, values: ArrayLike) -> Floats:
-    """Repeat a table without clusters, and empty what lies below the smallest bundle."""
+    """Repeat a table without clusters, and empty what lies below the smallest bundle.
+
+    A kind of which a cluster has no entry at all does not run there.
+    """
     table, minimum = real_numbers("speed", values), instance.minimum
     if table.ndim == 3:
         table = np.repeat(table[None], instance.clusters, axis=0)
     if table.ndim == 4 and table.shape[1] == instance.task_kinds:
         largest = np.array(table.shape[2:]) - 1
         says = f"must be at most the largest bundle of the table, {tuple(largest.tolist())}"
-        require("minimum", minimum <= largest, minimum, says)
+        fits = (minimum <= largest) | ~_held_somewhere(instance)[:, None]
+        require("minimum", fits, minimum, says)
         cpus, gpus = np.arange(table.shape[2]), np.arange(table.shape[3])
         below = (cpus < minimum[:, 0, None])[:, :, None] | (gpus < minimum[:, 1, None])[:, None, :]
         table[:, below] = 0.0
-        hole = ~(np.isfinite(table) & (table > 0)) & ~below
+        table[left_out(table)] = 0.0
+        hole = ~(np.isfinite(table) & (table > 0)) & ~below & ~left_out(table)[..., None, None]
         require("speed", ~hole, table, "must be positive from the smallest bundle on: a hole")
     return table
 
@@ -62,6 +86,9 @@ def _that_can_hold(instance: TapFingerInstance, values: ArrayLike) -> Flags:
     require("eligible", chosen > 0, chosen, "must name a cluster on which the task may run")
     holds = np.asarray((instance.minimum[:, None] <= instance.capacity).all(axis=2))
     eligible = asked & holds[instance.kind]
+    runs = ~left_out(instance.speed).T[instance.kind]
+    says = "names a cluster where the task has no speed: give it, or let it run elsewhere alone"
+    require("eligible", runs | ~eligible, asked, says)
     for j in np.flatnonzero(~eligible.any(axis=1)).tolist():
         raise InstanceError(
             "eligible",
@@ -85,31 +112,29 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
     """
 
     capacity: Integers = field(
-        "cluster", "resource", symbol="C_{nr}", least=0, doc="CPU cores and GPUs of a cluster."
-    )
+        "cluster", "resource", symbol="C_{nr}", least=0, parts=PARTS,
+        doc="CPU cores and GPUs of a cluster.",
+    )  # fmt: skip
     minimum: Integers = field(
-        "kind", "resource", symbol="b_{kr}", least=0,
+        "kind", "resource", symbol="b_{kr}", least=0, parts=PARTS,
         doc="Smallest bundle of a kind of task. Not (0, 0).",
     )  # fmt: skip
 
     @rule
     def _check_bundles(self) -> None:
-        """Check that a smallest bundle asks for something, and for no more than a cluster has."""
+        """Check that a smallest bundle asks for something."""
         capacity, minimum = self.capacity, self.minimum
         require("capacity", capacity <= MANY, capacity, f"must be at most {MANY}")
         asked = minimum.sum(axis=1)
         require("minimum", asked > 0, asked, "must ask for a CPU core or a GPU")
-        held = np.asarray((minimum[:, None] <= capacity).all(axis=2)).any(axis=1)
-        for k in np.flatnonzero(~held).tolist():
-            says = "must be at most the capacity of some cluster: none can hold a task of this kind"
-            raise InstanceError("minimum", says, index=(k,), value=tuple(minimum[k].tolist()))
 
     speed: Floats = field(
         "cluster", "kind", "cpu", "gpu", prepare=_on_all_clusters, broadcastable=("cluster",),
         missing=np.nan, rounds="up",
         doc="Progress per slot at the start. Shape [K, A, B] if all clusters are alike. Entry "
         "(cpu, gpu) is that of cpu cores and gpu GPUs; no task is given more than (A - 1, B - 1). "
-        "Positive from the smallest bundle on; entries below it mean nothing and become 0.",
+        "Positive from the smallest bundle on; entries below it mean nothing and become 0. A kind "
+        "that no task may run on a cluster has no entry there, or 0 everywhere.",
     )  # fmt: skip
     arrival: Integers = field(
         "task", least=0, of="slot", ascending=True,
@@ -119,8 +144,12 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
 
     @rule
     def _check_tasks(self) -> None:
-        """Check that tasks arrive in due time."""
+        """Check that tasks arrive in due time, and that some cluster holds their bundle."""
         require("arrival", self.arrival <= MANY, self.arrival, f"must be at most {MANY}")
+        minimum, held = self.minimum, _held_somewhere(self)
+        for k in np.unique(self.kind[~held[self.kind]]).tolist():
+            says = "must be at most the capacity of some cluster: none can hold a task of this kind"
+            raise InstanceError("minimum", says, index=(k,), value=tuple(minimum[k].tolist()))
 
     eligible: Flags = field(
         "task", "cluster", prepare=_that_can_hold,
@@ -169,8 +198,19 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
         ends = (self._solo > 0) | (self.speed == 0)
         require("speed", ends, self.speed, "must complete a task within a million slots")
 
+    def _remarks(self) -> Iterator[str]:
+        """Say that tasks arrive so late that each is long complete when the next one comes."""
+        longest = self.duration.max(axis=(2, 3))[:, self.kind]
+        work = int(np.where(self.eligible.T, longest, 0).max(axis=0, initial=0).sum())
+        latest = int(self.arrival.max(initial=0))
+        if latest > _FAR * work > 0:
+            yield (
+                f"arrival: the last task arrives in slot {latest}, far beyond the {work} slots "
+                "that all take one after another; if they are in another unit, such as s, give it"
+            )
+
     def _seconds(self, axis: str, lengths: Mapping[str, int]) -> float | None:
-        return number_in(self.slot_seconds) if axis == "slot" else None
+        return seconds_of("slot_seconds", self.slot_seconds) if axis == "slot" else None
 
     clusters = Size("cluster", "Number of clusters N.")
     task_kinds = Size("kind", "Number of kinds of tasks K.")

@@ -26,6 +26,7 @@ from edgeopt.instances.traces.columns import (
     great_circle_kilometres,
     plane_kilometres,
     read_matrix,
+    source_paths,
 )
 from edgeopt.instances.traces.series import FIRST_QUARTER, QUARTERS, WEEK_HOURS, quarter_name
 from edgeopt.instances.validate import check_sizes, check_span, frozen_array, path_of
@@ -72,12 +73,14 @@ def measure(
     directory: str | os.PathLike[str], *, price_week: str = PRICE_WEEK, load_week: str = LOAD_WEEK
 ) -> Measured:
     """Reduce the raw files to what instances need."""
-    root = path_of(directory, "directory")
-    price = read_hourly_price(root / "electricity_price" / "ontario_price2016.csv")
-    load = read_hourly_load(root / "eia_hourly_demand" / "PJM-CE_2020_2025.csv")
-    flows = root / "london_underground" / "stationflows_aut2015.csv"
+    _, prices, loads, flows, stations, sites = source_paths(
+        directory, "edr", "electricity_price/ontario_price2016.csv",
+        "eia_hourly_demand/PJM-CE_2020_2025.csv", "london_underground/stationflows_aut2015.csv",
+        "london_underground/stations.csv", "eua/site-optus-melbCBD.csv",
+    )  # fmt: skip
+    price, load = read_hourly_price(prices), read_hourly_load(loads)
     station, entering = read_passengers(flows)
-    names = read_station_names(root / "london_underground" / "stations.csv")
+    names = read_station_names(stations)
     for code in station.tolist():
         if code not in names:
             raise InstanceError(f"{flows}:station NLC", "must be in stations.csv", value=code)
@@ -89,7 +92,7 @@ def measure(
         load=week_of(load, load_week, _LOAD_ZONE),
         stations=tuple(names[code] for code in station[busiest].tolist()),
         passengers=entering[busiest],
-        sites=np.round(read_points(root / "eua" / "site-optus-melbCBD.csv"), 5),
+        sites=np.round(read_points(sites), 5),
     )
 
 

@@ -19,7 +19,7 @@ from edgeopt.instances.idn.generate import (
 from edgeopt.instances.idn.topology import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_columns, read_fields
-from edgeopt.instances.traces.columns import COUNT, PERCENT, POSITIVE, read_matrix
+from edgeopt.instances.traces.columns import COUNT, PERCENT, POSITIVE, read_matrix, source_paths
 from edgeopt.instances.validate import check_sizes, path_of
 from edgeopt.options import check_real, check_room, check_whole, generator
 
@@ -144,10 +144,12 @@ class Measured(NamedTuple):
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Reduce the raw files to what instances need."""
-    root = path_of(directory, "directory")
+    root, links, zoo, *_ = source_paths(
+        directory, "idn", "topologies/topohub_sndlib/geant.gml", "model_zoo", "azure_llm_2023"
+    )
     return Measured(
-        links=read_links(root / "topologies" / "topohub_sndlib" / "geant.gml"),
-        classifiers=read_classifiers(root / "model_zoo"),
+        links=read_links(links),
+        classifiers=read_classifiers(zoo),
         arrivals=count_service_requests(root),
     )
 

@@ -23,6 +23,7 @@ from edgeopt.instances.traces.columns import (
     elapsed_times,
     read_jobs,
     read_matrix,
+    source_paths,
 )
 from edgeopt.instances.validate import check_sizes, path_of
 from edgeopt.options import check_flag, check_whole, generator
@@ -75,8 +76,10 @@ def stretches(job: IterationTimes, source: str = "job") -> Floats:
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Reduce the raw files to what instances need."""
-    root = path_of(directory, "directory")
-    path = root / "cifar10c_robustness" / "unaggregated_results.csv"
+    root, path, *_ = source_paths(
+        directory, "oinc", "cifar10c_robustness/unaggregated_results.csv", "alibaba_gpu_v2020",
+        "azure_llm_2023",
+    )  # fmt: skip
     drift = read_accuracy(path)
     if CLASSIFIER not in drift.models:
         raise InstanceError(f"{path}:model", f"must name {CLASSIFIER!r}", value="no such line")

@@ -34,6 +34,7 @@ from edgeopt.instances.traces.columns import (
     elapsed_times,
     great_circle_kilometres,
     read_jobs,
+    source_paths,
 )
 from edgeopt.instances.validate import check_sizes, path_of
 from edgeopt.options import check_room, check_text, check_whole
@@ -97,13 +98,16 @@ def run_lengths(job: IterationTimes, source: str = "job") -> Ints:
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Reduce the raw files to what instances need."""
-    root = path_of(directory, "directory")
+    root, drifts, nearby, sites, *_ = source_paths(
+        directory, "rescue", "cifar10c_robustness/unaggregated_results.csv",
+        "eua/users-melbcbd-generated.csv", "eua/site-optus-melbCBD.csv", "alibaba_gpu_v2020",
+    )  # fmt: skip
     runs = [run_lengths(job, source) for source, job in read_jobs(root).items()]
-    drift = read_accuracy(root / "cifar10c_robustness" / "unaggregated_results.csv")
-    users = read_points(root / "eua" / "users-melbcbd-generated.csv", "Latitude", "Longitude")
+    drift = read_accuracy(drifts)
+    users = read_points(nearby, "Latitude", "Longitude")
     return Measured(
         windows=np.stack(runs, axis=-1),
-        sites=np.round(read_points(root / "eua" / "site-optus-melbCBD.csv"), 5),
+        sites=np.round(read_points(sites), 5),
         users=np.round(users, 5),
         drift=drift._replace(accuracy=np.round(drift.accuracy, 4)),
     )

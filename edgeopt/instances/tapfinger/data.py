@@ -12,7 +12,7 @@ from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import INTERPRETATIONS, Eligibility, draw_tasks
 from edgeopt.instances.traces import read_columns, read_fields
-from edgeopt.instances.traces.columns import POSITIVE
+from edgeopt.instances.traces.columns import POSITIVE, source_paths
 from edgeopt.instances.validate import path_of
 from edgeopt.options import check_choice, check_real, check_room, check_whole, generator
 
@@ -43,8 +43,9 @@ class Measured(NamedTuple):
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
     """Read the running times from the raw files."""
-    root = path_of(directory, "directory") / "tapfinger"
-    return Measured(*(_read_seconds(root / f"{place}_seconds.csv") for place in _PLACES))
+    names = (f"tapfinger/{place}_seconds.csv" for place in _PLACES)
+    _, *paths = source_paths(directory, "tapfinger", *names)
+    return Measured(*map(_read_seconds, paths))
 
 
 def _read_seconds(path: Path) -> Floats:

@@ -73,7 +73,23 @@ class Fields(NamedTuple):
         return entry_error(self.path, column, self.line[row], rule, value)
 
 
-def read_columns(path: str | os.PathLike[str], rules: Mapping[str, Rule]) -> dict[str, Floats]:
+def source_paths(directory: str | os.PathLike[str], system: str, *names: str) -> list[Path]:
+    """Return a folder of public files and where each of them is; refuse one that holds none."""
+    root = path_of(directory, "directory")
+    paths = [root / name for name in names]
+    if not any(path.exists() for path in paths):
+        raise InstanceError(
+            os.fspath(root),
+            f"holds none of the public files that this is made of ({', '.join(names)}); tables of "
+            f"your own go into a folder that 'edgeopt template {system} --out DIR' writes, read by "
+            "from_folder or --instance DIR; or use from_labelled with arrays, pandas or xarray",
+        )
+    return [root, *paths]
+
+
+def read_columns(
+    path: str | os.PathLike[str], rules: Mapping[str, Rule]
+) -> dict[str, Floats]:
     """Read some numeric columns of a CSV file with a header; others are ignored.
 
     Parameters

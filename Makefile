@@ -47,7 +47,7 @@ test-quick: $(DEV) ## the tests of the mathematics, in under two minutes on two 
 test-rl: $(RL) ## install PyTorch, and run the tests that train
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m trains $$(grep -rl 'importorskip("torch"' tests) $(PYTEST_ARGS)
 
-fuzz: $(DEV) ## 10,000 malformed inputs: named errors or correct answers (about 20 minutes)
+fuzz: $(DEV) ## 10,000 malformed inputs: named errors or the answers of clean ones (about 20 minutes)
 	@EDGEOPT_FUZZ_CASES=$${EDGEOPT_FUZZ_CASES:-10000} $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(PYTEST_ARGS)
 
 variations: $(DEV) ## the tests on other processors, orders, users and versions (an hour; names in VARIATIONS=)

@@ -12,6 +12,7 @@ from edgeopt.instances.labels import (
     COUNTED,
     FROM_ORIGIN,
     KNOWN,
+    TIMED,
     Given,
     Labels,
     as_labels,
@@ -165,7 +166,7 @@ class Alignment:
                 continue
             axis = str(axis)
             if axis in COUNTED:
-                if is_time(labels):
+                if axis in TIMED and is_time(labels):
                     given = self._timed(one, given, place, axis)
                 given = counted(name, given, place, axis)
             elif axis in KNOWN:

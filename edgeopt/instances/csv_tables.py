@@ -25,6 +25,7 @@ from edgeopt.instances.labels import (
     COUNTED,
     FROM_ORIGIN,
     KNOWN,
+    TIMED,
     Given,
     extract_labels,
     listed,
@@ -375,7 +376,7 @@ def _labels(where: str, axis: str, lines: list[int], cells: list[str]) -> list[A
     """Return the labels of a column: timestamps where they are, otherwise texts."""
     if axis not in COUNTED or not cells:
         return cells
-    if re.match(r"\d{4}-\d\d-\d\d", cells[0]):
+    if axis in TIMED and re.match(r"\d{4}-\d\d-\d\d", cells[0]):
         return _times(where, axis, lines, cells)
     for line, cell in zip(lines, cells, strict=True):
         if whole_of(cell) is None:

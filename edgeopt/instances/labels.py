@@ -48,6 +48,9 @@ AXES: Final = 32
 FROM_ORIGIN: Final = ("slot", "frame", "round")
 """Counted axes that others may number from 1."""
 
+TIMED: Final = (*FROM_ORIGIN, "hour")
+"""Counted axes along which entries may have times."""
+
 _SPREADSHEET: Final = frozenset(
     ("#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
 )

@@ -71,6 +71,14 @@ class Labelled(NamedTuple):
     notes: tuple[str, ...] = ()  # what was done to the data
     where: str = "the file"  # where they come from, for errors
     partial: bool = False  # whether fields at their default may be left out
+    units: Mapping[str, Any] = MappingProxyType({})  # that a file says, by variable
+
+    def require_unit(self, name: str, unit: str) -> None:
+        """Refuse a variable whose unit is not the one that was written."""
+        found = self.units.get(name, unit)
+        if not isinstance(found, str) or found != unit:
+            rule = f"must be in {unit!r}: {self.where} says another unit; write it anew"
+            raise InstanceError(name, rule, value=described(found))
 
     def array(self, name: str) -> Any:
         """Return a variable."""
@@ -140,7 +148,7 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
     if not os.path.isfile(where):
         raise InstanceError(where, "no such file")
     try:
-        arrays, attributes = _contents(where)
+        arrays, attributes, units = _contents(where)
     except _UNREADABLE as error:
         if isinstance(error, InstanceError):
             raise
@@ -169,11 +177,11 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
     if not isinstance(expected, str) or content_hash(kind, arrays, texts) != expected:
         raise InstanceError(where, "is damaged: its data do not match its fingerprint")
     if said is None and proof is None:
-        return Labelled(arrays, texts)
+        return Labelled(arrays, texts, units=units)
     said = _text(f"{where}:{_LABELS}", said)
     if not isinstance(proof, str) or hashlib.sha256(said.encode()).hexdigest() != proof:
         raise InstanceError(where, "is damaged: its labels do not match their fingerprint")
-    return Labelled(arrays, texts, *_labels(f"{where}:{_LABELS}", said))
+    return Labelled(arrays, texts, *_labels(f"{where}:{_LABELS}", said), units=units)
 
 
 def _labels(where: str, said: str) -> tuple[dict[str, Labels], tuple[str, ...]]:
@@ -236,13 +244,13 @@ def _require_heaps(where: str) -> None:
             start = held.find(b"GCOL", start + 4)
 
 
-def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any], dict[str, Any]]:
     import h5py
 
     _require_heaps(where)
     with h5py.File(where, "r") as file:
         room = room_of(os.path.getsize(where))  # `write` packs nothing, others may have
-        arrays = {}
+        arrays, units = {}, {}
         for name in file:
             field, dataset = f"{where}:{name}", file.get(name, getlink=True)
             # A link may lead to another file, or in a circle.
@@ -265,10 +273,12 @@ def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
                 )
             kind = dataset.attrs.get("dtype")  # NetCDF has no type for truth values
             flags = isinstance(kind, str) and kind == "bool"
-            arrays[name.removeprefix(_NAMESAKE)] = np.asarray(
-                dataset[()], dtype=np.bool_ if flags else None
-            )
-        return arrays, {name: _attribute(file.attrs[name]) for name in file.attrs if name != _MADE}
+            own = name.removeprefix(_NAMESAKE)
+            arrays[own] = np.asarray(dataset[()], dtype=np.bool_ if flags else None)
+            if "units" in dataset.attrs:
+                units[own] = _attribute(dataset.attrs["units"])
+        said = {name: _attribute(file.attrs[name]) for name in file.attrs if name != _MADE}
+        return arrays, said, units
 
 
 def _attribute(value: Any) -> Any:

@@ -35,8 +35,10 @@ def implausible(record: Any) -> Iterator[str]:
         if hasattr(value, "_fields") and hasattr(value, "_sizes"):
             yield from implausible(value)
             continue
-        array = np.asarray(value) if one.freeze is not None and value is not None else None
-        if array is None or not array.size or array.dtype.kind not in "if":
+        if not isinstance(value, np.ndarray | float | int):
+            continue
+        array = np.asarray(value)
+        if not array.size or array.dtype.kind not in "if":
             continue
         name = record._prefix + one.name
         found = stand_ins(array)

@@ -296,6 +296,7 @@ class Record:
             else:
                 continue
             if name in place:
+                data.require_unit(name, one.unit)
                 value = place.pop(name)
                 split = one.texts and isinstance(value, str)
                 found[one.name] = tuple(value.split(_SEPARATOR)) if split else value

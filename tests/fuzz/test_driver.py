@@ -63,3 +63,4 @@ def test_commands_end_with_one_line():
 
 def test_parts_make_up_the_whole():
     assert sum(driver.PARTS.values()) == pytest.approx(1)
+    assert sum(driver.QUICK.values()) == pytest.approx(1)

@@ -328,7 +328,7 @@ def forged(path: Path, layout: Layout, draw: np.random.Generator) -> str:
         if values.dtype.kind not in "biufU":
             values = np.array(["a", "b"])
         dims = tuple(f"own_{name}_{axis}" for axis in range(values.ndim))
-        variables[name] = Variable(dims, values)
+        variables[name] = Variable(dims, values, variables[name].unit)
         how = f"{name} {how}"
         if draw.random() < 0.2:
             del variables[name]

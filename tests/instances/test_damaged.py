@@ -234,6 +234,18 @@ def test_attributes_of_another_type(stored, value, capsys):
         assert str(stored) in refused(stored, capsys)
 
 
+@pytest.mark.parametrize("unit", ["min", "1", "", b"ms", 3, [1, 2]])
+def test_units_that_somebody_changed(stored, unit, capsys):
+    with h5py.File(stored, "r+") as file:
+        assert file["slot_seconds"].attrs["units"] == "s"
+        file["slot_seconds"].attrs["units"] = unit
+    said = refused(stored, capsys)
+    assert "must be in 's': the file says another unit; write it anew" in said
+    with h5py.File(stored, "r+") as file:
+        del file["slot_seconds"].attrs["units"]
+    assert TapFingerInstance.load(stored) == MADE
+
+
 @pytest.mark.parametrize("place", ["attribute", "variable"])
 def test_names_that_are_no_text(stored, place, capsys):
     space = h5py.h5s.create(h5py.h5s.SCALAR)

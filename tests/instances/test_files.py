@@ -271,7 +271,7 @@ def test_violated_rules_in_a_sound_file_are_named(path, name, field, change, rul
     data = labelled.read(path, name, 1)
     arrays = {**data.arrays, field: change(data.arrays[field])}
     variables = {
-        name: labelled.Variable(tuple(f"{name}_{i}" for i in range(a.ndim)), a)
+        name: labelled.Variable(tuple(f"{name}_{i}" for i in range(a.ndim)), a, data.units[name])
         for name, a in arrays.items()
     }
     labelled.write(path, labelled.Layout(name, 1, variables, data.attributes))

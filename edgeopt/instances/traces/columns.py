@@ -87,9 +87,7 @@ def source_paths(directory: str | os.PathLike[str], system: str, *names: str) ->
     return [root, *paths]
 
 
-def read_columns(
-    path: str | os.PathLike[str], rules: Mapping[str, Rule]
-) -> dict[str, Floats]:
+def read_columns(path: str | os.PathLike[str], rules: Mapping[str, Rule]) -> dict[str, Floats]:
     """Read some numeric columns of a CSV file with a header; others are ignored.
 
     Parameters

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import zipfile
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import networkx
 import numpy as np
+import pandas as pd
 import pytest
 import xarray
 
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.csv_tables import fields_of_tables
 from edgeopt.instances.fields import Flags, Integers
+from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.labels import COUNTED, KNOWN
 from edgeopt.instances.netcdf import Layout, write
+from edgeopt.instances.numerals import number_of
+from edgeopt.instances.tables import FOLDER
+from edgeopt.instances.tapfinger import from_durations
 from edgeopt.instances.units import factor
 from tests.fuzz.driver import Case, check, count, source
+from tests.fuzz.test_traces import TABLES, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -300,6 +308,112 @@ def magnitudes(system: str, where: Path) -> Iterator[Case]:
             partial(door, one, {**one.tables, name: changed}, where),
             right=partial(noticed, wanted=one.instance),
         )
+
+
+# --- doors of their own --------------------------------------------------------------------
+
+
+def replaced(table: Any, value: Any, draw: np.random.Generator) -> Any:
+    """Return a frame or series with another entry somewhere."""
+    changed = table.astype(object)
+    place = tuple(int(draw.integers(length)) for length in table.shape)
+    if changed.ndim == 1:
+        changed.iloc[place[0]] = value
+    else:
+        changed.iloc[place] = value
+    return changed
+
+
+def graph_cases() -> dict[str, Any]:
+    """Return what an instance beside a graph is made of."""
+    numbers = {"accuracy": [90.0, 80.0], "size": [6, 3], "delay": [3, 1], "capacity": [9, 9]}
+    rows = {"slot": [0, 1, 1], "task": "t", "node": ["b", "b", "c"], "requests": [3, 2, 1]}
+    return {
+        "models": pd.DataFrame({"task": "t", **numbers}, ["m", "n"]),
+        "requests": pd.DataFrame(rows),
+        "budget": pd.Series({"b": 8.0, "c": 9.0, "d": 9.0}),
+    }
+
+
+def beside_a_graph(given: dict[str, Any]) -> IdnInstance:
+    graph = networkx.path_graph(["a", "b", "c", "d"])
+    networkx.set_edge_attributes(graph, given.get("latency", 2.0), "latency")
+    tables = {name: table for name, table in given.items() if name != "latency"}
+    return IdnInstance.from_graph(graph, repositories="a", **tables)
+
+
+def duration_cases() -> dict[str, Any]:
+    """Return what an instance of measured durations is made of."""
+    rows = [(kind, cpu, 1, 30.0 / cpu) for kind in ("r", "s") for cpu in (1, 2)]
+    table = pd.DataFrame(rows, columns=["kind", "cpu", "gpu", "s"])
+    task = pd.Index(["x", "y"], name="task")
+    return {
+        "duration": table.set_index(["kind", "cpu", "gpu"])["s"],
+        "minimum": pd.DataFrame({"cpu": 1, "gpu": 1}, ["r", "s"]).rename_axis(
+            index="kind", columns="resource"
+        ),
+        "capacity": pd.DataFrame({"cpu": 2, "gpu": 1}, ["v"]).rename_axis(
+            index="cluster", columns="resource"
+        ),
+        "kind": pd.Series(["r", "s"], task),
+        "arrival": pd.Series([0, 2], task),
+    }
+
+
+def own_doors(where: Path) -> Iterator[Case]:
+    """Put words into tables beside a graph, of durations, and into the reduced public ones."""
+    draw = source("words", "own doors")
+    for path in FOLDER.glob("*.csv"):
+        shutil.copy(path, where)
+    for n in range(count("words", len(MADE))):
+        word = picked(WORDS, draw)
+        if n % 3 < 2:
+            make, door = ((graph_cases, beside_a_graph), (duration_cases, measured))[n % 3]
+            given = make()
+            name = picked([*given, "latency"][: len(given) + (n % 3 == 0)], draw)
+            changed = word if name == "latency" else replaced(given[name], word, draw)
+            if name == "models":  # whose tasks may be called by any name
+                changed["task"] = "t"
+            call, right = partial(door, {**given, name: changed}), None
+            if name == "models" and (changed == given[name]).all(axis=None):
+                continue
+        else:
+            name, module = picked(list(TABLES.items()), draw)
+            lines = (FOLDER / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+            row = int(draw.integers(1, len(lines)))
+            cells = lines[row].split(",")
+            numeric = [k for k, text in enumerate(cells) if number_of(text) is not None]
+            if not numeric:
+                continue
+            cells[picked(numeric, draw)] = f'"{word}"'
+            lines[row] = ",".join(cells)
+            text = "\n".join(lines) + "\n"
+            call, right = partial(reduced, module, where, name, text), reduced_as_it_was(module)
+        yield Case(f"{name}: {word!r}", call, refused=right is None, right=right)
+
+
+def measured(given: dict[str, Any]) -> Any:
+    return from_durations(given.pop("duration"), seconds=True, slot_seconds=10.0, **given)
+
+
+def reduced(module: Any, where: Path, name: str, text: str) -> Any:
+    """Read reduced tables, one of which somebody changed for a while."""
+    path = where / f"{name}.csv"
+    path.write_text(text, encoding="utf-8")
+    try:
+        return module.read_tables(where)
+    finally:
+        shutil.copy(FOLDER / path.name, where)
+
+
+def reduced_as_it_was(module: Any) -> Callable[[Any], bool]:
+    return lambda found: same(found, module.read_tables(FOLDER))
+
+
+def test_changed_input_of_other_doors(tmp_path):
+    assert beside_a_graph(graph_cases()).horizon == 2
+    assert measured(duration_cases()).tasks == 2
+    check(own_doors(tmp_path))
 
 
 @pytest.mark.parametrize("change", [words, units, magnitudes])

@@ -51,7 +51,7 @@ STEP = "batch_time_norm"
         (read_iteration_times, TIMES.replace("509.5", "fast"), STEP, 3, "'fast'", "number"),
         (read_iteration_times, TIMES.replace("509.5", ""), STEP, 3, "''", "number"),
         (read_iteration_times, TIMES.replace("468", "0"), STEP, 4, "0", "positive"),
-        (read_iteration_times, TIMES.replace("468", "nan"), STEP, 4, "nan", "positive"),
+        (read_iteration_times, TIMES.replace("468", "nan"), STEP, 4, "'nan'", "a number"),
         (read_iteration_times, TIMES.replace(",11,", ",1.5,"), "time", 4, "1.5", "iteration"),
         (read_iteration_times, TIMES.replace("1,1,25", "1,-1,25"), "worker", 3, "-1", "worker"),
         (read_points, SITES.replace("-37.9", "-97.9"), "LATITUDE", 3, "-97.9", "-90..90"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.numerals import number_of
 from edgeopt.instances.validate import path_of
 from edgeopt.representation import compact_repr
 
@@ -196,10 +197,9 @@ def read_number(
     path: str | os.PathLike[str], column: str, line: int, text: str, rule: Rule
 ) -> float:
     """Read one entry as a finite number."""
-    try:
-        value = float("" if "_" in text else text)  # in Python, 1_0 is ten
-    except ValueError:
-        raise entry_error(path, column, line, "must be a number", repr(text)) from None
+    value = number_of(text.strip())
+    if value is None:
+        raise entry_error(path, column, line, "must be a number", repr(text))
     test, words = rule
     if not math.isfinite(value) or not test(value):
         raise entry_error(path, column, line, words, text)

@@ -37,7 +37,8 @@ def read_timestamps(
     return times
 
 
-_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d*)?)?)?)?", re.ASCII)
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d*)?)?", re.ASCII)
+"""A date and a time; a date alone among them is a slip of a spreadsheet."""
 
 
 def _time(text: str, path: str | os.PathLike[str], column: str, line: int) -> Any:

@@ -65,7 +65,7 @@ SAME = {
 }  # fmt: skip
 """Units that differ by a factor alone."""
 
-OTHERS = ("parsec", "EUR", "K", "1/0", "", "kWh*kWh", "s s", "slot/s/slot", "dBm", "m")
+OTHERS = ("parsec", "EUR", "K", "1/0", "", "kWh*kWh", "s s", "slot/s/slot", "dBm", "cd")
 """Units that no field has, or that measure something else."""
 
 
@@ -207,6 +207,7 @@ def netcdf(one: Clean, tables: dict[str, xarray.DataArray], where: Path) -> Any:
 
 TABLED = (folder, archive, arrays, frames)
 DOORS = (*TABLED, lists, netcdf)
+OFTEN = (*TABLED * 4, *(lists,) * 3, netcdf)  # writing a file of NetCDF takes longest
 
 
 # --- changes -------------------------------------------------------------------------------
@@ -271,7 +272,7 @@ def words(system: str, where: Path) -> Iterator[Case]:
 def units(system: str, where: Path) -> Iterator[Case]:
     draw = source("units", system)
     for n in range(count("units", len(MADE))):
-        one, door = clean(system, n % SEEDS), picked((*TABLED, netcdf), draw)
+        one, door = clean(system, n % SEEDS), picked((*TABLED * 4, netcdf), draw)
         names = [name for name in numbers_of(one) if one.tables[name].attrs["units"] in SAME]
         if not names or draw.random() < 0.3:
             name, unit = picked(numbers_of(one), draw), picked(OTHERS, draw)
@@ -292,7 +293,7 @@ def units(system: str, where: Path) -> Iterator[Case]:
 def magnitudes(system: str, where: Path) -> Iterator[Case]:
     draw = source("magnitudes", system)
     for n in range(count("magnitudes", len(MADE))):
-        one, door, value = clean(system, n % SEEDS), picked(DOORS, draw), picked(ODD, draw)
+        one, door, value = clean(system, n % SEEDS), picked(OFTEN, draw), picked(ODD, draw)
         name = picked(numbers_of(one), draw)
         table = one.tables[name]
         if one.fields[name].usual is not None and draw.random() < 0.5:

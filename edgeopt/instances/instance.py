@@ -177,7 +177,8 @@ class Instance(Record):
             ``pandas.Series`` or ``pandas.DataFrame`` whose axes have the names that the class
             documents, to arrays by position, numbers and texts. A field that is a record is given
             as its own fields, under names such as ``reserved_start``. Slots and frames may be
-            timestamps.
+            timestamps; so may entries that are slots or frames, such as arrivals, which may have a
+            unit of time as well, where the length of a slot is known.
         origin
             Number of the first slot or frame, in labels and in entries that are slots or frames
             themselves, such as an arrival.

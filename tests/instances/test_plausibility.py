@@ -8,6 +8,7 @@ import pytest
 
 import edgeopt
 from edgeopt import collection
+from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.tapfinger import from_durations
@@ -110,7 +111,7 @@ TASK = {"minimum": [[1, 1]], "capacity": [[1, 1]], "kind": [0, 0]}
 def hours(seconds, arrival=(0, 0), slot=600.0, **more):
     table = [[[None, None], [None, seconds]]]
     return from_durations(
-        table, seconds=True, arrival=list(arrival), slot_seconds=slot, **TASK | more
+        table, seconds=True, arrival=list(arrival), slot_seconds=slot, **{**TASK, **more}
     )
 
 
@@ -170,3 +171,17 @@ def test_notes_are_the_same_after_saving(name, tmp_path):
 @pytest.mark.parametrize("name", collection.names(size="s"))
 def test_instances_of_the_collection_are_as_they_should_be(name):
     assert {note.split(":")[0] for note in collection.load(name).notes} <= {"duration"}
+
+
+def test_what_must_be_whole_says_the_way_out():
+    for name, value in (("minimum", [[1, 0.46]]), ("capacity", [[1, 1.5]])):
+        with pytest.raises(InstanceError, match="for parts of a GPU or core, count smaller ones"):
+            hours(600.0, **{name: value})
+        with pytest.raises(InstanceError, match="for parts of a GPU or core, count smaller ones"):
+            hours(600.0).replace(**{name: value})
+    requests = NETWORK.requests * 1.0
+    requests[0, 0] = 0.09
+    with pytest.raises(InstanceError) as caught:
+        NETWORK.replace(requests=requests)
+    said = "requests[0, 0] = 0.09: must be a whole number: for rates below one per slot, count the"
+    assert str(caught.value).startswith(said)

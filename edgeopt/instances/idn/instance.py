@@ -398,6 +398,7 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
         requests
             A frame with the columns ``task``, ``node`` (where they enter), ``requests`` and, if
             there are several, ``slot``; or a mapping from pairs (task, node) to numbers per slot.
+            Slots are whole numbers, or all timestamps of their beginnings.
         budget
             Memory of nodes, MB: a number, a Series or mapping by node, or an attribute of nodes.
             Repositories for which none is given have no limit.

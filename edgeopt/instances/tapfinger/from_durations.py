@@ -66,7 +66,9 @@ def from_durations(
     capacity
         CPU cores and GPUs of each cluster, shape [N, 2].
     arrival, kind
-        Arrival slot, ascending, and kind of each task, shape [J].
+        Arrival slot, ascending, and kind of each task, shape [J]. Arrivals that are timestamps, or
+        a table with a unit of time, become the slots in which they lie; the first timestamp is
+        where slot 0 begins.
     eligible
         Clusters on which a task may run, shape [J, N]; by default all.
     seconds

@@ -24,18 +24,20 @@ class Said(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A value that is drawn as a line through the picture, such as a bound."""
+    """A value that is drawn as a line through the picture, such as a bound.
+
+    Every label of a picture has dashes of its own.
+    """
 
     label: str
     value: float
     beside: Sequence[Said] = ()
-    style: Any = "-"
 
 
 class Bar(NamedTuple):
     """A row: its parts by the name of their look, the ends of its sum, what stands beside it.
 
-    `kind` is ``"plain"``; ``"apart"`` for one that knows the future, drawn pale or hollow; or
+    `kind` is ``"plain"``; ``"apart"`` for one that knows the future, drawn hollow; or
     ``"failing"`` for one that violates the service constraint, drawn grey and hatched.
     """
 

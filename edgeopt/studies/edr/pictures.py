@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from edgeopt.studies.results import Case
 
 
-_COST_COLOURS = {
-    "inference energy": "#0072b2",
-    "training energy": "#56b4e9",
-    "inference delay": "#e69f00",
-    "training exchange": "#f3cf7a",
-    "late training": "#d55e00",
-    "unserved requests": "#cc79a7",
-}
+_COST_COLOURS: Final = colours(
+    [
+        "inference energy",
+        "training energy",
+        "inference delay",
+        "training exchange",
+        "late training",
+        "unserved requests",
+    ]
+)
 
 
 def _parts(case: Case) -> dict[str, dict[str, float]]:
@@ -138,11 +140,11 @@ def lanes(case: Case, policy: str) -> Lanes:
             spans.append(Span(frame, frame + 1, _EXCESS, limit / top, energy[frame] / top))
         if np.isfinite(limit):
             spans.append(Span(frame, frame + 1, _CAP, max(0.0, limit / top - 0.03), limit / top))
-    found = {"energy": spans}
+    shown = min(instance.tasks, _TASKS)
+    every, *names = distinct(["energy", *(instance.name_of("task", task) for task in range(shown))])
+    found = {every: spans}
     rounds = np.asarray(run.rounds)[0]
     most = float(rounds.max(initial=0)) or 1.0
-    shown = min(instance.tasks, _TASKS)
-    names = distinct(instance.name_of("task", task) for task in range(shown))
     for task in range(shown):
         first, last = int(instance.arrival[task]), int(instance.deadline[task])
         found[names[task]] = [
@@ -160,7 +162,7 @@ def lanes(case: Case, policy: str) -> Lanes:
         {_SERVING: shade[0], _TRAINING: shade[2], _EXCESS: shade[1], _CAP: INK,
          _WINDOW: MUTED},
         shown_of(shown, instance.tasks, "task"),
-        {"energy": 3.0},
+        {every: 3.0},
     )  # fmt: skip
 
 

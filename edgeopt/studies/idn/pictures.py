@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, cycle
+from itertools import chain
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +17,6 @@ from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
@@ -88,9 +86,9 @@ def _unplaced(instance: IdnInstance) -> tuple[float, float] | None:
 def _trade_off(case: Case) -> Curves:
     looks, alpha = policy_looks(case), case.instance.alpha
     points: list[Curve] = []
-    for row, mark in zip(case.table.to_dict("records"), _marks(), strict=False):
+    for row in case.rows.values():
         x, y, dx, dy = (row[f"{name}{end}"] for end in ("", "_se") for name in _AXES)
-        colour = looks[row["policy"]].colour
+        colour, _, mark, _ = looks[row["policy"]]
         hollow = row["kind"] != "causal"
         points += [
             Curve("", [x - dx, x + dx], [y, y], colour),
@@ -111,11 +109,6 @@ def _trade_off(case: Case) -> Curves:
 
 
 _AXES: Final = ("latency", "inaccuracy")
-
-
-def _marks() -> Iterator[str]:
-    """Yield a shape for every policy."""
-    return cycle("osD^vPX*p")
 
 
 def _ends(drawn: list[list[float]]) -> tuple[float, float]:
@@ -152,8 +145,7 @@ def lanes(case: Case, policy: str) -> Lanes:
     )
     popular = np.argsort(-requested, kind="stable")[:_TASKS].tolist()
     names = distinct(instance.name_of("node", node) for node in limited[:_NODES].tolist())
-    shade = colours(f"task {task}" for task in popular)
-    looks = {name: MUTED if name == "other tasks" else colour for name, colour in shade.items()}
+    looks = colours(f"task {task}" for task in popular)
     if instance.tasks > _TASKS:
         looks["other tasks"] = MUTED
     found: dict[str, list[Span]] = {}

@@ -48,7 +48,7 @@ def _weighted_title(case: Case) -> str:
     return said
 
 
-_LOOKS: Final = {"mean latency": "#0072b2", "mean completion time": "#e69f00"}
+_LOOKS: Final = colours(("mean latency", "mean completion time"))
 
 
 def _weighted(case: Case) -> Bars:
@@ -61,8 +61,8 @@ def _weighted(case: Case) -> Bars:
         rows,
         _LOOKS,
         [
-            Line("bound on latency", float(least.inference), style=(0, (2, 2))),
             Line("bound on both", float(least.total)),
+            Line("bound on latency", float(least.inference)),
         ],
         f"{case.objective.name}: mean latency / {instance.latency_scale:g} s + "
         f"mean completion time / {instance.completion_scale:g} s",

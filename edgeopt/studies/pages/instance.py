@@ -13,7 +13,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.studies import sentences
 from edgeopt.studies.drawing import Bar, Bars, Line, Said
 from edgeopt.studies.pictures import vector
-from edgeopt.studies.pictures.canvas import colours
+from edgeopt.studies.pictures.canvas import policy_looks
 from edgeopt.studies.wording import (
     beside,
     capitalised,
@@ -125,15 +125,10 @@ def written(case: Case, key: str, value: float) -> str:
     return number(value, 3) if name == "violated" else case.objective.amount(value)
 
 
-_SHADES: Final = [one for one in colours(map(str, range(9))).values() if one != "#7f7f7f"]
-"""Colours of policies; grey is for those that violate the service constraint."""
-
-
 def _bars(
     case: Case, rows: Sequence[Mapping[str, Any]], numbers: Mapping[str, float]
 ) -> tuple[float, str]:
-    groups = list(dict.fromkeys(entry.group for entry in case.entries.values()))
-    shade = {group: _SHADES[n % len(_SHADES)] for n, group in enumerate(groups)}
+    shade = {name: look.colour for name, look in policy_looks(case).items()}
     past = case.constraint.verb[1]
 
     def said(key: str) -> Said:
@@ -155,7 +150,7 @@ def _bars(
             parts += [Said("", " · "), said(f"{name}.violated"), Said("", f" {past}")]
         apart = "apart" if row["kind"] == "hindsight" else "plain"
         kind: Any = "failing" if row["violated"] > 0 else apart
-        value = {case.entries[name].group: row["value"]}
+        value = {name: row["value"]}
         drawn.append(Bar(row["title"], value, row["low"], row["high"], kind, parts))
     known = [said("bound"), Said("", " (gap "), said("bound.gap"), Said("", ")")]
     starred = any(isfinite(row["gap"]) and _beside(case, row) for row in rows)

@@ -7,9 +7,8 @@ import io
 import re
 import textwrap
 import warnings
-from collections import Counter
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.writing import printable
 
@@ -39,11 +38,15 @@ WIDTH = 6.9
 NARROW = 3.3
 """Inches of a picture for telephones."""
 
-_PALETTE = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f",
-    "#9a6324",
+PALETTE: Final = (
+    "#0072b2", "#d55e00", "#009e73", "#c1609a", "#a87800", "#5a74f0", "#6f8f00", "#c8385a",
+    "#0098a8", "#9a5a2e", "#8c6bb1",
 )  # fmt: skip
-"""Okabe and Ito's colour-blind-safe set without black and yellow, then violet, grey and brown."""
+"""Apart from each other and from grey, each at 3 : 1 or more on light and on dark paper.
+
+They begin with those of Okabe and Ito that are. Their number shares no divisor with those of
+dashes, marks and patterns, so that these repeat at other places than colours.
+"""
 
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -87,39 +90,59 @@ def blank(width: float = WIDTH, height: float = 3.2) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def colours(names: Iterable[str]) -> dict[str, str]:
-    """Give every name a colour, in the order of first appearance; beyond nine they repeat."""
-    unique = dict.fromkeys(names)
-    return {name: _PALETTE[i % len(_PALETTE)] for i, name in enumerate(unique)}
-
-
 class Look(NamedTuple):
-    """Colour and dashes of the lines of a policy."""
+    """Colour, dashes and mark of a line, and the place of the pattern of an area."""
 
     colour: str
-    style: Any = "-"
+    style: Any
+    mark: str
+    pattern: int
 
 
-_APART = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-_STYLES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
+_STYLES: Final = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
+_MARKS: Final = "osD^vPX*p"
+
+
+def dashes(place: int) -> Any:
+    """Return the dashes of a line: none, long, dots, long and dots; then others, each its own."""
+    more = place - len(_STYLES)
+    return _STYLES[place] if more < 0 else (0, (8.0 + more, 1.6, 1.2 + more, 1.6))
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Give every name a look of its own, in the order of first appearance.
+
+    Colours are as many as those of the palette; dashes change from name to name, so that curves
+    that lie upon each other are seen.
+    """
+    return {
+        name: Look(
+            PALETTE[n % len(PALETTE)],
+            dashes(n % len(_STYLES) + n // _CYCLE * len(_STYLES)),
+            _MARKS[n % len(_MARKS)],
+            n // len(PALETTE),
+        )
+        for n, name in enumerate(dict.fromkeys(names))
+    }
+
+
+_CYCLE: Final = len(PALETTE) * len(_STYLES)
+"""Looks after which colours and dashes would meet again."""
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """Give every name the colour of its look."""
+    return {name: look.colour for name, look in looks(names).items()}
 
 
 def policy_looks(case: Case) -> dict[str, Look]:
-    """Give policies the colour of their group; those with hindsight are grey and dashed.
-
-    Dashes tell apart those of a group that no variant does, and groups beyond nine.
-    """
-    groups = list(dict.fromkeys(case.entries[name].group for name in case.causal))
-    forms: Counter[tuple[str, str]] = Counter()
-    found = {}
-    for name in case.causal:
-        group, variant = case.entries[name].group, case.entries[name].variant
-        place = groups.index(group)
-        style = _STYLES[(place // len(_PALETTE) + forms[group, variant]) % len(_STYLES)]
-        found[name] = Look(_PALETTE[place % len(_PALETTE)], style)
-        forms[group, variant] += 1
+    """Give every policy of a study its look; those with hindsight are grey and dashed."""
+    found = looks(case.causal)
     others = [name for name in case.entries if name not in found]
-    return found | {name: Look(MUTED, _APART[n % 3]) for n, name in enumerate(others)}
+    return found | {
+        name: look._replace(colour=MUTED, style=dashes(n + 1))
+        for n, (name, look) in enumerate(looks(others).items())
+    }
 
 
 NOT_FROM_ZERO = "axis does not start at 0"

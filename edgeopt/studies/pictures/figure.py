@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.drawing import Bar, Curve
+    from edgeopt.studies.drawing import Bar, Curve, Line
     from edgeopt.studies.entries import Picture
     from edgeopt.studies.results import Case
 
@@ -35,37 +35,49 @@ _BESIDE: Final = 6
 _LONG: Final = 22
 """Letters of the longest entry of which three fit into a row of a legend."""
 
-_OPAQUE: Final = {"plain": 0.9, "apart": 0.45, "failing": 0.3}
-"""Opacity of the kinds of bars."""
-
 
 @dataclass
 class _Legend:
-    """Entries of all panels, each label once."""
+    """Entries of all panels, each label and look once, those of lines last."""
 
-    entries: dict[str, Any] = field(default_factory=dict)
+    entries: dict[tuple[str, str], Any] = field(default_factory=dict)
+    lines: dict[tuple[str, float], dict[str, Any]] = field(default_factory=dict)
 
     def area(self, label: str, colour: str, place: int) -> None:
         """Note a colour with the pattern that it has at its place."""
         from matplotlib.patches import Patch
 
-        self.entries.setdefault(label, Patch(label=label, **_pattern(colour, place)))
+        filled = _pattern(colour, place)
+        self.entries.setdefault((label, str(filled)), Patch(label=label, **filled))
 
-    def line(self, label: str, **look: Any) -> None:
-        """Note a line or a mark."""
+    def curve(self, label: str, **look: Any) -> None:
+        """Note a curve or a mark."""
         from matplotlib.lines import Line2D
 
-        self.entries.setdefault(label, Line2D([], [], label=label, **look))
+        self.entries.setdefault((label, str(look)), Line2D([], [], label=label, **look))
 
-    def put(self, figure: Figure, *, curves: bool) -> None:
-        """Write the entries beside many curves, else below."""
-        handles = list(self.entries.values())
-        if curves and len(handles) > _BESIDE:
+    def line(self, line: Line, beyond: str = "") -> dict[str, Any]:
+        """Note a line, and return its look: dashes of its own."""
+        said = "".join(one.text for one in line.beside)
+        look = {
+            "color": INK, "linewidth": 1.2, "linestyle": canvas.dashes(len(self.lines)),
+            "label": f"{line.label}{said}{beyond}",
+        }  # fmt: skip
+        return self.lines.setdefault((line.label, line.value), look)
+
+    def put(self, figure: Figure, *, beside: bool) -> None:
+        """Write many entries beside a picture, if there may be any, else below."""
+        from matplotlib.lines import Line2D
+
+        lines = (Line2D([], [], **look) for look in self.lines.values())
+        handles = [*self.entries.values(), *lines]
+        if beside and len(handles) > _BESIDE:
             # As tall as the legend, with space for a title.
             figure.set_figheight(max(figure.get_figheight(), 1.0 + 0.205 * len(handles)))
             figure.legend(handles=handles, loc="outside right center")
         elif handles:
-            columns = 3 if max(map(len, self.entries)) <= _LONG else 2
+            longest = max(len(str(one.get_label())) for one in handles)
+            columns = 3 if longest <= _LONG else 2
             more = ceil(len(handles) / columns) - 1
             figure.set_figheight(figure.get_figheight() + 0.2 * more)
             figure.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -101,7 +113,9 @@ def figure(found: Lanes | Bars | Curves | Panels) -> Figure:
             axes.set_ylabel("")
         if place < count - 1 and not panels.abreast:
             axes.set_xlabel("")
-    legend.put(made, curves=isinstance(panels.parts[0], Curves))
+    legend.put(
+        made, beside=isinstance(panels.parts[0], Curves) and (count == 1 or not panels.abreast)
+    )
     return made
 
 
@@ -114,9 +128,9 @@ def _height(found: Lanes | Bars | Curves) -> float:
     return 0.65 + 0.34 * max(1.0, sum(map(found.height, found.lanes)))
 
 
-def _pattern(colour: str, place: int) -> dict[str, Any]:
-    """Return colour and pattern of a filled area."""
-    return {"facecolor": colour, "hatch": _HATCHES[place % 5], "edgecolor": PAPER, "linewidth": 0.7}
+def _pattern(colour: str, place: int, edge: str = PAPER) -> dict[str, Any]:
+    """Return colour and pattern of an area, filled or hollow."""
+    return {"facecolor": colour, "hatch": _HATCHES[place % 5], "edgecolor": edge, "linewidth": 0.7}
 
 
 def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:
@@ -151,9 +165,7 @@ def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
             legend.area(look, colour, place)
     for line in found.lines:
         if isfinite(line.value):
-            drawn: Any = {"color": INK, "linewidth": 1.2, "linestyle": line.style}
-            axes.axvline(line.value, **drawn)
-            legend.line(line.label, **drawn)
+            axes.axvline(line.value, **legend.line(line))
     canvas.in_rows(axes, [row.title for row in found.rows])
     if axes.get_xlim()[0] < 0:
         axes.axvline(0, color=INK, linewidth=0.8)
@@ -166,8 +178,14 @@ def _row(axes: Axes, place: int, row: Bar, looks: Mapping[str, str]) -> None:
     for name, width in row.parts.items():
         start = ends[width >= 0]
         ends[width >= 0] += width
-        look = _pattern(MUTED if row.kind == "failing" else looks[name], list(looks).index(name))
-        axes.barh(place, width, 0.72, left=start, alpha=_OPAQUE[row.kind], **look)
+        pattern = list(looks).index(name)
+        if row.kind == "plain":
+            filled = _pattern(looks[name], pattern)
+        elif row.kind == "apart":
+            filled = _pattern("none", pattern, looks[name]) | {"linewidth": 1.2}
+        else:
+            filled = _pattern("none", 1, MUTED)
+        axes.barh(place, width, 0.72, left=start, **filled)
     if isfinite(row.low) and isfinite(row.high):
         axes.plot([row.low, row.high], [place, place], color=INK, linewidth=1.2)
 
@@ -177,7 +195,7 @@ def _curves(axes: Axes, found: Curves, legend: _Legend) -> None:
     for one in found.curves:
         _curve(axes, one)
         if one.name:
-            legend.line(one.name, color=one.colour, linestyle=one.style or "none", **_mark(one))
+            legend.curve(one.name, color=one.colour, linestyle=one.style or "none", **_mark(one))
     for name, base in found.log.items():
         _logarithmic(axes, name, base)
     if found.across is not None:
@@ -191,22 +209,26 @@ def _curves(axes: Axes, found: Curves, legend: _Legend) -> None:
     for line in found.lines:
         if isfinite(line.value):
             beyond = canvas.outside(line.value, ends, ("below", "above"))
-            at = nan if beyond else line.value
-            look = {"color": INK, "linewidth": 1.2, "linestyle": line.style}
-            axes.axhline(at, **look)
-            beside = "".join(one.text for one in line.beside)
-            legend.line(f"{line.label}{beside}{beyond}", **look)
+            axes.axhline(nan if beyond else line.value, **legend.line(line, beyond))
     axes.set_ylim(*ends)
 
 
 def _curve(axes: Axes, one: Curve) -> None:
     step: Any = {"drawstyle": "steps-post"} if one.step else {}
-    axes.plot(one.x, one.y, color=one.colour, linestyle=one.style or "none", **_mark(one), **step)
+    axes.plot(
+        one.x, one.y, color=one.colour, linestyle=one.style or "none", **_mark(one), **step,
+        zorder=3.0 - _full(one.style),
+    )  # fmt: skip
     if one.low is not None:
         axes.fill_between(
             one.x, one.low, one.high, step="post" if one.step else None, color=one.colour,
             alpha=BAND, linewidth=0,
         )  # fmt: skip
+
+
+def _full(style: Any) -> float:
+    """Return the share of a line that its dashes draw: what has more gaps lies above."""
+    return float(sum(style[1][::2]) / sum(style[1]) if isinstance(style, tuple) else style == "-")
 
 
 def _mark(one: Curve) -> dict[str, Any]:

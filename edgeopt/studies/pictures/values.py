@@ -32,19 +32,23 @@ def over_time(
 ) -> Panels:
     """Describe one curve per policy over the slots, those with hindsight in every panel.
 
-    There is a panel per variant of policies. The vertical axis fits the curves or, if `late`, their
-    second halves; then the first slots have more space.
+    Every curve ends at the value of its policy in the table, which is not the mean over the runs
+    where more is known of it. There is a panel per variant of policies. The vertical axis fits the
+    curves or, if `late`, their second halves; then the first slots have more space.
     """
     looks = policy_looks(case)
     found: dict[str, Curve] = {}
     fitted: list[float] = []
     for name, runs in values.items():
         entry, look = case.entries[name], looks[name]
-        mean, _, low, high = expectation("runs", runs.T, case.settings.confidence)
+        mean, _, *ends = expectation("runs", runs.T, case.settings.confidence)
+        # Moved in proportion to what there is so far.
+        so_far = mean / mean[-1] if mean[-1] else np.linspace(0.0, 1.0, mean.size)
+        moved = (float(case.rows[name]["value"]) - mean[-1]) * so_far
+        mean, low, high = (one + moved for one in (mean, *ends))
         # The value after slot t is drawn at t + 1, where the slot ends.
         at = np.arange(1, mean.size + 1)
-        title = entry.group if entry.causal and entry.variant else entry.title
-        found[name] = Curve(title, at, mean, look.colour, look.style, low, high)
+        found[name] = Curve(entry.title, at, mean, look.colour, look.style, low, high)
         fitted += [*mean[late * (mean.size // 2) :], low[-1], high[-1]]
     slots = max(runs.shape[1] for runs in values.values())
     variants = list(dict.fromkeys(case.entries[name].variant for name in case.causal)) or [""]
@@ -97,9 +101,9 @@ def _over_time_title(case: Case) -> str:
     )
     if objective.adds == "mean":
         over = plural(len(total), objective.period)
-        first += f", a mean of {objective.amount(total[-1])} over {over}"
+        first += f", a mean of {objective.amount(best['value'])} over {over}"
     elif total[-1] < 0:
-        first += f", {objective.amount(total[-1])}"
+        first += f", {objective.amount(best['value'])}"
     else:
         half = int(np.searchsorted(total, total[-1] / 2)) + 1
         first += f", half of it within {plural(half, objective.period)} of {len(total)}"
@@ -111,6 +115,8 @@ VALUE_OVER_TIME = Picture(
     _over_time_title,
     _over_time,
     "Value up to the end of each slot: mean over the runs on this instance; bands are the "
-    "confidence interval, with fewer than five runs the range. The horizontal line is the "
-    "reference bound of the whole horizon. An axis of means fits the second half of it.",
+    "confidence interval, with fewer than five runs the range. Every curve ends at the value in "
+    "the table; where that is not the mean, the curve is moved there in proportion. The horizontal "
+    "line is the reference bound of the whole horizon. An axis of means fits the second half of "
+    "it.",
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from html import escape
 from math import ceil, floor, isfinite, log10
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.drawing import visible
-from edgeopt.studies.pictures.canvas import INK, MUTED
+from edgeopt.studies.pictures.canvas import INK, MUTED, PALETTE
+from edgeopt.studies.wording import distinct
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ _BAR: Final = 9.0
 _LINE: Final = 14.0
 _LANE: Final = 20.0
 _LEFT: Final = 58.0
+
+_NAME: Final = 20
+"""Letters of the name of a lane that are shown."""
 
 MOST_SPANS: Final = 600
 """Spans beyond these are left out, so that a picture stays small."""
@@ -67,12 +72,15 @@ def bars(found: Bars) -> tuple[float, str]:
     for one in found.lines:
         known = isfinite(one.value)
         words = f"proven bound, {one.label}: " if known else f"{one.label}: no bound"
+        look = _bound(lines.index(one)) if known else ""
         parts.append(
-            f'<text y="{_n(top + 10)}">{_text(words)}{_said(one.beside) if known else ""}</text>'
-            f'<path d="M0 {_n(top + _LINE)}H22" {_BOUND}/>'
+            f'<path d="M1 {_n(top + 6.5)}H23" {look}/>'
+            * known
+            + f'<text x="{28 if known else 1}" y="{_n(top + 10)}">{_text(words)}'
+            f"{_said(one.beside) if known else ''}</text>"
         )
-        top += _LINE + 5.0
-    drawn = []
+        top += _LINE + 2.0
+    drawn: list[list[str]] = [[] for _ in lines]
     for row in found.rows:
         text = "".join(one.text for one in row.beside)
         two = _LETTER * (len(row.title) + len(text) + 3) > WIDTH
@@ -85,9 +93,14 @@ def bars(found: Bars) -> tuple[float, str]:
         top += _LINE
         parts.append(_bar(row, found.looks, place, top))
         # Between the bars a line leaves space for names and numbers.
-        drawn += [f"M{_n(place(one.value))} {_n(top - 2)}v{_n(_BAR + 4)}" for one in lines]
+        for one, pieces in zip(lines, drawn, strict=True):
+            pieces.append(f"M{_n(place(one.value))} {_n(top - 2)}v{_n(_BAR + 4)}")
         top += _BAR + 7.0
-    parts.append(f'<path class="bound" d="{"".join(drawn)}" {_BOUND}/>' if drawn else "")
+    parts += [
+        f'<path class="bound" d="{"".join(pieces)}" {_bound(number)}/>'
+        for number, pieces in enumerate(drawn)
+        if pieces
+    ]
     for text in filter(None, (found.axis, found.note)):
         parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(text)}</text>')
         top += _LINE
@@ -97,7 +110,13 @@ def bars(found: Bars) -> tuple[float, str]:
     return top + 2.0, "".join(parts)
 
 
-_BOUND: Final = 'stroke="currentColor" stroke-width="1.6" stroke-dasharray="4 2" fill="none"'
+_DASHES: Final = ("4 2", "1.5 1.5", "6 1.5 1.5 1.5", "none")
+
+
+def _bound(place: int) -> str:
+    """Return the look of a bound, each with its own dashes."""
+    dashed = f'stroke-dasharray="{_DASHES[place % len(_DASHES)]}"'
+    return f'stroke="currentColor" stroke-width="1.6" {dashed} fill="none"'
 
 
 def _bar(row: Bar, looks: Mapping[str, str], place: Callable[[float], float], top: float) -> str:
@@ -122,7 +141,8 @@ def _bar(row: Bar, looks: Mapping[str, str], place: Callable[[float], float], to
                 f"{_hatch(left, top, right - left, _BAR, 1, MUTED)}"
             )
         else:
-            kind = list(looks).index(name) if len(row.parts) > 1 else 0
+            kind = list(looks).index(name)
+            kind = kind if len(row.parts) > 1 else kind // len(PALETTE)
             drawn += (
                 f'<rect class="bar" {box} fill="{looks[name]}"/>'
                 f"{_hatch(left, top, right - left, _BAR, kind)}"
@@ -139,26 +159,31 @@ def _bar(row: Bar, looks: Mapping[str, str], place: Callable[[float], float], to
 
 def lanes(found: Lanes) -> tuple[float, str]:
     """Draw lanes over time, below them the axis and what colours and patterns mean."""
-    scale = (WIDTH - _LEFT - 6.0) / (found.end or 1.0)
+    names = distinct(_cut(name, _NAME) for name in found.lanes)
+    begin = max(_LEFT, 7.0 + _LETTER * max(map(len, names), default=0))
+    scale = (WIDTH - begin - 6.0) / (found.end or 1.0)
     kinds = {name: place for place, name in enumerate(found.looks)}
-    parts = [f'<text x="1" y="14" font-weight="600">{_text(_cut(found.title, 50))}</text>']
-    top, left = 22.0, MOST_SPANS
-    for name, spans in found.lanes.items():
+    parts, top = [], 8.0
+    for line in wrap(found.title, 48):
+        parts.append(f'<text x="1" y="{_n(top + 6)}" font-weight="600">{_text(line)}</text>')
+        top += _LINE
+    left = MOST_SPANS
+    for shown, (name, spans) in zip(names, found.lanes.items(), strict=True):
         tall = _LANE * found.height(name)
         parts.append(
-            f'<text x="{_n(_LEFT - 5)}" y="{_n(top + tall / 2 + 3)}" text-anchor="end">'
-            f"{_text(_cut(name, 9))}</text>"
-            f'<path d="M{_n(_LEFT)} {_n(top + tall - 1)}H{_n(WIDTH - 6)}" stroke="{MUTED}" '
+            f'<text x="{_n(begin - 5)}" y="{_n(top + tall / 2 + 3)}" text-anchor="end">'
+            f"{_text(shown)}</text>"
+            f'<path d="M{_n(begin)} {_n(top + tall - 1)}H{_n(WIDTH - 6)}" stroke="{MUTED}" '
             'stroke-width="0.6"/>'
         )
         parts += [
-            _span(one, found.looks[one.look], kinds[one.look], scale, (top, tall - 1))
+            _span(one, found.looks[one.look], kinds[one.look], (begin, scale), (top, tall - 1))
             for one in filter(visible, spans[:left])
         ]
         left -= min(left, len(spans))
         top += tall + 2.0
     for tick in _ticks(found.end):
-        x = _n(_LEFT + scale * tick)
+        x = _n(begin + scale * tick)
         anchor = "end" if tick > 0.97 * found.end else "middle"
         parts.append(
             f'<path d="M{x} {_n(top - 3)}v4" stroke="currentColor" stroke-width="0.8"/>'
@@ -166,16 +191,19 @@ def lanes(found: Lanes) -> tuple[float, str]:
         )
     axis = f"{found.axis}{f' ({found.more})' if found.more else ''}"
     parts.append(
-        f'<text x="{_n((WIDTH + _LEFT) / 2)}" y="{_n(top + 25)}" text-anchor="middle">'
+        f'<text x="{_n((WIDTH + begin) / 2)}" y="{_n(top + 25)}" text-anchor="middle">'
         f"{_text(axis)}</text>"
     )
     height, legend = _legend(found.looks, top + 32.0)
     return height + 6.0, "".join([*parts, legend])
 
 
-def _span(one: Span, colour: str, kind: int, scale: float, lane: tuple[float, float]) -> str:
-    """Draw a span of a lane with its top and its height."""
-    x, width = _LEFT + scale * one.begin, max(scale * (one.end - one.begin), 0.5)
+def _span(
+    one: Span, colour: str, kind: int, across: tuple[float, float], lane: tuple[float, float]
+) -> str:
+    """Draw a span on an axis with its begin and its scale, in a lane with its top and height."""
+    begin, scale = across
+    x, width = begin + scale * one.begin, max(scale * (one.end - one.begin), 0.5)
     y, height = lane[0] + lane[1] * (1 - one.high), lane[1] * (one.high - one.low)
     said = f"<title>{_text(one.label)}</title>" if one.label else ""
     return (

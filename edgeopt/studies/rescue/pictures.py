@@ -19,7 +19,7 @@ from edgeopt.studies.drawing import (
 )
 from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.live import Live, Slider
-from edgeopt.studies.pictures.canvas import MUTED, lead, reach
+from edgeopt.studies.pictures.canvas import MUTED, colours, lead, policy_looks, reach
 from edgeopt.studies.rescue.policies import ONLINE, SAFE
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
@@ -84,23 +84,23 @@ def _failing(case: Case, row: Any) -> float:
 
 def _safety(case: Case) -> Curves:
     groups: dict[str, list[Any]] = {}
-    for each in case.table[case.table["kind"] == "causal"].to_dict("records"):
-        groups.setdefault(case.entries[each["policy"]].group, []).append(each)
-    drawn = []
+    for name in case.causal:
+        groups.setdefault(case.entries[name].group, []).append(case.rows[name])
+    drawn, looks = [], policy_looks(case)
     for own in groups.values():
         share, value = zip(*sorted((_failing(case, one), one["value"]) for one in own), strict=True)
         drawn.append(Curve("other methods", share, value, MUTED, mark="o"))
-    for row, shade in ((case.best(), "#e69f00"), (case.best(kept=True), "#0072b2")):
+    for row in (case.best(), case.best(kept=True)):
         if row is not None:
-            share, value = (_failing(case, row),), (row["value"],)
-            drawn.append(Curve(case.title(row), share, value, shade, "", mark="o"))
+            share, value, look = (_failing(case, row),), (row["value"],), looks[row["policy"]]
+            drawn.append(Curve(case.title(row), share, value, look.colour, "", mark=look.mark))
     highest = max((one["value"] for own in groups.values() for one in own), default=0.0)
     bound = case.benchmark.bound
     return Curves(
         f"{case.constraint.name}s that fail (%)",
         "mean profit per run",
         drawn,
-        (Line(case.label, bound, [Said("", ", for safe policies")], (0, (4, 2))),) * (bound > 0),
+        (Line(case.label, bound, [Said("", ", for safe policies")]),) * (bound > 0),
         up=reach([0.0, highest], [bound]),
     )
 
@@ -176,9 +176,6 @@ def _gantt_title(case: Case) -> str:
     return f"In the first run, {'; '.join(said)}"
 
 
-_BLUES: Final = ("#9ecae1", "#6baed6", "#3787c0", "#1561a9", "#083c7d")
-"""The longer a profile runs, the darker."""
-
 _WINDOW, _FAILED, _WORK = "reserved window", "failed task", "reserved work"
 
 
@@ -192,9 +189,8 @@ def lanes(case: Case, policy: str) -> Lanes:
     failed = failed_tasks(instance, devices)
     shown = min(instance.servers, _SHOWN)
     spans: dict[int, list[Span]] = {server: [] for server in range(shown)}
-    shade = [_BLUES[p * len(_BLUES) // instance.profiles] for p in range(instance.profiles)]
     names = distinct(instance.name_of("profile", p) for p in range(instance.profiles))
-    looks = {f"retraining, {name}": shade[p] for p, name in enumerate(names)}
+    shade = colours([_WORK, _FAILED, *(f"retraining, {name}" for name in names)])
     for one in stretches(devices, profiles, accepted):
         if one.server < shown:
             device, profile = instance.name_of("device", one.device), names[one.profile]
@@ -218,7 +214,7 @@ def lanes(case: Case, policy: str) -> Lanes:
         dict(
             zip(distinct(instance.name_of("server", k) for k in spans), spans.values(), strict=True)
         ),
-        {**looks, _WINDOW: MUTED, _FAILED: "#d55e00", _WORK: "#e69f00"},
+        {**shade, _WINDOW: MUTED},
         shown_of(shown, instance.servers, "server"),
     )
 
@@ -227,7 +223,7 @@ GANTT = Picture(
     "gantt",
     _gantt_title,
     lambda case: Panels([lanes(case, policy) for policy in _chosen(case)]),
-    "The first run. Upper half of a lane: retraining runs, darker for profiles that run longer. "
+    "The first run. Upper half of a lane: retraining runs, a colour and a pattern per profile. "
     "Lower half: windows of reserved tasks, filled by the share of each slot that serves them; the "
     "window of a task that is not finished in time is red.",
 )

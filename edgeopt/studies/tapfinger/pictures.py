@@ -140,7 +140,7 @@ def _accumulation(case: Case) -> Panels:
     ]  # fmt: skip
     below = []
     for name, curve in found.items():
-        title, (colour, style) = case.entries[name].title, looks[name]
+        title, (colour, style, *_) = case.entries[name].title, looks[name]
         held = np.maximum(_LOWEST, np.append(curve, curve[-1]))
         above.append(Curve(title, edges, held, colour, style, step=True))
         mean = np.append(0.0, curve.cumsum()) / max(1, case.instance.tasks)
@@ -164,11 +164,11 @@ def _bounds(case: Case) -> list[Line]:
     if np.unique(case.instance.weight).size != 1:
         return []
     found = []
-    for name, style in ((CHANGING, "-"), (FIXED, (0, (3, 2)))):
+    for name in (CHANGING, FIXED):
         mean = average(case.instance, case.benchmarks[name].bound)
         if mean > 0:
             said = [Said("", f", {number(mean, 3)}")]
-            found.append(Line(bound_label(case, name), mean, said, style))
+            found.append(Line(bound_label(case, name), mean, said))
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import nan
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +54,10 @@ class Bar(NamedTuple):
         return sum(self.parts.values())
 
 
+SUM: Final = "sum of all parts"
+"""What the mark of every row says where some have parts on both sides of 0."""
+
+
 @dataclass(frozen=True)
 class Bars:
     """Rows of bars from 0, and lines through them.
@@ -77,6 +81,15 @@ class Bars:
     lines: Sequence[Line] = ()
     axis: str = ""
     note: str = ""
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether a row has parts on both sides of 0, so that no part ends at the sum."""
+        return any(
+            any(part > 0 for part in row.parts.values())
+            and any(part < 0 for part in row.parts.values())
+            for row in self.rows
+        )
 
 
 class Span(NamedTuple):

@@ -8,7 +8,9 @@ import fnmatch
 import importlib.metadata
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -190,7 +192,12 @@ def choose(record: System, wanted: Any = None) -> tuple[PolicyEntry, ...]:
             chosen.setdefault(entry.name, entry)
     if not chosen:
         raise OptionError("policies: must not be empty; leave it out to compare all")
-    return tuple(chosen.values())
+    titles = Counter(entry.title for entry in chosen.values())
+    # Two policies of one title would be told apart nowhere.
+    return tuple(
+        entry if titles[entry.title] == 1 else replace(entry, group=f"{entry.group}, {entry.name}")
+        for entry in chosen.values()
+    )
 
 
 def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:

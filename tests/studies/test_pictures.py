@@ -107,13 +107,20 @@ def test_bars_are_the_same_in_both_media() -> None:
     # Both parts of a sum stand behind each other, what is negative left of zero.
     assert lefts.tolist() == [0.0, 2.0, -0.5, 0.0]
     [bound] = [
-        line for line in axes.lines if set(line.get_ydata()) == {0, 1} and line.get_xdata()[0]
+        line
+        for line in axes.lines
+        if set(line.get_ydata()) == {0, 1} and line.get_xdata()[0] and line.get_marker() != "D"
     ]
     assert bound.get_xdata()[0] == 2.25
     at = float(svg.partition('class="bound" d="M')[2].split()[0])
     assert at == pytest.approx(spans[0]["x"] + scale * 2.25, abs=0.02)
     labels = [one.get_text() for one in axes.figure.legends[0].get_texts()]
-    assert labels == ["one", "two", "bound"]
+    assert labels == ["one", "two", "sum of all parts", "bound"]
+    # A part of the second row is negative: no bar ends at its sum.
+    [sums] = [line for line in axes.lines if line.get_marker() == "D"]
+    assert list(sums.get_xdata()) == [3.5, 2.0]
+    marks = [float(mark.split()[0]) for mark in svg.split('class="sum" d="M')[1:]]
+    assert marks == pytest.approx([spans[0]["x"] + scale * at for at in (3.5, 2.0)], abs=0.02)
     assert [text for text in ("first", "second", "one", "two", "cost", "3.5") if text in svg] == [
         "first", "second", "one", "two", "cost", "3.5"
     ]  # fmt: skip

@@ -123,7 +123,8 @@ def _latency(case: Case) -> Curves:
         within = percent(float(trajectory.request_success()[0]))
         title = f"{case.entries[name].title}, {within}"
         # From below all latencies to above them.
-        x, y = [_LEAST, *at, _MOST], [0, *share, share[-1] if at.size else 0]
+        ends = min([_LEAST, *at]), max([2 * _MOST, *at])
+        x, y = [ends[0], *at, ends[1]], [0, *share, share[-1] if at.size else 0]
         drawn.append(Curve(title, x, y, looks[name].colour, looks[name].style, step=True))
         occurring += at.tolist()
     low, high = np.clip([min(occurring), max(occurring)], _LEAST, _MOST)

@@ -17,6 +17,7 @@ from edgeopt.studies.sentences import ends_heading, findings, headlines, lead, t
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -165,10 +166,12 @@ def _overall(study: Study, drawings: _Drawings) -> dict[str, Any]:
     }
 
 
-def _summary(compared: Case | Study, key: str, wide: _Drawing) -> dict[str, Any]:
+def _summary(
+    compared: Case | Study, key: str, wide: _Drawing, bounds: Mapping[str, float] | None = None
+) -> dict[str, Any]:
     """Gather the words, and the first picture for wide and for narrow windows."""
     prefix = f"{key}-{first.FIRST.name}"
-    narrow = svg(first.drawn(compared.standings, narrow=True))
+    narrow = svg(first.drawn(compared.standings, narrow=True, bounds=bounds))
     return {
         "key": key,
         "lead": lead(compared),
@@ -190,7 +193,7 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
     best = case.winner
     shown = view_of(case)
     return {
-        **_summary(case, key, drawings[number, first.FIRST.name]),
+        **_summary(case, key, drawings[number, first.FIRST.name], first.bounds_of(case)),
         "case": case,
         "information": any(case.information.values()),
         "ends": ends_heading(case),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import ceil, isfinite, nan
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.studies.drawing import Bars, Curves, Lanes, Panels, visible
+from edgeopt.studies.drawing import SUM, Bars, Curves, Lanes, Panels, visible
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER
 
@@ -163,6 +163,9 @@ def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
     for place, (look, colour) in enumerate(found.looks.items()):
         if any(row.parts.get(look) for row in found.rows):
             legend.area(look, colour, place)
+    if found.two_sided:
+        axes.plot([row.value for row in found.rows], range(len(found.rows)), **_SUM)
+        legend.curve(SUM, **_SUM)
     for line in found.lines:
         if isfinite(line.value):
             axes.axvline(line.value, **legend.line(line))
@@ -170,6 +173,12 @@ def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
     if axes.get_xlim()[0] < 0:
         axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_xlabel(f"{found.axis}\n{found.note}".strip())
+
+
+_SUM: Final[dict[str, Any]] = {
+    "color": INK, "linestyle": "none", "marker": "D", "markersize": 6, "markerfacecolor": PAPER,
+}  # fmt: skip
+"""Look of that mark."""
 
 
 def _row(axes: Axes, place: int, row: Bar, looks: Mapping[str, str]) -> None:

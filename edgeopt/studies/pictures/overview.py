@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Final
 
@@ -14,9 +15,12 @@ from edgeopt.studies.pictures.canvas import INK, MUTED, NARROW, PAPER, WIDTH
 from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from edgeopt.studies.results import Case
     from edgeopt.studies.standings import Standing, Standings
 
 CAPTION: Final = (
@@ -27,20 +31,38 @@ CAPTION: Final = (
     "or the same in all, or lies within its dot. Blue: better for sure than all others that it was "
     "chosen from. Small dots are instances. Right margin: violated constraints per run. "
     "Rows are sorted by the gap to the bound, those without one by their value. Grey, below the "
-    "line: policies with hindsight. Orange: proven ratio to the bound."
+    "line: policies with hindsight. Orange: proven ratio to the bound. Where no bound is positive, "
+    "the values themselves, and the bound of each policy as a stroke."
 )
 
 _BEST: Final = "#0072b2"
 _PROVEN: Final = "#d55e00"
 
 
-def drawn(found: Standings, *, narrow: bool = False) -> Figure:
-    """Draw all policies; in a narrow picture their names stand above their marks."""
-    return canvas.in_style(lambda: _draw(found, narrow))
+def drawn(
+    found: Standings, *, narrow: bool = False, bounds: Mapping[str, float] | None = None
+) -> Figure:
+    """Draw all policies; in a narrow picture their names stand above their marks.
+
+    Where none has a ratio to a bound, their values are drawn, and the bounds of policies.
+    """
+    if bounds is None or any(isfinite(one.ratio.centre) for one in found.rows):
+        return canvas.in_style(lambda: _draw(found, narrow, {}))
+    values = replace(found, rows=[replace(one, ratio=one.spread) for one in found.rows])
+    return canvas.in_style(lambda: _draw(values, narrow, bounds))
 
 
-def _draw(found: Standings, narrow: bool) -> Figure:
-    rows, scale = found.rows, 100.0 if found.objective.sense == "max" else 1.0
+def bounds_of(case: Case) -> dict[str, float]:
+    """Return the tightest bound that is valid for each policy, else the reference bound."""
+    own = {one.policy: case.bound_of(one.policy) * one.bounded for one in case.standings.rows}
+    return {
+        policy: case.benchmarks[name].bound if name else case.benchmark.bound
+        for policy, name in own.items()
+    }
+
+
+def _draw(found: Standings, narrow: bool, bounds: Mapping[str, float]) -> Figure:
+    rows, scale = found.rows, 100.0 if found.objective.sense == "max" and not bounds else 1.0
     each = 0.36 if narrow else 0.25
     figure = canvas.blank(width=NARROW if narrow else WIDTH, height=1.6 + each * len(rows))
     axes = figure.subplots()
@@ -67,11 +89,19 @@ def _draw(found: Standings, narrow: bool) -> Figure:
     labels = list(dict.fromkeys(one.label for one in rows if isfinite(one.ratio.centre)))
     bound = labels[0] if len(labels) == 1 else "the bound"
     unit = f"as share of {bound} (%)" if scale > 1 else f"over {bound}"
-    axes.set_xlabel(
-        f"{found.objective.name}\n{unit}" if narrow else f"{found.objective.name} {unit}"
-    )
-    ends = canvas.reach(marks, [scale])
-    if ends[0] <= scale <= ends[1]:
+    name = found.objective.name
+    if bounds:
+        axes.set_xlabel(f"{found.objective.heading}; stroke: {bound}")
+        axes.plot(
+            [bounds[one.policy] for one in rows], np.arange(len(rows)) + 0.2 * narrow, "|",
+            color=INK, markersize=13, markeredgewidth=1.2,
+        )  # fmt: skip
+    else:
+        axes.set_xlabel(f"{name}\n{unit}" if narrow else f"{name} {unit}")
+    ends = canvas.reach(marks, bounds.values() if bounds else [scale])
+    if bounds:  # space for whole marks at 0
+        ends = ends[0] - 0.04 * (ends[1] - ends[0]), ends[1] + 0.04 * (ends[1] - ends[0])
+    if ends[0] <= scale <= ends[1] and not bounds:
         axes.axvline(scale, color=INK, linewidth=1.2, zorder=1)
     canvas.fit_x(axes, ends)
     return figure
@@ -91,25 +121,24 @@ def _mark(axes: Axes, height: float, one: Standing, scale: float, found: Standin
             alpha=0.7,
         )  # fmt: skip
     ratio = one.ratio
-    if isfinite(one.guarantee):
+    if isfinite(one.guarantee) and ratio is not one.spread:
         axes.plot(
             [scale * one.guarantee], [height], "|", color=_PROVEN, markersize=11, markeredgewidth=2
         )
     if isfinite(ratio.low):
         axes.plot([scale * ratio.low, scale * ratio.high], [height] * 2, color=colour)
     axes.plot(
-        [scale * ratio.centre], [height], "o", color=colour, zorder=3,
+        [scale * ratio.centre], [height], "o", color=colour, zorder=3, clip_on=False,
         markersize=7.5 if one is found.first else 5.5,
         markerfacecolor=colour if one.bounded else PAPER,
     )  # fmt: skip
-    return [
-        float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, one.guarantee, *one.each)
-    ]
+    also = () if ratio is one.spread else (one.guarantee, *one.each)
+    return [float(scale * at) for at in (ratio.centre, ratio.low, ratio.high, *also)]
 
 
 FIRST: Final = Picture(
     "policies",
     sentences.title,
-    lambda case: drawn(case.standings),
+    lambda case: drawn(case.standings, bounds=bounds_of(case)),
     CAPTION,
 )

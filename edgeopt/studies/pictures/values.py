@@ -32,20 +32,15 @@ def over_time(
 ) -> Panels:
     """Describe one curve per policy over the slots, those with hindsight in every panel.
 
-    Every curve ends at the value of its policy in the table, which is not the mean over the runs
-    where more is known of it. There is a panel per variant of policies. The vertical axis fits the
-    curves or, if `late`, their second halves; then the first slots have more space.
+    There is a panel per variant of policies. The vertical axis fits the curves or, if `late`, their
+    second halves; then the first slots have more space.
     """
     looks = policy_looks(case)
     found: dict[str, Curve] = {}
     fitted: list[float] = []
     for name, runs in values.items():
         entry, look = case.entries[name], looks[name]
-        mean, _, *ends = expectation("runs", runs.T, case.settings.confidence)
-        # Moved in proportion to what there is so far.
-        so_far = mean / mean[-1] if mean[-1] else np.linspace(0.0, 1.0, mean.size)
-        moved = (float(case.rows[name]["value"]) - mean[-1]) * so_far
-        mean, low, high = (one + moved for one in (mean, *ends))
+        mean, _, low, high = expectation("runs", runs.T, case.settings.confidence)
         # The value after slot t is drawn at t + 1, where the slot ends.
         at = np.arange(1, mean.size + 1)
         found[name] = Curve(entry.title, at, mean, look.colour, look.style, low, high)
@@ -76,7 +71,7 @@ def over_time(
 
 def _over_time(case: Case) -> Panels:
     objective, bound = case.objective, case.benchmark.bound
-    values = {name: objective.so_far(runs) for name, runs in case.trajectories.items()}
+    values = {name: _so_far(case, name) for name in case.trajectories}
     return over_time(
         case,
         values,
@@ -85,6 +80,17 @@ def _over_time(case: Case) -> Panels:
         # A mean changes most in the first slots; later the policies can be told apart.
         late=objective.adds == "mean",
     )
+
+
+def _so_far(case: Case, policy: str) -> NDArray[np.float64]:
+    """Return the value of runs up to each slot, moved so that the mean ends at the table's value.
+
+    Both differ where more is known than the mean; it moves in proportion to what there is so far.
+    """
+    runs = case.objective.so_far(case.trajectories[policy])
+    mean = runs.mean(axis=0)
+    share = mean / mean[-1] if mean[-1] else np.linspace(0.0, 1.0, mean.size)
+    return np.asarray(runs + (float(case.rows[policy]["value"]) - mean[-1]) * share)
 
 
 def _over_time_title(case: Case) -> str:

@@ -7,7 +7,7 @@ from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.drawing import visible
+from edgeopt.studies.drawing import SUM, visible
 from edgeopt.studies.pictures.canvas import INK, MUTED, PALETTE
 from edgeopt.studies.wording import distinct
 from edgeopt.writing import printable
@@ -92,6 +92,12 @@ def bars(found: Bars) -> tuple[float, str]:
         )
         top += _LINE
         parts.append(_bar(row, found.looks, place, top))
+        if found.two_sided and isfinite(row.value):
+            parts.append(
+                f'<path class="sum" d="M{_n(place(row.value))} {_n(top + _BAR / 2 - 4)}'
+                'l4 4l-4 4l-4 -4z" fill="var(--paper, #ffffff)" stroke="currentColor">'
+                f"<title>{SUM}</title></path>"
+            )
         # Between the bars a line leaves space for names and numbers.
         for one, pieces in zip(lines, drawn, strict=True):
             pieces.append(f"M{_n(place(one.value))} {_n(top - 2)}v{_n(_BAR + 4)}")

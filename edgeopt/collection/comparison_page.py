@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.collection.comparison import of_solvers
 from edgeopt.collection.submission import submissions
+from edgeopt.studies.pictures.canvas import blank, in_style, looks, standalone_svg, svg
 from edgeopt.writing import Folder
 from edgeopt.writing.results import html_table
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.collection.comparison import Bench
+    from edgeopt.studies.pictures.canvas import Look
 
 _HEADINGS: Final = [
     "",
@@ -48,9 +49,8 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     folder.write("results.csv", found.results.to_csv(index=False))
     gaps = {name: found.gaps(name) for name in found.groups}
     folder.write("gaps.csv", pd.concat(gaps, names=["group", "competitor"]).to_csv())
-    buffer = io.StringIO()
-    figure(found).savefig(buffer, format="svg", metadata={"Date": None})
-    folder.write("profile.svg", buffer.getvalue())
+    title = f"Comparison on {found.results['instance'].nunique()} named instances"
+    folder.write("profile.svg", standalone_svg(svg(figure(found)), title))
     kept = Folder(folder.path / "submissions", "bench", force=force)
     kept.begin()
     for competitor, submitted in submissions(found).items():
@@ -61,10 +61,12 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
 
 def figure(found: Bench) -> Figure:
     """Draw the profile of solvers, and the share of instances within a gap of policies."""
-    from matplotlib.figure import Figure
+    return in_style(lambda: _figure(found))
 
+
+def _figure(found: Bench) -> Figure:
     groups = _drawn(found)
-    drawn = Figure(figsize=(7.0, 3.4 * max(len(groups), 1)), layout="constrained")
+    drawn = blank(height=3.4 * max(len(groups), 1))
     every = np.atleast_1d(drawn.subplots(len(groups))) if groups else ()
     for axes, name in zip(every, groups, strict=True):
         if of_solvers(name):
@@ -73,7 +75,7 @@ def figure(found: Bench) -> Figure:
             _within(axes, found, name)
         axes.set_ylim(0.0, 1.03)
         axes.set_ylabel("share of instances")
-        axes.legend(loc="lower right", frameon=False, fontsize="small")
+        axes.legend(loc="lower right")
     return drawn
 
 
@@ -89,12 +91,17 @@ def _drawn(found: Bench) -> list[str]:
 def _profile(axes: Axes, found: Bench, group: str) -> None:
     profiles = found.profile(_gap(found, group))
     most = max(float(one.factor[-1]) for one in profiles.values())
-    for name, one in profiles.items():
+    for (name, one), look in zip(profiles.items(), looks(profiles).values(), strict=True):
         factor = np.append(one.factor, most * 1.2)
         share = np.append(one.share, one.share[-1])
-        axes.step(np.log2(factor), share, where="post", label=f"{name} (ends at {one.solved:.0%})")
+        label = f"{name} (ends at {one.solved:.0%})"
+        _step(axes, np.log2(factor), share, look, label)
     axes.set_xlabel("log2 of the time in terms of the best")
     axes.set_title(_title(found, group), loc="left")
+
+
+def _step(axes: Axes, x: Any, y: Any, look: Look, label: str) -> None:
+    axes.step(x, y, where="post", color=look.colour, linestyle=look.style, label=label)
 
 
 def _gap(found: Bench, group: str) -> float:
@@ -110,14 +117,14 @@ def _title(found: Bench, group: str) -> str:
 def _within(axes: Axes, found: Bench, name: str) -> None:
     group = found.group(name)
     most = max(1.0, float(group.gap[np.isfinite(group.gap)].max(initial=0.0)))
-    for competitor in list(found.ranking(name).index)[:_DRAWN]:
+    for competitor, look in looks(found.ranking(name).index[:_DRAWN]).items():
         row = group.gap[group.competitors.index(competitor)]
         order = np.argsort(row)
         order = order[np.isfinite(row[order])]
         gaps = np.append(np.append(min(0.0, *row[order], 0.0), row[order]), most)
         share = np.append(0.0, np.cumsum(group.weight[order]))
-        axes.step(gaps, np.append(share, share[-1]), where="post", label=competitor)
-    axes.set_xlim(min(0.0, float(group.gap.min())), most)
+        _step(axes, gaps, np.append(share, share[-1]), look, competitor)
+    axes.set_xlim(float(group.gap[np.isfinite(group.gap)].min(initial=0.0)), most)
     axes.set_xlabel("gap of the mean to the proven bound")
     axes.set_title(f"Policies of {name}", loc="left")
 

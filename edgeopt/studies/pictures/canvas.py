@@ -90,6 +90,10 @@ def blank(width: float = WIDTH, height: float = 3.2) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+HATCHES: Final = ("", "///", "---", "|||", "\\\\\\")
+"""Patterns of areas, in the order in which SVG has them."""
+
+
 class Look(NamedTuple):
     """Colour, dashes and mark of a line, and the place of the pattern of an area."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.studies.drawing import SUM, Bars, Curves, Lanes, Panels, visible
 from edgeopt.studies.pictures import canvas
-from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER
+from edgeopt.studies.pictures.canvas import BAND, HATCHES, INK, MUTED, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 DESCRIBED: Final = (Lanes, Bars, Curves, Panels)
 """What can be drawn here."""
-
-_HATCHES: Final = ("", "///", "---", "|||", "\\\\\\")
-"""Patterns of looks, in the order in which SVG has them."""
 
 _SHARE: Final = 0.85
 """Share of a lane that spans fill."""
@@ -130,7 +127,12 @@ def _height(found: Lanes | Bars | Curves) -> float:
 
 def _pattern(colour: str, place: int, edge: str = PAPER) -> dict[str, Any]:
     """Return colour and pattern of an area, filled or hollow."""
-    return {"facecolor": colour, "hatch": _HATCHES[place % 5], "edgecolor": edge, "linewidth": 0.7}
+    return {
+        "facecolor": colour,
+        "hatch": HATCHES[place % len(HATCHES)],
+        "edgecolor": edge,
+        "linewidth": 0.7,
+    }
 
 
 def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:

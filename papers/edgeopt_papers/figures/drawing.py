@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours, in_rows
+from edgeopt.studies.pictures.canvas import (
+    BAND,
+    HATCHES,
+    INK,
+    PAPER,
+    blank,
+    colours,
+    in_rows,
+    looks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,13 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from edgeopt.studies.pictures.canvas import Look
+
 HOLLOW: Final[dict[str, Any]] = {
     "linestyle": "none", "marker": "D", "markersize": 6, "color": INK, "markerfacecolor": PAPER,
     "zorder": 4,
 }  # fmt: skip
 """Look of published and recorded values."""
-
-_MARKS: Final = "osD^vP*Xh"
 
 _MANY: Final = 16
 """A curve with this many points or more has no marks."""
@@ -58,15 +67,14 @@ def curves(
     lines, count = len(shown), len(shown[0])
     height = 3.5 if lines == count == 1 else 3.2 if lines == 1 else 2.5 * lines
     figure = blank(height=height + 0.18 * ((len(titles) + 2) // 3))
-    shades = colours(titles)
+    drawn = looks(titles)
     many = rows[along or x].nunique() >= _MANY
-    marks = {name: "" if many else _MARKS[place % len(_MARKS)] for place, name in enumerate(titles)}
     shared: Any = {"sharex": bool(panels), "sharey": "row" if panels else False}
     grid = figure.subplots(lines, count, squeeze=False, **shared)
     for axes, (chosen, title, metric, label) in zip(grid.flat, chain(*shown), strict=True):
         for name in titles:
             own = chosen[chosen[series] == name].sort_values(along or x)
-            curve(axes, own, x, metric, shades[name], marks[name], scale=scale, band=not along,
+            curve(axes, own, x, metric, drawn[name], marks=not many, scale=scale, band=not along,
                   label=titles[name])  # fmt: skip
         if logx:
             logarithmic(axes.xaxis)
@@ -112,14 +120,17 @@ def _panels(
 
 
 def curve(
-    axes: Axes, rows: pd.DataFrame, x: str, metric: str, shade: str, mark: str = "", *,
+    axes: Axes, rows: pd.DataFrame, x: str, metric: str, look: Look, *, marks: bool = True,
     scale: float = 1.0, band: bool = True, label: str = "",
 ) -> None:  # fmt: skip
     """Draw a column over another one, with the band of its intervals."""
-    axes.plot(rows[x], scale * rows[metric], marker=mark, markersize=4.5, color=shade, label=label)
+    axes.plot(
+        rows[x], scale * rows[metric], marker=look.mark if marks else "", markersize=4.5,
+        color=look.colour, linestyle=look.style, label=label,
+    )  # fmt: skip
     if band and f"{metric}_low" in rows:
         low, high = (scale * rows[f"{metric}_{end}"] for end in ("low", "high"))
-        axes.fill_between(rows[x], low, high, color=shade, alpha=BAND, linewidth=0)
+        axes.fill_between(rows[x], low, high, color=look.colour, alpha=BAND, linewidth=0)
 
 
 def stacked(
@@ -130,7 +141,7 @@ def stacked(
     bottom = np.zeros(len(rows))
     for (name, shade), title in zip(colours(parts).items(), parts.values(), strict=True):
         height = scale * rows[name].to_numpy(dtype=float)
-        axes.bar(rows[x], height, width, bottom=bottom, color=shade, alpha=0.85, label=title)
+        axes.bar(rows[x], height, width, bottom=bottom, color=shade, label=title)
         bottom += height
 
 
@@ -159,7 +170,7 @@ def bars(
             row = known.get(name, {})
             ends = [scale * row.get(f"{metric}{end}", np.nan) for end in ("", "_low", "_high")]
             if np.isfinite(ends[0]):
-                axes.barh(place, ends[0], 0.62, color=shades[name], alpha=0.85, linewidth=0)
+                axes.barh(place, ends[0], 0.62, color=shades[name], linewidth=0)
             if np.isfinite(ends).all():
                 axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
             if published and name in published.get(metric, {}):
@@ -196,18 +207,22 @@ def groups(
     figure = blank(height=1.5 + 0.17 * len(places) * (len(titles) + 1))
     [shown] = _panels(rows, {metric: label}, panels)
     grid = figure.subplots(1, len(shown), sharey=True, sharex=True, squeeze=False)[0]
-    shades = colours(titles)
+    drawn: dict[str, Any] = {
+        name: {"facecolor": look.colour, "hatch": HATCHES[look.pattern % len(HATCHES)],
+               "edgecolor": PAPER, "linewidth": 0}
+        for name, look in looks(titles).items()
+    }  # fmt: skip
     thick = 0.86 / len(titles)
     for axes, (chosen, head, _, _) in zip(grid, shown, strict=True):
         axes.set_title(head, fontsize=9)
         for place, name in enumerate(titles):
             own = chosen[chosen["policy"] == name].set_index(column).reindex(list(places))
             at = np.arange(len(places)) + (place - (len(titles) - 1) / 2) * thick
-            axes.barh(at, own[metric], thick, color=shades[name], alpha=0.85, linewidth=0)
+            axes.barh(at, own[metric], thick, **drawn[name])
             axes.hlines(at, own[f"{metric}_low"], own[f"{metric}_high"], color=INK, linewidth=1.0)
         rows_of_bars(axes, places.values())
         axes.set_xlabel(label)
-    handles = [Patch(color=shades[n], alpha=0.85, label=title) for n, title in titles.items()]
+    handles = [Patch(label=title, **drawn[name]) for name, title in titles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.edr.random_parts import LEARNING_MODELS
-from edgeopt.studies.pictures.canvas import INK, blank
+from edgeopt.studies.pictures.canvas import INK, PALETTE, blank
 from edgeopt_papers.edr.figures.weeks import (
     CAVEATS,
     OPEN,
@@ -176,7 +176,7 @@ def _histogram(rows: pd.DataFrame) -> Figure:
         own = where(rows, parameters=side)
         own = own[own["to"] - own["from"] < 1.5 * (own["to"] - own["from"]).min()]
         middle, width = 50 * (own["from"] + own["to"]), 100 * (own["to"] - own["from"])
-        axes.bar(middle, 100 * own["share"], width, color="#0072b2", alpha=0.85, linewidth=0)
+        axes.bar(middle, 100 * own["share"], width, color=PALETTE[0], linewidth=0)
         axes.vlines(
             middle, 100 * own["share_low"], 100 * own["share_high"], color=INK, linewidth=1.2
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.rescue import generate
-from edgeopt.studies.pictures.canvas import INK, blank, colours
+from edgeopt.studies.pictures.canvas import INK, blank, looks
 from edgeopt.studies.rescue.pictures import utilisation
 from edgeopt.studies.rescue.policies import PLAIN
 from edgeopt_papers.figures import (
@@ -234,16 +234,16 @@ def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
     figure = blank(height=5.6)
     panels = figure.subplots(len(VARIANTS), len(sweeps), squeeze=False, sharex="col", sharey="row")
     groups = _GROUPS | OWN
-    marks = dict(zip(groups, "oPsD^vX*", strict=True))
     for (line, variant), (column, name) in product(enumerate(VARIANTS), enumerate(sweeps)):
         axes, sweep = panels[line, column], _SWEEPS[name]
         own = where(rows, sweep=name, variant=variant)
         x = [sweep.shown(place) for place in own["place"].unique()]
         joined: dict[str, Any] = {"linestyle": "none"} if sweep.names else {}
-        for group, shade in colours(groups).items():
+        for group, drawn in looks(groups).items():
             if group in _GROUPS or variant == "guarded":
-                axes.plot(x, where(own, group=group)["profit"], marker=marks[group], markersize=4,
-                          linewidth=1.3, color=shade, label=groups[group], **joined)  # fmt: skip
+                axes.plot(x, where(own, group=group)["profit"], marker=drawn.mark, markersize=4,
+                          linewidth=1.3, color=drawn.colour, label=groups[group],
+                          **{"linestyle": drawn.style} | joined)  # fmt: skip
         bounds = {"bound": "OPT(LP)"} | ({"safe": "BOUND(safe)"} if variant == "guarded" else {})
         for (column_of, label), style in zip(bounds.items(), ((4, 2), (1, 1)), strict=False):
             look: dict[str, Any] = {"linestyle": (0, style), "linewidth": 1.1}

@@ -210,7 +210,8 @@ def _draw_example(rows: pd.DataFrame) -> Figure:
         for row in where(rows, mode=mode).to_dict("records"):
             place, slot, shade = row["cluster"], row["slot"], [*shades.values()][row["cluster"]]
             opacity = 0.3 if row["started"] else 0.07
-            axes.barh(place, 0.94, 0.8, left=slot + 0.03, color=shade, alpha=opacity)
+            axes.barh(place, 0.94, 0.8, left=slot + 0.03, facecolor=(shade, opacity),
+                      edgecolor=shade)  # fmt: skip
             axes.text(slot + 0.5, place, row["tasks"], ha="center", va="center", fontsize=10)
         axes.set_title(f"{title}: {plural(_slots(rows, mode), 'slot')}")
         rows_of_bars(axes, shades)

@@ -173,7 +173,7 @@ def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
             axes.axvline(line.value, **legend.line(line))
     canvas.in_rows(axes, [row.title for row in found.rows])
     if axes.get_xlim()[0] < 0:
-        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.axvline(0, color=MUTED, linewidth=0.8)
     axes.set_xlabel(f"{found.axis}\n{found.note}".strip())
 
 

@@ -27,8 +27,10 @@ def is_own(headers: list[tuple[bytes, bytes]], port: int) -> bool:
     ends = ("", ":80") if port == 80 else (f":{port}",)
     hosts = {f"{name}{end}".encode() for name in _NAMES for end in ends}
     named = [value.lower() for name, value in headers if name.lower() == b"host"]
-    origins = {value.lower() for name, value in headers if name.lower() == b"origin"}
-    return len(named) == 1 and named[0] in hosts and origins <= {b"http://" + one for one in hosts}
+    origins = [value.lower() for name, value in headers if name.lower() == b"origin"]
+    if len(named) != 1 or named[0] not in hosts or len(origins) > 1:
+        return False
+    return set(origins) <= {b"http://" + host for host in hosts}
 
 
 def guarded(application: Application) -> Application:

@@ -143,7 +143,7 @@ def drawn(draw: np.random.Generator) -> tuple[list[str], list[str], bool]:
 
     hosts, origins = some(2), some(2)
     schemes = ["https" if draw.random() < 0.1 else "http" for _ in origins]
-    own = len(hosts) == 1 and hosts[0] in OWN
+    own = len(hosts) == 1 and hosts[0] in OWN and len(origins) <= 1
     own = own and set(origins) <= set(OWN) and "https" not in schemes
     pairs = zip(schemes, origins, strict=True)
     return hosts, [f"{scheme}://{origin}" for scheme, origin in pairs], own

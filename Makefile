@@ -21,7 +21,7 @@ DEV := $(VENV)/.edgeopt-dev
 RL := $(VENV)/.edgeopt-rl
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
-.PHONY: help demo gallery release test test-quick test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned programs collection learners docs clean
+.PHONY: help demo gallery release test test-quick test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned tightest programs collection learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,10 +75,10 @@ bench-large: $(DEV) ## the same at sizes that take longer (up to an hour)
 kills: $(DEV) ## kill runs at a hundred random moments, and run them again
 	@$(BIN)/python -m tests.kills --moments 100
 
-derived: $(DEV) ## make the stored verdicts and tuned options anew, and say what differs (15 minutes; or verdicts, tuned alone)
+derived: $(DEV) ## make the stored verdicts and tuned options anew, and say what differs (15 minutes; or verdicts, tuned, tightest alone)
 	@$(BIN)/python -m edgeopt_papers.derived
 
-verdicts tuned: $(DEV)
+verdicts tuned tightest: $(DEV)
 	@$(BIN)/python -m edgeopt_papers.derived $@
 
 programs: $(DEV) ## hold solvers against the public programs in EDGEOPT_DATA, and store the table of the docs (20 minutes)

@@ -36,7 +36,7 @@ def test_runs_are_complete_and_repeatable(greedy, single_start):
     ]
     np.testing.assert_array_equal(runs[0].completion, runs[1].completion)
     assert greedy or runs[0].complete.all()
-    assert policy.told == "durations"
+    assert policy.information == "durations"
 
 
 def test_what_comes_later_and_speeds_are_not_seen():

@@ -101,6 +101,29 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
     }
 
 
+def test_a_claim_that_no_factor_of_2_breaks_is_not_listed_as_holding(
+    offer: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    far = dataclasses.replace(
+        made_up.TRUE, id="toy.far", test_instances={"far": made_up.numbers(9.0)}
+    )
+    offer(made_up.TRUE, far, made_up.ENDLESS)
+    assert run(["check", "toy", "--out", str(tmp_path / "page")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    for name, words in (("mean", "holds"), ("far", "loose, 9 times"), ("endless", "cannot fail")):
+        [line] = [line for line in lines if line.split()[:1] == [name]]
+        assert words in line
+        assert words in page
+    assert "1 claim holds" in " ".join(lines)
+    assert "2 claims are loose" in " ".join(lines)
+    kept = json.loads((tmp_path / "page" / "claims.json").read_text(encoding="utf-8"))
+    shown = {one["id"]: (one["verdict"], one["factor"]) for one in kept["claims"]}
+    assert shown == {
+        "toy.mean": ("holds", 2.0), "toy.far": ("loose", 9.0), "toy.endless": ("loose", "inf"),
+    }  # fmt: skip
+
+
 @pytest.mark.usefixtures("offering")
 def test_drawn_instances_join_the_named_ones(
     offer: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

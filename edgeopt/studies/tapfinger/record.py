@@ -74,8 +74,9 @@ def _notes(case: Case) -> list[str]:
         "progress of running tasks, but not the future. Those that know durations know how long a "
         "kind of task takes with a bundle; the others do not. Of these, Tiresias goes by the "
         "service that a task has had, and Learnt by its book of completed services, which is empty "
-        "when a run begins or has been kept on as many tasks like those of the instance; neither "
-        "uses the progress. The paper's learned policy is not among them; of ours, imitations of "
+        "when a run begins or has been kept on as many tasks drawn from those of the instance, "
+        "later ones among them, so that it counts as hindsight; neither uses the progress. The "
+        "paper's learned policy is not among them; of ours, imitations of "
         "schedulers carry in their weights what those knew.",
         _randomness(case),
     ]

@@ -29,6 +29,7 @@ LEAST = 9.0
 """Pixels of the smallest text in a picture."""
 
 SIZES = (Path(__file__).parent / "text_sizes.js").read_text(encoding="utf-8")
+MEETING = (Path(__file__).parent / "texts_that_meet.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +46,14 @@ def look(browser: Browser, path: Path) -> Page:
 
 
 def check(page: Page) -> None:
-    """Check the sizes of texts, and that only pictures and tables scroll, at every width."""
+    """Check at every width that texts are large and apart, and that pictures and tables scroll."""
     for width in WIDTHS:
         page.look(width=width)
         found: list[list[Any]] = page.evaluate(SIZES)
         assert len(found) > 20
         assert found[0][0] >= LEAST, (width, found[:3])
         assert page.evaluate(FAULTS) == [], width
+        assert page.evaluate(MEETING) == [], width
     assert page.complaints == []
 
 

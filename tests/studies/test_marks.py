@@ -550,8 +550,10 @@ def in_system(case: Case, found: list[Any]) -> None:
         mean = max(0.6, float(case.trajectories[policy].flow_time.mean()) if tasks > 1 else 0.0)
         assert curve.y[-1] == pytest.approx(mean), curve.name
     for curve in above.curves[1:]:
-        waiting = case.trajectories[policy_of(case, curve.name)].accumulation.mean(axis=0)
-        assert np.max(curve.y) == pytest.approx(max(0.6, float(waiting.max(initial=0))))
+        peak = (
+            case.trajectories[policy_of(case, curve.name)].accumulation.mean(axis=0).max(initial=0)
+        )
+        assert np.max(curve.y) == pytest.approx(max(0.6, float(peak)))
 
 
 def held(case: Case, found: list[Any]) -> None:

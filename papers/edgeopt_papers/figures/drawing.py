@@ -12,6 +12,7 @@ from edgeopt.studies.pictures.canvas import (
     HATCHES,
     INK,
     PAPER,
+    WIDTH,
     blank,
     colours,
     in_rows,
@@ -79,7 +80,7 @@ def curves(
         if logx:
             logarithmic(axes.xaxis)
         if ticks or not (logx or many or along):
-            axes.set_xticks(ticks or np.unique(rows[x].to_numpy()))
+            axes.set_xticks(_spaced(ticks or sorted(set(rows[x])), count, log=logx))
         if logy:
             logarithmic(axes.yaxis)
         if axes in grid[-1]:
@@ -96,6 +97,25 @@ def curves(
     figure.legend(handles=[*grid[0, 0].lines, *handles], loc="outside lower center",
                   ncols=3 if longest <= _SHORT else 2)  # fmt: skip
     return figure
+
+
+_LETTER: Final = 0.085
+"""Inches of a letter of a tick's label."""
+
+
+def _spaced(places: Sequence[float], panels: int, *, log: bool) -> list[float]:
+    """Leave out ticks whose labels would meet in one of so many panels side by side."""
+    at = np.log(places) if log else np.asarray(places, dtype=float)
+    inches = 0.9 * (WIDTH - 0.7) / panels - 0.3
+    half = 0.5 * _LETTER * (2 + max(len(f"{place:.6g}") for place in places))
+    at = inches * (at - at[0]) / ((at[-1] - at[0]) or 1.0)
+    kept: list[float] = []
+    end = -np.inf
+    for place, middle in zip(places, at, strict=True):
+        if middle - half > end:
+            kept.append(place)
+            end = middle + half
+    return kept
 
 
 def _panels(

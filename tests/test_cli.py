@@ -351,7 +351,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "tapfinger", "--out", "x.nc", "--set", "clusters=0"], "clusters"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "tasks=-1"], "tasks"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "rate=0"], "rate"),
-        (["generate", "tapfinger", "--out", "x.nc", "--set", "distribution=cubic"], "distribution"),
+        (["generate", "tapfinger", "--out", "x.nc", "--set", "law=cubic"], "law"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "noise=2"], "noise"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "single_start=no"], "True or False"),
         (["generate", "tapfinger", "--out", "x.nc", "--set", "capacity=big"], "capacity"),

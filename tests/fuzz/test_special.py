@@ -44,7 +44,7 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     ),
     (PageHinkley, {"tolerance": 0.02, "threshold": 0.5}),
     (tapfinger.small, {"rng": 1}),
-    (synthetic_workload, {"distribution": "sqrt"}),
+    (synthetic_workload, {"law": "sqrt"}),
     (
         tapfinger.from_durations,
         {

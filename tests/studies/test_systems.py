@@ -60,7 +60,7 @@ GIVEN = {
         method="highs",
     ),
     "tapfinger": Given(
-        {"clusters": 2, "tasks": 24, "rate": 2.5, "distribution": "constant", "single_start": True},
+        {"clusters": 2, "tasks": 24, "rate": 2.5, "law": "constant", "single_start": True},
         ("tasks", 24),
         ["reservation", "min"],
         ("sum of flow times per run (slots)", "Flow times; 1 instance"),

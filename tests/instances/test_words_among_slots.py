@@ -277,3 +277,17 @@ def test_a_folder_of_other_data_lists_what_is_read_and_the_doors_for_ones_own(tm
         assert said.startswith(f"{tmp_path}: holds none of the public files that this is made of")
         assert f"'edgeopt template {system} --out DIR'" in said
         assert "from_labelled" in said
+
+
+def test_a_time_along_another_axis_than_slots_is_refused(tmp_path):
+    made = rescue.generate(servers=1, devices=2, profiles=1, horizon=3, reserved=0, rng=1)
+    made.to_folder(tmp_path)
+    (tmp_path / "duration.csv").write_text("profile,duration,value\n0,2024-01-05 10:00,1\n")
+    said = r"duration.csv: line 2: label '2024-01-05 10:00' along 'duration' must be a whole number"
+    with pytest.raises(InstanceError, match=said):
+        rescue.RescueInstance.from_folder(tmp_path)
+    durations = pd.Index(pd.to_datetime(["2024-01-05 10:00"]), name="duration")
+    table = pd.DataFrame([[1.0]], pd.Index([0], name="profile"), durations)
+    fields = {one.name: getattr(made, one.name) for one in made._fields}
+    with pytest.raises(InstanceError, match="along 'duration' must be a whole number"):
+        rescue.RescueInstance.from_labelled({**fields, "duration": table})

@@ -11,7 +11,7 @@ import pytest
 
 import edgeopt
 from edgeopt.cli.main import run
-from edgeopt.collection import Bench, entry, jobs, names
+from edgeopt.collection import Bench, comparison_page, entry, jobs, names
 from edgeopt.collection import compare as comparing
 from edgeopt.collection.entries import gap_of
 from edgeopt.errors import OptionError
@@ -237,3 +237,31 @@ def test_command(tmp_path, capsys) -> None:
     assert run([*words, "--out", str(tmp_path / "b")]) == 0
     assert "tapfinger: 1 instances" in capsys.readouterr().out
     assert (tmp_path / "b/index.html").exists()
+
+
+def test_lines_of_the_picture_are_where_their_labels_and_the_table_say(found) -> None:
+    bench = found[0]
+    drawn = comparison_page.figure(bench)
+    # Groups of solvers have several here.
+    assert len(drawn.axes) == len(bench.groups)
+    for axes, name in zip(drawn.axes, bench.groups, strict=True):
+        looks = {(line.get_color(), line.get_linestyle(), str(line._unscaled_dash_pattern))
+                 for line in axes.lines}  # fmt: skip
+        assert len(looks) == len(axes.lines)
+        group = bench.group(name)
+        for line in axes.lines:
+            x, y = (np.asarray(data) for data in line.get_data())
+            competitor, _, ends = str(line.get_label()).partition(" (ends at ")
+            if ends:
+                assert f"{y[-1]:.0%}" == ends.rstrip(")")
+                gap = float(name.split()[1])
+                profile = bench.profile(gap)[competitor]
+                assert 2 ** x[:-1] == pytest.approx(profile.factor)
+                assert y[:-1] == pytest.approx(profile.share)
+            else:
+                gaps = group.gap[group.competitors.index(competitor)]
+                for at, share in zip(x, y, strict=True):
+                    least = group.weight[gaps < at - 1e-12].sum()
+                    most = group.weight[gaps <= at + 1e-12].sum()
+                    assert least - 1e-9 <= share <= most + 1e-9, (competitor, at)
+            assert axes.get_xlim()[0] <= x.min()

@@ -18,6 +18,7 @@ from edgeopt.learning import Checkpoint
 from edgeopt.studies import LearnerEntry, find_system
 from edgeopt.studies.training import trained
 from tests.studies.stopping import SYSTEM, LevelLearner
+from tests.studies.svg_marks import HAIR, agrees, away, read
 
 
 def test_a_training_writes_weights_curve_and_page(tmp_path):
@@ -39,12 +40,22 @@ def test_a_training_writes_weights_curve_and_page(tmp_path):
         row["updates"] for row in best
     ]
     assert f"mean reward {np.mean([row['reward'] for row in best]):.4g}" in found.sentence()
+    marks = read((tmp_path / "out" / "curve.svg").read_text())
+    [panel] = marks.panels
+    assert len(marks.legend) == 1 + len(found.references)
+    for label, look in marks.legend:
+        [line] = [one.at for one in panel.lines if one.look == look]
+        title, _, said = label.rpartition(", ")
+        figure = np.full(5, found.references[title]) if title else curve["figure"]
+        assert not title or agrees(said, found.references[title])
+        at = np.stack([panel.x.of(curve["updates"]), panel.y.of(figure)], axis=1)
+        assert max(away(one, line) for one in at) < HAIR, label
     page = (tmp_path / "out" / "index.html").read_text()
     assert found.sentence() in page
     assert "Level one half 0.75" in found.sentence()
     for seed in (3, 4):
-        read = Checkpoint.load(tmp_path / "out" / f"seed-{seed}" / "policy.safetensors")
-        assert read.seeds["training"] == [seed]
+        kept = Checkpoint.load(tmp_path / "out" / f"seed-{seed}" / "policy.safetensors")
+        assert kept.seeds["training"] == [seed]
     document = json.loads((tmp_path / "out" / "training.json").read_text())
     assert document["seeds"]["3"]["updates"] == 40
     assert document["seeds"]["3"]["kept"] == best[0]["updates"]

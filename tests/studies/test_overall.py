@@ -11,10 +11,12 @@ from scipy import stats
 
 from edgeopt.studies import Benchmark, BenchmarkEntry, Study, study
 from edgeopt.studies.pages.study import render
+from edgeopt.studies.pictures.canvas import svg
 from edgeopt.studies.pictures.overview import drawn
 from edgeopt.studies.sentences import headlines, lead
 from edgeopt.studies.sentences import title as title_of
 from tests.studies.stopping import SYSTEM, Offers
+from tests.studies.svg_marks import HAIR, read
 from tests.studies.test_page import assert_self_contained
 
 if TYPE_CHECKING:
@@ -60,6 +62,17 @@ def means(result: Study, column: str) -> dict[str, np.ndarray]:
 
 def written(*values: float) -> str:
     return " to ".join(f"{100 * value:.1f}" for value in values)
+
+
+def test_marks_over_instances_are_at_the_means_of_the_table(six: Study) -> None:
+    [panel] = read(svg(drawn(six.standings))).panels
+    points = np.concatenate([one.at for one in panel.points])
+    for one in six.standings.rows:
+        own = six.table[six.table["policy"] == one.policy]
+        ratios = own["bound_ratio"] if one.bounded else own["ratio"]
+        here = points[np.abs(points[:, 1] - panel.y.row(one.title)) < 3.0, 0]
+        wanted = panel.x.of([100 * ratios.mean(), *(100 * ratios)])
+        assert np.abs(here[:, None] - wanted).min(axis=0).max() < HAIR, one.title
 
 
 def test_a_proven_ratio_is_a_mark_in_the_row_of_its_policy(six: Study) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
 from typing import Any, TypeVar
 
 ValueT = TypeVar("ValueT")
@@ -14,10 +13,13 @@ class Computed(Mapping[str, ValueT]):
     """Values by name, each computed when it is first asked for."""
 
     def __init__(self, names: Collection[str], compute: Callable[[str], ValueT]) -> None:
-        self._names, self._computed = names, cache(compute)
+        self._names, self._compute = names, compute
+        self.held: dict[str, ValueT] = {}
 
     def __getitem__(self, name: str) -> ValueT:
-        return self._computed(name)
+        if name not in self.held:
+            self.held[name] = self._compute(name)
+        return self.held[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

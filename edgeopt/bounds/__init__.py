@@ -36,7 +36,8 @@ from __future__ import annotations
 
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
 from edgeopt.bounds.growth import Growth, growth_exponent
-from edgeopt.bounds.intervals import Spread, holm, paired_ratio, spread
+from edgeopt.bounds.intervals import Spread, holm, spread
+from edgeopt.bounds.paired import paired_difference, paired_ratio
 from edgeopt.bounds.ratio import Ratio, competitive_ratio
 from edgeopt.bounds.registry import check, claims
 from edgeopt.bounds.regret import (
@@ -75,6 +76,7 @@ __all__ = [
     "dynamic_regret",
     "growth_exponent",
     "holm",
+    "paired_difference",
     "paired_ratio",
     "psi_regret",
     "regret",

@@ -1,6 +1,6 @@
 r"""One rule for every interval: what may be said of a figure from n independent repetitions.
 
-- **Positive figures** (costs, times, ratios), n >= 5: the geometric mean, with Student's interval
+- **Positive figures** (times, errors), n >= 5: the geometric mean, with Student's interval
   for the mean of the logarithms, :math:`\exp(\bar y \pm t_{n-1}\, s_y / \sqrt n)`. It is never
   negative, and the interval of 1/x is the reciprocal of that of x.
 - **Signed figures**, which may be 0 or negative (regret, gap), n >= 5: the mean with Student's
@@ -10,10 +10,8 @@ r"""One rule for every interval: what may be said of a figure from n independent
 - **Timings**, zeros in a positive figure, and 2 <= n < 5: median and range, without a confidence.
 - **Equal results** are told as such, and one repetition is one repetition.
 
-Policies are compared by the logarithms of paired ratios, and several comparisons in one table are
-corrected by Holm's method. Drawn instances and seeds are independent; slots of one run are not.
-Runs on one instance say something about this instance alone; their mean estimates an expectation,
-see :func:`expectation`.
+Values of policies are arithmetic means, of which :mod:`edgeopt.bounds.paired` has interval and
+test. Drawn instances and seeds are independent; slots of one run are not.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 
 Nature = Literal["positive", "signed", "share", "timing"]
-Kind = Literal["interval", "range", "equal", "one", "none"]
+Kind = Literal["interval", "range", "equal", "exact", "one", "none"]
 
 FEWEST = 5
 """Fewest repetitions from which an interval is made."""
@@ -146,65 +144,6 @@ def _kind(series: Floats, nature: Nature) -> Kind:
     return "range" if series.size < FEWEST or nature == "timing" or logless else "interval"
 
 
-def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> tuple[Spread, float]:
-    r"""Compare two policies that saw the same scenarios, by the logarithms of their ratios.
-
-    Parameters
-    ----------
-    a, b
-        Figures of both in every repetition, shape [n] each.
-    confidence
-        Probability that the interval covers the geometric mean of the ratio, in (0, 1).
-
-    Returns
-    -------
-    Spread, float
-        The ratio a/b, and the probability of a mean at least as far from 1 if there were no
-        difference, by Student's two-sided test. A figure that is not positive has no ratio, so its
-        spread is NaN and the test is that of the differences. Below five repetitions nothing is
-        tested, and the probability is 1.
-
-    Raises
-    ------
-    OptionError
-        If the shapes differ, there is no value, or the confidence is outside (0, 1).
-
-    Examples
-    --------
-    >>> ratio, p = paired_ratio([2.0, 4.2, 5.8, 8.1, 9.9], [1.0, 2.0, 3.0, 4.0, 5.0])
-    >>> round(ratio.centre, 2), ratio.low > 1, p < 0.001
-    (2.01, True, True)
-    """
-    check_real("confidence", confidence, "(0, 1)")
-    first, second = real_numbers("a", a).ravel(), real_numbers("b", b).ravel()
-    if first.shape != second.shape:
-        raise OptionError(
-            f"paired ratio: a has {first.size} values and b has {second.size}; "
-            "compare both on the same scenarios"
-        )
-    none = Spread(np.nan, np.nan, np.nan, "none", first.size)
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        return none, 1.0
-    positive = (first > 0).all() and (second > 0).all()
-    # A share of the largest figure: what counts as rounding must not depend on the unit.
-    scale = max(np.abs(first).max(), np.abs(second).max()) or 1.0
-    apart = np.log(first / second) if positive else (first - second) / scale
-    ratio = spread(first / second, confidence=confidence) if positive else none
-    return ratio, _two_sided(apart)
-
-
-def _two_sided(apart: Floats) -> float:
-    """Student's test of a mean of 0, for numbers without a unit."""
-    from scipy.special import stdtr
-
-    if apart.size < FEWEST:
-        return 1.0
-    mean, error, _ = student(apart, 0.5)
-    if error <= EQUAL * np.abs(apart).max():
-        return float(np.abs(apart).max() <= EQUAL)
-    return float(2 * stdtr(apart.size - 1, -abs(mean) / error))
-
-
 def holm(probabilities: ArrayLike) -> Floats:
     """Correct the probabilities of several tests in one table by Holm's method.
 
@@ -245,32 +184,9 @@ def wilson(share: float, events: float, quantile: float) -> tuple[float, float]:
     return max(0.0, float(middle) - reach), min(1.0, float(middle) + reach)
 
 
-def expectation(
-    name: str, runs: ArrayLike, confidence: float = 0.95
-) -> tuple[Floats, Floats, Floats, Floats]:
-    r"""Estimate an expectation from runs on one instance, over the last axis.
-
-    It is an arithmetic mean, because a bound bounds it and it adds up. The interval of positive
-    runs is that of the logarithm of the mean, :math:`\bar x \exp(\pm t s / (\bar x \sqrt n))`,
-    others have Student's; below `FEWEST` runs the ends are the least and the largest run. Returned
-    are mean, its standard error, and the ends.
-    """
-    series = _series(name, runs)
-    mean, error, reach = student(series, confidence)
-    least, largest = series.min(axis=-1), series.max(axis=-1)
-    if series.shape[-1] < FEWEST:
-        return mean, error, least, largest
-    with np.errstate(over="ignore"):
-        factor = np.exp(reach / np.where(least > 0, mean, np.inf))
-    low, high = (
-        np.where(least > 0, mean * factor**sign, mean + sign * reach) for sign in (-1.0, 1.0)
-    )
-    return mean, error, low, high
-
-
 def student(runs: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any, Any]:
     """Return a mean, its standard error and the half width of Student's interval."""
-    series = _series("runs", runs)
+    series = runs_of("runs", runs)
     count = series.shape[-1]
     error = series.std(axis=-1, ddof=1) / np.sqrt(count)
     return series.mean(axis=-1), error, t_quantile(confidence, count - 1) * error
@@ -300,7 +216,8 @@ def real_numbers(name: str, given: ArrayLike) -> Floats:
         raise OptionError(str(failure)) from None
 
 
-def _series(name: str, runs: ArrayLike) -> Floats:
+def runs_of(name: str, runs: ArrayLike) -> Floats:
+    """Return finite runs as an array, at least two along its last axis."""
     series = real_numbers(name, runs)
     if series.ndim == 0 or series.shape[-1] < 2:
         raise OptionError(f"{name}: an interval needs at least two runs, got shape {series.shape}")

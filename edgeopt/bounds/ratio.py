@@ -1,7 +1,7 @@
 """The mean profit of simulated runs as a share of an upper bound, with its interval.
 
 Runs are taken as independent draws of one distribution; the interval is that of
-:mod:`edgeopt.bounds.intervals` and covers sampling error alone: a bound enters as a number, so it
+:mod:`edgeopt.bounds.paired` and covers sampling error alone: a bound enters as a number, so it
 must be a proven upper bound, or the ratio means nothing.
 """
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.intervals import expectation, real_numbers
+from edgeopt.bounds.intervals import real_numbers
+from edgeopt.bounds.paired import expectation
 from edgeopt.errors import OptionError
 from edgeopt.writing.results import in_html
 
@@ -38,7 +39,7 @@ class Ratio:
     standard_error
         Estimated standard deviation of `value`.
     low, high
-        Ends of the confidence interval; below five runs, the least and the largest run.
+        Ends of the confidence interval; below ten runs, the least and the largest run.
     bound
         The proven upper bound, in units of profit.
     """
@@ -61,7 +62,7 @@ def competitive_ratio(profits: ArrayLike, bound: ArrayLike, *, confidence: float
         Upper bound on the expected profit of any policy, positive, broadcastable to the leading
         axes of `profits`.
     confidence
-        Probability that the interval covers the true ratio, in (0, 1), from five runs on.
+        Probability that the interval covers the true ratio, in (0, 1), from ten runs on.
 
     Returns
     -------

@@ -95,18 +95,19 @@ def bench(
     if out is None:
         raise OptionError("--out: name the folder to write to, or give --dry-run")
     Folder(out, "bench", force=force).begin()
+    from edgeopt.collection.comparison_page import ends_said
+
     found = carried_out(plan, workers=workers, cluster=cluster, store=out / "jobs")
     page = found.save(out, force=force)
     for group in found.groups:
         heading = "seconds" if group.startswith("offline") else "mean gap"
         show.table(
             f"{group}: {len(found.group(group).instances)} instances",
-            ["", heading, "95 % interval", "95 % of ranks", "violated", "failures"],
+            ["", heading, "95 % interval", "place", "violated", "failures"],
             [
                 [
-                    str(name), number(row["mean"]),
-                    f"{number(row['low'])} to {number(row['high'])}",
-                    f"{row['rank'][0]} to {row['rank'][1]}", number(row["violated"]),
+                    str(name), number(row["mean"]), ends_said(row), str(row["place"]),
+                    number(row["violated"]),
                     str(row["failures"]),
                 ]
                 for name, row in found.ranking(group).iterrows()

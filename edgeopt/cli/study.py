@@ -1,6 +1,7 @@
 """``edgeopt study``: compare the policies of a system, and write a page."""
 
 import math
+import sys
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -22,12 +23,17 @@ from edgeopt.cli.choose import (
     chosen_system,
     separated,
 )
+from edgeopt.errors import OptionError
 from edgeopt.writing import Folder
+
+ALL_CONTROLS = 40
+"""From so many runs on, all exactly known policies take luck out of the others."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
-    from edgeopt.studies import Case, Comparison, Metric, Study
+    from edgeopt.studies import Case, Comparison, Metric, Study, System
 
     Row = Mapping[Any, Any]
     Column = tuple[str, Callable[[Row], str]]
@@ -38,8 +44,15 @@ def study(
     instance: InstanceOption = None,
     data: DataOption = None,
     runs: Annotated[
-        int | None,
-        typer.Option(min=2, help="Simulated runs per policy; the default depends on the system."),
+        str | None,
+        typer.Option(
+            metavar="COUNT|auto",
+            help="Simulated runs per policy where anything is random; the default depends on the "
+            "system. With auto the study stops when more runs are not worth it.",
+        ),
+    ] = None,
+    until: Annotated[
+        int | None, typer.Option(min=2, help="Most runs with --runs auto; 1600 by default.")
     ] = None,
     seed: SeedOption = 0,
     draws: DrawsOption = None,
@@ -68,17 +81,23 @@ def study(
 ) -> None:
     """Compare the policies of a system on one instance, or on several drawn instances."""
     from edgeopt.studies import study as compare
+    from edgeopt.studies.run import MOST
     from edgeopt.studies.sentences import sentences
 
+    count = _runs(runs)
+    if until is not None and count != "auto":
+        raise OptionError("--until needs --runs auto")
     record = chosen_system(system)
     if out is not None:
         Folder(out, "study", force=force)
     chosen = chosen_instances(record, instance, data, seed, draws, settings or ())
+    _foresee(record, separated(policies), [one.instance for one in chosen], count)
     result = compare(
         {one.name: one.instance for one in chosen},
         separated(policies),
         system=record,
-        runs=runs,
+        runs=count,
+        until=MOST if until is None else until,
         rng=seed,
         workers=workers,
         reference=reference,
@@ -99,18 +118,61 @@ def study(
         _print_comparisons(result)
         more = "; --draws N compares policies over N of them" if chosen[0].drawn else ""
         show.note(
-            "Intervals, better and worse are over the runs on one instance and say nothing about "
-            f"other instances{more}."
+            f"All of this is about one instance and says nothing about other instances{more}."
         )
+        if _would_sharpen(result.cases[0]):
+            show.note("With --runs 400, policies that are known exactly make the others sharper.")
     show.note(f"page: {page}" if page else "Add --out FOLDER for a page with pictures and claims.")
+
+
+def _runs(given: str | None) -> "int | Literal['auto'] | None":
+    if given is None or given == "auto":
+        return given  # type: ignore[return-value]
+    if not given.isdecimal() or int(given) < 2:
+        raise typer.BadParameter(
+            f"{given!r} is neither auto nor a whole number from 2 on", param_hint="'--runs'"
+        )
+    return int(given)
+
+
+def _foresee(
+    record: "System",
+    policies: "Sequence[str] | None",
+    instances: "Sequence[Any]",
+    runs: int | str | None,
+) -> None:
+    """Say on standard error what so few instances or runs cannot tell, before anything runs."""
+    from edgeopt.studies.registry import choose
+    from edgeopt.studies.sentences import foreseen
+
+    entrants = sum(entry.causal for entry in choose(record, policies))
+    said = foreseen(entrants, len(instances), "instances")
+    alike = getattr(record.policies.environment(instances[0]), "alike", False)
+    if len(instances) == 1 and isinstance(runs, int) and not alike:
+        said = foreseen(entrants, runs, "runs")
+    if said:
+        print(f"edgeopt: {said}", file=sys.stderr)
+
+
+def _would_sharpen(case: "Case") -> bool:
+    """Tell whether there are exactly known policies, but too few runs to use them."""
+    return bool(case.controls) and case.sampled and case.runs < ALL_CONTROLS
 
 
 def _print(case: "Case") -> None:
     from edgeopt.studies.comparison import GAP
     from edgeopt.studies.sentences import ends_heading, sentences
-    from edgeopt.studies.wording import beside, gap_said, number, percent, uncapitalised
+    from edgeopt.studies.wording import (
+        beside,
+        gap_said,
+        number,
+        percent,
+        plural,
+        uncapitalised,
+        value_said,
+    )
 
-    record, runs = case.system, case.settings.runs
+    record = case.system
     objective, constraint = record.objective, record.constraint
 
     def violated(row: "Row") -> str:
@@ -121,11 +183,13 @@ def _print(case: "Case") -> None:
         return lambda row: said(row[metric.name])
 
     columns: list[Column] = [
+        ("place", itemgetter("place")),
         (uncapitalised(GAP), partial(gap_said, ends=True)),
-        (uncapitalised(objective.heading), lambda row: number(row["value"], 5)),
+        (uncapitalised(objective.heading), lambda row: value_said(row, objective, 5)),
+        ("how", itemgetter("how")),
         (objective.over(case.label), lambda row: objective.ratio(row["ratio"])),
         (
-            f"{ends_heading(case)}, over {runs} runs on this instance",
+            f"{ends_heading(case)} on this instance",
             partial(beside, name="ratio", share=objective.sense == "max", digits=4),
         ),
     ]
@@ -134,7 +198,7 @@ def _print(case: "Case") -> None:
     columns += [(uncapitalised(one.title), measured(one)) for one in record.reporting.metrics]
     columns.append(("µs per decision", lambda row: number(row["decision_us"], 2)))
     rows = [{**row, "title": case.title(row)} for row in case.rows.values()]
-    title = f"{record.title}; instance {case.name}, {runs} runs"
+    title = f"{record.title}; instance {case.name}, {plural(case.runs, 'run')}"
     _table(title, columns, rows, apart=len(case.entries) - len(case.causal))
     for sentence in sentences(case):
         show.note(sentence)
@@ -168,6 +232,8 @@ def _print_comparison(result: "Study", comparison: "Comparison") -> None:
     from edgeopt.studies.wording import beside, number, percent, plural, spreads_said, uncapitalised
 
     def cell(name: str, row: "Row") -> str:
+        if isinstance(row[name], str):
+            return str(row[name])
         share = name in comparison.percent
         if name in comparison.absent and math.isnan(row[name]):
             return comparison.absent[name]
@@ -179,4 +245,4 @@ def _print_comparison(result: "Study", comparison: "Comparison") -> None:
     title = f"{comparison.title}; {plural(len(result.cases), 'instance')}"
     headings = comparison.columns.items()
     _table(title, [(uncapitalised(said), partial(cell, name)) for name, said in headings], rows)
-    show.note(spreads_said(rows, result.settings.confidence))
+    show.note(spreads_said(rows, result.settings.confidence, drawn=result.settings.drawn))

@@ -277,11 +277,12 @@ def _online_row(job: Job, found: Mapping[str, Any], proven: Mapping[str, Any]) -
     row = _row(ONLINE, job, "policy", found["failed"])
     if row["failed"]:
         return row
-    row |= {name: found[name] for name in ("seconds", "se", "violated")}
+    row |= {name: found[name] for name in ("seconds", "se", "violated", "how")}
     row["value"] = found["mean"]
     if proven:
         row |= {"bound": proven["bound"], "bounds": proven["label"]}
-        row["gap"] = gap_of(row_of(row["instance"]), row["value"], row["bound"])
+        row["gap_raw"] = gap_of(row_of(row["instance"]), row["value"], row["bound"])
+        row["gap"] = max(0.0, row["gap_raw"])
     return row
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.bounds.pairs import Look, Pairs
 from edgeopt.collection import measures
 from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr
@@ -39,7 +40,7 @@ class Group(NamedTuple):
     instances: list[str]
     systems: list[str]
     seconds: Floats  # shape [competitors, instances]
-    gap: Floats
+    gap: Floats  # that of a policy may be below 0 by chance
     violated: Floats
 
     @property
@@ -61,7 +62,8 @@ class Bench:
         A row per instance and competitor, of solvers per gap too: ``part``, ``instance``,
         ``system``, ``size``, ``competitor``, ``target``, ``value``, ``bound``,
         ``bounds`` (its label), ``gap``, ``seconds``, ``se``, ``violated`` and ``failed``, a text
-        that is empty where nothing is wrong.
+        that is empty where nothing is wrong; of policies also ``how``, how the value is known, and
+        ``gap_raw``, the gap that may be below 0 by chance.
     time_limit
         Seconds of an offline problem.
     targets
@@ -132,37 +134,49 @@ class Bench:
         import pandas as pd
 
         group = self.group(name)
-        rows = [measures.gap_row(row, group.weight) for row in group.gap]
+        rows = [measures.gap_row(row, group.weight) for row in np.maximum(group.gap, 0.0)]
         return pd.DataFrame(rows, group.competitors)
 
     def ranking(self, name: str) -> pd.DataFrame:
-        """Return competitors, the best first: mean, bootstrap interval, ranks, failures.
+        """Return competitors, the best first: mean, ends and what they are, place, failures.
 
         The mean of solvers is the shifted geometric mean of seconds, in which failures count with
         the time limit; that of policies the mean gap, in which they count with the largest of the
         instance, at least 1. Policies that violate a constraint come after all that violate none.
+        Instances are the independent units; competitors that are not told apart share a place.
         """
         import pandas as pd
 
-        group, shift, ends = self.group(name), self.shift, ("mean", "low", "high")
+        group, names = self.group(name), self.group(name).competitors
+        figure = group.seconds if of_solvers(name) else group.gap
         if of_solvers(name):
-            figure = group.seconds
-            logs = measures.log_times(figure, self.time_limit, shift)
-            rows = [
-                one._asdict() | dict(zip(ends, measures.shifted_mean(one[:3], shift), strict=True))
-                for one in measures.standings(logs, group.systems)
-            ]
+            counted = measures.log_times(figure, self.time_limit, self.shift)
         else:
-            figure = group.gap
             worst = np.where(np.isfinite(figure), figure, 1.0).max(axis=0, initial=1.0)
             counted = np.where(np.isfinite(figure), figure, worst)
-            found = measures.standings(counted, group.systems)
-            rows = [one._asdict() for one in found]
-        made = pd.DataFrame(rows, group.competitors)
+        found = measures.over_instances(counted, group.systems)
+        spreads = [measures.ends(row, one) for row, one in zip(counted, found, strict=True)]
+        rows = [
+            [one.mean, spread.low, spread.high] for one, spread in zip(found, spreads, strict=True)
+        ]
+        if of_solvers(name):
+            rows = [measures.shifted_mean(row, self.shift) for row in rows]
+        made = pd.DataFrame(rows, names, columns=["mean", "low", "high"])
+        if not of_solvers(name):  # the mean of a gap is at least 0
+            made = made.clip(lower=0.0)
+        made["spread"] = [spread.kind for spread in spreads]
         made["violated"] = group.violated.mean(axis=1)
         made["failures"] = (~np.isfinite(figure)).sum(axis=1)
+        made["raw"] = [one.mean for one in found]
         made["clean"] = made["violated"] > 0.0
-        return made.sort_values(["clean", "mean"], kind="stable").drop(columns="clean")
+        made = made.sort_values(["clean", "raw"], kind="stable")
+        look = Look(dict(zip(names, found, strict=True)))
+        pairs = Pairs([look], names, "min", measures.CONFIDENCE)
+        kept = [str(one) for one in made.index[~made["clean"]]]
+        place = pairs.places(kept)
+        place |= pairs.places([str(one) for one in made.index[made["clean"]]], len(kept))
+        made.insert(4, "place", [place[str(one)] for one in made.index])
+        return made.drop(columns=["clean", "raw"])
 
     @property
     def shift(self) -> float:
@@ -212,7 +226,7 @@ def _group(rows: pd.DataFrame) -> Group:
         place = every.index(row["competitor"]), instances.index(row["instance"])
         seconds[place] = np.inf if row["failed"] else _number(row["seconds"])
         wrong = row["failed"].startswith("wrong")
-        gap[place] = np.inf if wrong else _number(row["gap"])
+        gap[place] = np.inf if wrong else _number(row.get("gap_raw", row["gap"]))
         violated[place] = row["violated"] or 0.0
     homes = [str(systems[name]) for name in instances]
     return Group(every, instances, homes, seconds, gap, violated)

@@ -30,9 +30,7 @@ _HEADINGS: Final = [
     "",
     "mean",
     "95 % interval",
-    "rank",
-    "95 % of ranks",
-    "first in",
+    "place",
     "violated",
     "failures",
 ]
@@ -118,7 +116,7 @@ def _within(axes: Axes, found: Bench, name: str) -> None:
     group = found.group(name)
     most = max(1.0, float(group.gap[np.isfinite(group.gap)].max(initial=0.0)))
     for competitor, look in looks(found.ranking(name).index[:_DRAWN]).items():
-        row = group.gap[group.competitors.index(competitor)]
+        row = np.maximum(group.gap[group.competitors.index(competitor)], 0.0)
         order = np.argsort(row)
         order = order[np.isfinite(row[order])]
         gaps = np.append(np.append(min(0.0, *row[order], 0.0), row[order]), most)
@@ -143,9 +141,10 @@ def _page(found: Bench) -> str:
     note = (
         "Solvers are compared on the instances that all of them take, policies within their "
         "system. Instances of a system weigh the same, and so do systems. Times are those of one "
-        "machine: compare them within this page alone. Intervals are over instances, by 2,000 "
-        "resamples within systems; a profile of three or more does not rank those after the "
-        "first, so wins are counted pair by pair."
+        "machine: compare them within this page alone. Intervals are over instances within their "
+        "systems, with fewer than ten ranges; those that are not told apart share a place, all "
+        "pairs together wrong in at most 1 comparison of 20. A profile of three or more does not "
+        "rank those after the first, so wins are counted pair by pair."
     )
     picture = (
         '<p><img src="profile.svg" alt="Share of instances by time or gap" '
@@ -163,11 +162,9 @@ def _page(found: Bench) -> str:
 
 def _ranking(found: Bench, name: str) -> str:
     rows = []
-    for place, (competitor, row) in enumerate(found.ranking(name).iterrows(), 1):
-        low, high = row["rank"]
+    for competitor, row in found.ranking(name).iterrows():
         rows.append([
-            str(competitor), f"{row['mean']:.4g}", f"{row['low']:.4g} to {row['high']:.4g}",
-            str(place), f"{low} to {high}", f"{row['first']:.0%}",
+            str(competitor), f"{row['mean']:.4g}", ends_said(row), str(row["place"]),
             f"{row['violated']:.3g}", str(row["failures"]),
         ])  # fmt: skip
     shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
@@ -177,6 +174,14 @@ def _ranking(found: Bench, name: str) -> str:
         else "Mean gap, failures at the largest of the instance, at least 1"
     )
     return html_table(said, _HEADINGS, rows)
+
+
+def ends_said(row: Any) -> str:
+    """Write the ends of a mean over instances: ``0.1 to 0.2``, ``range 0.1 to 0.3``."""
+    if not np.isfinite(row["low"]):
+        return "" if row["spread"] == "one" else str(row["spread"])
+    said = f"{row['low']:.4g} to {row['high']:.4g}"
+    return f"range {said}" if row["spread"] == "range" else said
 
 
 def _framed(said: str, table: pd.DataFrame, form: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.bounds.estimate import Control, estimates
 from edgeopt.collection import jobs
 from edgeopt.collection.entries import FILE
 from edgeopt.collection.measures import timed
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from edgeopt.online.protocols import Trajectory
 
     Row = dict[str, Any]
 
@@ -87,17 +90,27 @@ def _measured(system: str, setting: str, seed: int) -> Row:
     bound = found[record.offline.reference].bound
     sign = 1.0 if record.objective.sense == "max" else -1.0
     rows: dict[str, list[float]] = {}
+    trajectories: dict[str, Trajectory] = {}
+    seconds: dict[str, float] = {}
+    exact: dict[str, float] = {}
     for entry in record.policies.entries:
         try:
             policy = entry.make(instance, found)
             simulate(environment, policy, rng=seed, runs=1)
-            run = timed(partial(simulate, environment, policy, rng=seed, runs=runs))
+            timing = timed(partial(simulate, environment, policy, rng=seed, runs=runs))
         except EdgeOptError:
             continue
-        value = float(record.objective.values(run.last).mean())
-        gap = sign * (bound - value) / max(abs(bound), abs(value))
-        violated = float(np.sum(run.last.violations)) / runs
-        rows[entry.name] = [gap, violated, run.median / np.size(run.last.reward)]
+        trajectories[entry.name] = timing.last
+        seconds[entry.name] = timing.median / np.size(timing.last.reward)
+        value = None if entry.exact is None else entry.exact(instance, policy)
+        if value is not None:
+            exact[entry.name] = value
+    values = {name: record.objective.values(one) for name, one in trajectories.items()}
+    known = [Control(name, values[name], value) for name, value in exact.items()]
+    for name, one in estimates(values, exact, known).items():
+        gap = sign * (bound - one.mean) / max(abs(bound), abs(one.mean))
+        violated = float(np.sum(trajectories[name].violations)) / runs
+        rows[name] = [gap, violated, seconds[name]]
     return {"rows": json.dumps(rows)}
 
 

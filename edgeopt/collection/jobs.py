@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.bounds.estimate import estimates
 from edgeopt.collection.certification import certificate_of, without_program
 from edgeopt.collection.entries import LARGEST, OPTIMAL, edition, improvements, load, names, row_of
 from edgeopt.collection.measures import timed
@@ -21,8 +22,9 @@ from edgeopt.studies.sweeps import Job
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from edgeopt.bounds.estimate import Control
     from edgeopt.studies.entries import Benchmark, PolicyEntry
     from edgeopt.studies.system import System
 
@@ -164,32 +166,60 @@ def _solve_and_prove(
 
 
 def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str, Any]:
-    from edgeopt.online import simulate
     from edgeopt.studies import find_system
+    from edgeopt.studies.simulation import run
 
     record, instance = find_system(system), load(name)
+    objective, environment = record.objective, record.policies.environment(instance)
     try:
         entry = chosen(record, policy)
         found = {
             key: record.offline.bounds[key].compute(instance) for key in [entry.follows] if key
         }
         made = entry.make(instance, found)
-        environment = record.policies.environment(instance)
-        simulated = timed(lambda: simulate(environment, made, rng=seed, runs=runs))
-        trajectory = simulated.last
+        exact = partial(_exact_of, entry, instance, made)
+        simulated = timed(lambda: run(environment, made, objective, exact, seed, runs))
+        trajectory, known = simulated.last
+        beside = _controls(system, name, seed, runs) if known is None else ()
     except EdgeOptError as error:
         return {"failed": str(error), "bound": ""}
-    values = record.objective.values(trajectory)
+    values = objective.values(trajectory)
+    value = estimates({"": values}, {} if known is None else {"": known}, beside)[""]
     own = entry.bound
     holds = record.offline.bounds[own].holds if own else None
     bound = own if holds is None or holds(trajectory) else ""
     violated = np.asarray(trajectory.violations, dtype=float).sum(axis=1)
-    spread = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return {
-        "mean": float(values.mean()), "se": spread, "violated": float(violated.mean()),
+        "mean": value.mean, "se": value.error, "how": value.how, "violated": float(violated.mean()),
         "bound": bound, "seconds": simulated.median, "failed": "",
         "values": " ".join(repr(float(value)) for value in values),
     }  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _controls(system: str, name: str, seed: int, runs: int) -> tuple[Control, ...]:
+    """Return what takes luck out of values on an instance, the same for all its policies."""
+    from edgeopt.studies import find_system
+    from edgeopt.studies.simulation import control_entries, controls
+
+    record, instance = find_system(system), load(name)
+    environment = record.policies.environment(instance)
+    if getattr(environment, "alike", False):
+        return ()
+    solved: dict[str, Benchmark] = {}
+
+    def candidates() -> Iterator[tuple[str, str, Any, Any]]:
+        for entry in control_entries(record):
+            if entry.follows and entry.follows not in solved:
+                solved[entry.follows] = record.offline.bounds[entry.follows].compute(instance)
+            policy = entry.make(instance, solved)
+            yield entry.name, entry.title, policy, partial(_exact_of, entry, instance, policy)
+
+    return controls(environment, record.objective, candidates(), {}, seed, runs)
+
+
+def _exact_of(entry: PolicyEntry, instance: Any, policy: Any) -> float | None:
+    return None if entry.exact is None else entry.exact(instance, policy)
 
 
 def chosen(record: System, policy: str) -> PolicyEntry:

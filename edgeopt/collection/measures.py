@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from edgeopt.bounds.estimate import Estimate
+from edgeopt.bounds.intervals import Spread
+from edgeopt.bounds.paired import FEWEST_RUNS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -123,7 +127,9 @@ def commit(folder: Path = Path(__file__).parents[2]) -> str:
 FLOOR: Final = 0.01
 """Seconds below which times count as equal: a clock and a cache decide there."""
 
-RESAMPLES: Final = 2000
+CONFIDENCE: Final = 0.95
+"""Of intervals, and of all that is said of differences in a group together."""
+
 TIE: Final = 1e-9
 """Relative difference up to which two figures count as equal."""
 
@@ -192,47 +198,37 @@ def log_times(times: Floats, limit: float, shift: float) -> Floats:
     return np.asarray(np.log(np.where(np.isfinite(times), np.minimum(times, limit), limit) + shift))
 
 
-def resampled(
-    values: Floats, systems: Sequence[str], resamples: int = RESAMPLES, seed: int = 0
-) -> Floats:
-    """Return means over instances drawn anew with replacement, shape [resamples, competitors].
+def over_instances(values: Floats, systems: Sequence[str]) -> list[Estimate]:
+    """Return means over instances as estimates, shape [competitors, instances] given.
 
-    Every system keeps its number of instances.
+    Instances are independent draws within their systems, which weigh the same; differences between
+    systems are no noise.
     """
-    generator = np.random.default_rng(seed)
-    names = np.array(systems)
-    parts = []
-    for name in dict.fromkeys(systems):
-        mine = np.flatnonzero(names == name)
-        drawn = mine[generator.integers(0, mine.size, (resamples, mine.size))]
-        parts.append(values[:, drawn].mean(axis=2).T)
-    return np.asarray(np.mean(parts, axis=0))
-
-
-class Standing(NamedTuple):
-    """Where a competitor stands, and how sure that is over other instances of these kinds."""
-
-    mean: float
-    low: float
-    high: float
-    rank: tuple[int, int]  # within which 95 % of the resamples put it
-    first: float  # share of the resamples in which none is better
-
-
-def standings(values: Floats, systems: Sequence[str]) -> list[Standing]:
-    """Return means over instances, smaller ones better, with bootstrap intervals and ranks."""
-    weight = weights(systems)
-    drawn = resampled(values, systems)
-    ranks = 1 + (drawn[:, None, :] < drawn[:, :, None] * (1 - TIE)).sum(axis=2)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    ends = np.quantile(ranks, [0.025, 0.975], axis=0, method="nearest").astype(int)
-    return [
-        Standing(
-            float(values[s] @ weight), float(low[s]), float(high[s]),
-            (int(ends[0, s]), int(ends[1, s])), float((ranks[:, s] == 1).mean()),
+    weight, names = weights(systems), np.array(systems)
+    count, strata = names.size, len(set(systems))
+    found = []
+    for row in values:
+        mean = float(row @ weight)
+        apart = row.copy()
+        for name in set(systems):
+            apart[names == name] -= row[names == name].mean()
+        runs = mean + count * weight * apart if strata > 1 else row
+        degrees = count - strata
+        factor = ((count - 1) / degrees) ** 0.5 if degrees > 0 else np.inf
+        error = factor * float(runs.std(ddof=1)) / count**0.5 if degrees > 0 else np.nan
+        found.append(
+            Estimate(mean, error, runs, strata - 1, factor, f"{count} instances", known=False)
         )
-        for s in range(len(values))
-    ]  # fmt: skip
+    return found
+
+
+def ends(values: Floats, found: Estimate) -> Spread:
+    """Return the interval of a mean over instances; with few of them their range."""
+    few = values.size - found.lost < FEWEST_RUNS
+    shown = found.spread(CONFIDENCE)
+    if few and shown.kind in ("interval", "range"):
+        return Spread(found.mean, float(values.min()), float(values.max()), "range", values.size)
+    return shown
 
 
 def gap_row(gaps: Floats, weight: Floats) -> dict[str, float]:

@@ -40,8 +40,6 @@ class LearnerEntry(Part):
     references
         ``references(learner)`` returns figures on the validation seeds by title, of other policies
         and of bounds.
-    signed
-        Whether the figure may be negative.
 
     Raises
     ------
@@ -57,7 +55,6 @@ class LearnerEntry(Part):
     heading: str
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     references: Callable[[Any], Mapping[str, float]] = lambda _: {}
-    signed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

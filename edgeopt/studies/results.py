@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from edgeopt.bounds.estimate import Estimate, estimates
+from edgeopt.bounds.pairs import Look, Pairs, spent
 from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr, counted
-from edgeopt.studies.comparison import Pairs, general, place_of, tidy, with_exact
+from edgeopt.studies.comparison import gap_of, general, shares_of, tidy, warn_of
 from edgeopt.studies.learners import origins
-from edgeopt.studies.standings import of_case, of_study
+from edgeopt.studies.standings import Rank, of_case, of_study, places, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds import Verdict
+    from edgeopt.bounds.estimate import Control, Gap
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
     from edgeopt.studies.standings import Standings
@@ -41,7 +44,7 @@ class Settings:
     Parameters
     ----------
     runs
-        Simulated runs per policy.
+        Simulated runs per policy, where anything is random.
     seed
         Seed of the scenarios, the same for every policy and instance.
     workers
@@ -58,6 +61,13 @@ class Settings:
         Origin of the data of the instances, one line per data set.
     detailed
         Number of instances, from the first, that are shown in detail; None for all.
+    drawn
+        Whether several instances were drawn, so that something is said of others like them.
+    looks
+        Numbers of runs after which the study might have stopped, the last one that at which it
+        did; empty where the number was given.
+    most
+        At how many runs it would have stopped at the latest; 0 where the number was given.
     """
 
     runs: int
@@ -69,6 +79,9 @@ class Settings:
     platform: str
     provenance: tuple[str, ...] = ()
     detailed: int | None = None
+    drawn: bool = True
+    looks: tuple[int, ...] = ()
+    most: int = 0
 
 
 @compact_repr
@@ -89,7 +102,10 @@ class Case:
     entries, policies, trajectories
         By policy: its entry, the policy itself, and its runs.
     exact
-        Expected value without sampling, for the policies that have one.
+        Value that is known without sampling, of the policies that have one.
+    controls
+        Policies whose expectations are known, with their runs of the same scenarios, whether or not
+        they are compared.
     references
         Name of the policy with which each policy is compared.
     verdicts
@@ -106,6 +122,7 @@ class Case:
     policies: Mapping[str, Any]
     trajectories: Mapping[str, Trajectory]
     exact: Mapping[str, float]
+    controls: Sequence[Control]
     references: Mapping[str, str]
     verdicts: tuple[Verdict, ...]
     settings: Settings
@@ -130,10 +147,37 @@ class Case:
         return pd.DataFrame(self._rows)
 
     @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """The value of every policy, see :mod:`edgeopt.bounds.estimate`."""
+        return self._estimates(None)
+
+    def _estimates(self, runs: int | None) -> dict[str, Estimate]:
+        """Estimate the values from the first runs."""
+        values = {name: self.values(name)[:runs] for name in self.trajectories}
+        controls = [one._replace(runs=one.runs[:runs]) for one in self.controls]
+        return estimates(values, self.exact, controls)
+
+    @cached_property
+    def gaps(self) -> dict[str, Gap]:
+        """How far every policy is from the tightest bound that is valid for it."""
+        found = {name: gap_of(self, name, self.bound_of(name)) for name in self.trajectories}
+        for name, gap in found.items():
+            if gap.contradicted:
+                warn_of(self, name, gap)
+        return found
+
+    @cached_property
     def pairs(self) -> Pairs:
         """Every policy compared with every other on the same scenarios."""
-        values = {name: self.values(name) for name in self.trajectories}
-        return Pairs(values, self.objective.sense, self.settings.confidence)
+        looks = [Look(self.estimates)]
+        if self.settings.looks:
+            counts = self.settings.looks
+            shares = spent(counts, self.settings.most)
+            looks = [
+                Look(self._estimates(count), share)
+                for count, share in zip(counts, shares, strict=True)
+            ]
+        return Pairs(looks, self.causal, self.objective.sense, self.settings.confidence)
 
     @cached_property
     def standings(self) -> Standings:
@@ -142,10 +186,7 @@ class Case:
 
     @property
     def ranked(self) -> pd.DataFrame:
-        """The table as it is shown: the least gap first, those with hindsight last.
-
-        Where a value is known exactly, it stands in place of the mean over the runs.
-        """
+        """The table as it is shown: the best value first, those with hindsight last."""
         import pandas as pd
 
         return pd.DataFrame(list(self.rows.values()), columns=self.table.columns)
@@ -153,16 +194,40 @@ class Case:
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
         """The rows of `ranked` by policy."""
-        sense, reference = self.system.objective.sense, self.benchmark.bound
-        order = sorted(
-            (with_exact(row, reference) for row in self._rows),
-            key=lambda row: place_of(row["kind"], row["gap"], row["value"], sense),
+        rows = {row["policy"]: row for row in self._rows}
+        return {name: rows[name] for name in self.order}
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The policies, the best value first, as :func:`edgeopt.studies.standings.ranking`."""
+        return ranking({name: self._rank(name) for name in self.trajectories}, self.objective.sense)
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """The place of every policy that has one; those that are not told apart share it."""
+        return places({name: self._rank(name) for name in self.order}, self.pairs)
+
+    def _rank(self, name: str) -> Rank:
+        return Rank(
+            self.estimates[name].mean,
+            self.entries[name].causal,
+            self.constraint.soft or not np.asarray(self.trajectories[name].violations).any(),
+            self.gaps[name].contradicted,
         )
-        return {row["policy"]: row for row in order}
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
         return tidy(self)
+
+    @property
+    def runs(self) -> int:
+        """Runs of the policies that have most; one where nothing is random."""
+        return max(trajectory.runs for trajectory in self.trajectories.values())
+
+    @property
+    def sampled(self) -> bool:
+        """Whether a value is not exact."""
+        return any(not one.exact for one in self.estimates.values())
 
     @property
     def benchmark(self) -> Benchmark:
@@ -263,7 +328,7 @@ class Case:
             None when no policy is left.
         """
         shown = self.ranked
-        rows = shown[shown["kind"] == kind]
+        rows = shown[(shown["kind"] == kind) & (shown["beyond"] != "contradiction")]
         if kept:
             rows = rows[rows["violated"] == 0]
         if rows.empty:
@@ -291,7 +356,7 @@ def _sizes(cases: Sequence[Case]) -> Iterator[str]:
     if len(cases) > 1:
         yield counted(len(cases), "instance")
     yield counted(len(first.policies), "policy")
-    yield counted(first.settings.runs, "scenario")
+    yield counted(first.runs, "scenario")
     if len(cases) == 1:
         yield f"bound {first.benchmark.bound:.4g}"
         if isfinite(first.benchmark.gap):
@@ -329,12 +394,34 @@ class Study:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Every policy compared with every other by their values on the same instances."""
-        values = {
-            name: np.array([case.values(name).mean() for case in self.cases])
-            for name in self.cases[0].trajectories
-        }
-        return Pairs(values, self.system.objective.sense, self.settings.confidence)
+        """Every policy compared with every other by `shares`, on the same instances."""
+        sense, entrants = self.system.objective.sense, self.cases[0].causal
+        return Pairs([Look(self.shares)], entrants, sense, self.settings.confidence)
+
+    @cached_property
+    def shares(self) -> dict[str, Estimate]:
+        """The value of every policy over the instances, in terms of their reference bounds."""
+        return shares_of(self)
+
+    @cached_property
+    def sizes(self) -> list[float]:
+        """What a value is divided by on each instance: the reference bound, without its sign.
+
+        It is 1 on all of them if that bound is not finite, 0, or of mixed sign.
+        """
+        bounds = np.array([case.benchmark.bound for case in self.cases], dtype=float)
+        usable = np.isfinite(bounds).all() and ((bounds > 0).all() or (bounds < 0).all())
+        return np.abs(bounds).tolist() if usable else [1.0] * len(bounds)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there are several instances that stand for others like them."""
+        return self.settings.drawn and len(self.cases) > 1
+
+    @property
+    def unit(self) -> bool:
+        """Whether `shares` are in units of the value, as no bound can be divided by."""
+        return all(size == 1.0 for size in self.sizes)
 
     @cached_property
     def standings(self) -> Standings:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import edgeopt
 from edgeopt import processes
+from edgeopt.bounds.pairs import looks
 from edgeopt.errors import OptionError
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import (
@@ -23,13 +26,22 @@ from edgeopt.studies import registry
 from edgeopt.studies.entries import BenchmarkEntry
 from edgeopt.studies.progress import Step, progress_bar
 from edgeopt.studies.results import Case, Settings, Study
-from edgeopt.studies.system import System
+from edgeopt.studies.simulation import Ran, control_entries, controls, run
+from edgeopt.studies.system import Objective, System
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from edgeopt.online.protocols import Policy, Trajectory
+    from edgeopt.bounds.estimate import Control
+    from edgeopt.online.protocols import Policy
     from edgeopt.studies.entries import Benchmark, PolicyEntry
+
+
+MOST: Final = 1600
+"""Most runs of a study that looks when to stop."""
+
+PRECISE: Final = 0.01
+"""Share of its value within which every value is known precisely enough."""
 
 
 def study(
@@ -37,11 +49,13 @@ def study(
     policies: Iterable[Any] | Policy[Any, Any, Any, Any, Any] | PolicyEntry | None = None,
     *,
     system: System | str | None = None,
-    runs: int | None = None,
+    runs: int | Literal["auto"] | None = None,
+    until: int = MOST,
     rng: int | np.random.Generator = 0,
     workers: int = 1,
     reference: str | None = None,
     confidence: float = 0.95,
+    drawn: bool = True,
     detailed: int | None = None,
     claims: bool = True,
     progress: bool | None = None,
@@ -69,7 +83,13 @@ def study(
     system
         The system, or its name; by default found by the type of the instance.
     runs
-        Simulated runs per instance and policy, at least 2; the default depends on the system.
+        Simulated runs per instance and policy, at least 2; the default depends on the system. A
+        policy that draws no random number where nothing else is random is simulated once. With
+        ``"auto"`` the study looks after 50, 100, 200, ... runs and stops when the first policy is
+        better than all others that it was chosen from, or every value is known within 1 %. What it
+        says is corrected for the looks. To raise the number by hand after a look is a new study.
+    until
+        Most runs with ``runs="auto"``.
     rng
         Seed of the scenarios, the same for every instance and policy. From a generator, the seed is
         drawn.
@@ -79,7 +99,10 @@ def study(
         Name of the policy to which paired differences are taken; by default that of the system,
         in the variant of the policy compared.
     confidence
-        Of the intervals.
+        Of each interval, and of all that is said of differences together.
+    drawn
+        Whether several instances were drawn at random, so that means, intervals and comparisons
+        are of others like them; False for a fixed list, of which alone something is said.
     detailed
         Number of instances, from the first, that the page shows in detail and on which claims are
         checked; the default depends on the system.
@@ -111,7 +134,11 @@ def study(
     ['rescue', 'random']
     """
     began = time.perf_counter()
-    check_whole("runs", runs, 2, MOST_RUNS, none=True)  # an interval needs two
+    auto = isinstance(runs, str) and runs == "auto"
+    if not auto:
+        check_whole("runs", runs, 2, MOST_RUNS, none=True)  # a spread needs two
+    check_whole("until", until, 2, MOST_RUNS)
+    check_flag("drawn", drawn)
     check_workers(workers)
     check_real("confidence", confidence, "(0, 1)")
     check_whole("detailed", detailed, 1, none=True)
@@ -123,7 +150,7 @@ def study(
     stream = generator(rng)
     named = _named(instances)
     record = _system(system, next(iter(named.values())))
-    runs = record.policies.runs if runs is None else runs
+    counts = looks(until) if auto else [record.policies.runs if runs is None else int(runs)]
     for name, instance in named.items():
         if not isinstance(instance, record.instances.kind):
             raise OptionError(
@@ -141,36 +168,59 @@ def study(
     total = sum(len(record.offline.offered(instance)) + each for instance in named.values())
     claims = claims and record.claims is not None
     total += detailed * claims
-    with progress_bar(total, show=progress) as step:
-        parts = _compute(
-            record, named, entries, runs=runs, seed=seed, checked=detailed * claims,
-            workers=workers, step=step,
-        )  # fmt: skip
-    settings = Settings(
-        runs=runs,
+    table = {entry.name: entry for entry in entries}
+    first = Settings(
+        runs=counts[0],
         seed=seed,
         workers=workers,
         confidence=confidence,
-        seconds=time.perf_counter() - began,
+        seconds=0.0,
         version=edgeopt.__version__,
         platform=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         provenance=_noted(provenance, named),
         detailed=detailed,
+        drawn=drawn,
     )
-    table = {entry.name: entry for entry in entries}
-    cases = tuple(
-        Case(
-            record,
-            name,
-            named[name],
-            entries=table,
-            references=references,
-            settings=settings,
-            **part,
-        )
-        for name, part in parts.items()
+
+    def cases(parts: Mapping[str, Mapping[str, Any]], settings: Settings) -> tuple[Case, ...]:
+        return tuple(
+            Case(
+                record, name, named[name], entries=table, references=references, settings=settings,
+                **part,
+            )
+            for name, part in parts.items()
+        )  # fmt: skip
+
+    with progress_bar(total, show=progress) as step, processes.pool(workers) as pool:
+        stages = _Stages(record, named, entries, seed, pool, step)
+        for place, count in enumerate(counts):
+            seen = tuple(counts[: place + 1]) * auto
+            settings = replace(first, runs=count, looks=seen, most=until * auto)
+            parts = stages.simulated(count)
+            if auto and all(map(settled, cases(parts, settings))):
+                break
+        verdicts = stages.checked(detailed * claims)
+    settings = replace(settings, seconds=time.perf_counter() - began)
+    complete = {name: {**part, "verdicts": verdicts[name]} for name, part in parts.items()}
+    return Study(record, cases(complete, settings), settings)
+
+
+def settled(case: Case) -> bool:
+    """Tell whether more runs are not worth it: the first is resolved, or all values are precise.
+
+    Chow, Robbins: On the asymptotic theory of fixed-width sequential confidence intervals, 1965.
+    """
+    if not case.sampled:
+        return True
+    found = case.standings
+    if found.first is not None and found.others and not found.open:
+        return True
+    spreads = [case.estimates[name].spread(case.settings.confidence) for name in case.causal]
+    return all(
+        one.kind in ("exact", "equal")
+        or (one.kind == "interval" and one.high - one.low <= 2 * PRECISE * abs(one.centre))
+        for one in spreads
     )
-    return Study(record, cases, settings)
 
 
 def _noted(provenance: Iterable[str], named: Mapping[str, Any]) -> tuple[str, ...]:
@@ -233,67 +283,115 @@ def _references(
     return {entry.name: like.get(entry.variant, default.name) for entry in entries}
 
 
-def _compute(
-    record: System,
-    named: Mapping[str, Any],
-    entries: Sequence[PolicyEntry],
-    *,
-    runs: int,
-    seed: int,
-    checked: int,
-    workers: int,
-    step: Step,
-) -> dict[str, dict[str, Any]]:
-    """Solve, simulate and check; every stage is a flat list of independent jobs."""
-    environment, warm_up = record.policies.environment, record.policies.warm_up
-    with processes.pool(workers) as pool:
+class _Stages:
+    """Solving, simulating and checking; every stage is a flat list of independent calls."""
 
-        def stage(doing: str, call: Callable[..., Any], jobs: Mapping[Any, Any]) -> dict[Any, Any]:
-            found = {}
-            calls = ((call, given) for given in jobs.values())
-            for job, result in zip(jobs, pool(calls), strict=True):
-                step(doing)
-                found[job] = result
-            return found
+    def __init__(
+        self,
+        record: System,
+        named: Mapping[str, Any],
+        entries: Sequence[PolicyEntry],
+        seed: int,
+        pool: processes.Pool,
+        step: Step,
+    ) -> None:
+        self.record, self.named, self.entries, self.seed = record, named, entries, seed
+        self._pool, self._step = pool, step
+        self.benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
+        self.policies: dict[str, dict[str, Any]] = {}
+        self.others: dict[str, dict[str, Any]] = {}
+        self.ran: dict[tuple[str, str], Ran] = {}
+        warm_up = record.policies.warm_up
+        self._short = {name: warm_up(one) if warm_up else None for name, one in named.items()}
 
-        solved = stage("solving benchmarks", BenchmarkEntry.solve, {
-            (name, key): (record.offline.bounds[key], instance, environment, seed, runs)
-            for name, instance in named.items()
-            for key in record.offline.offered(instance)
+    def _stage(
+        self, doing: str, call: Callable[..., Any], cells: Mapping[Any, Any]
+    ) -> dict[Any, Any]:
+        found = {}
+        calls = ((call, given) for given in cells.values())
+        for cell, result in zip(cells, self._pool(calls), strict=True):
+            self._step(doing)
+            found[cell] = result
+        return found
+
+    def _solve(self, runs: int) -> None:
+        """Solve the bounds that are missing, and anew those of the scenarios."""
+        offline, environment = self.record.offline, self.record.policies.environment
+        solved = self._stage("solving benchmarks", BenchmarkEntry.solve, {
+            (name, key): (offline.bounds[key], instance, environment, self.seed, runs)
+            for name, instance in self.named.items()
+            for key in offline.offered(instance)
+            if key not in self.benchmarks[name] or offline.bounds[key].of_scenarios is not None
         })  # fmt: skip
-        benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
         for (name, key), benchmark in solved.items():
-            benchmarks[name][key] = benchmark
-        policies = {
-            name: {entry.name: entry.make(instance, benchmarks[name]) for entry in entries}
-            for name, instance in named.items()
-        }
-        short = {name: warm_up(instance) if warm_up else None for name, instance in named.items()}
-        ran = stage("simulating policies", _simulate, {
+            self.benchmarks[name][key] = benchmark
+        if self.policies:
+            return
+        for name, instance in self.named.items():
+            benchmarks = self.benchmarks[name]
+            self.policies[name] = {
+                entry.name: entry.make(instance, benchmarks) for entry in self.entries
+            }
+
+    def simulated(self, runs: int) -> dict[str, dict[str, Any]]:
+        """Simulate so many runs of what is random, and return the parts of every case."""
+        self._solve(runs)
+        environment, objective = self.record.policies.environment, self.record.objective
+        once = {key for key, one in self.ran.items() if one.trajectory.runs == 1}
+        self.ran |= self._stage("simulating policies", _simulate, {
             (name, one.name): (
-                environment, instance, short[name], policies[name][one.name], one.exact, seed, runs,
+                environment, instance, self._short[name], self.policies[name][one.name],
+                objective, one.exact, self.seed, runs,
             )
-            for name, instance in named.items()
-            for one in entries
+            for name, instance in self.named.items()
+            for one in self.entries
+            if (name, one.name) not in once
         })  # fmt: skip
-        verdicts: dict[str, Any] = {}
-        if record.claims is not None and checked:
-            verdicts = stage("checking claims", _check, {
-                name: (record.claims.pattern, named[name], record.claims.given(benchmarks[name]))
-                for name in list(named)[:checked]
-            })  # fmt: skip
-    return {
-        name: {
-            "benchmarks": benchmarks[name],
-            "policies": policies[name],
-            "trajectories": {one.name: ran[name, one.name][0] for one in entries},
-            "exact": {
-                one.name: value for one in entries if (value := ran[name, one.name][1]) is not None
-            },
-            "verdicts": tuple(verdicts.get(name, ())),
+        beside = self._stage("simulating policies", _beside, {
+            name: (
+                environment, instance, objective, self._candidates(name), self._of(name),
+                self.seed, runs,
+            )
+            for name, instance in self.named.items()
+            if any(one.exact is None for one in self._of(name).values())
+            and not getattr(environment(instance), "alike", False)
+        })  # fmt: skip
+        return {
+            name: {
+                "benchmarks": dict(self.benchmarks[name]),
+                "policies": self.policies[name],
+                "trajectories": {key: one.trajectory for key, one in self._of(name).items()},
+                "exact": {
+                    key: one.exact for key, one in self._of(name).items() if one.exact is not None
+                },
+                "controls": beside.get(name, ()),
+                "verdicts": (),
+            }
+            for name in self.named
         }
-        for name in named
-    }
+
+    def _of(self, name: str) -> dict[str, Ran]:
+        return {one.name: self.ran[name, one.name] for one in self.entries}
+
+    def _candidates(self, name: str) -> list[tuple[PolicyEntry, Any]]:
+        """Return what may take luck out of the values on an instance, with its policies."""
+        taken, known = self.policies[name], control_entries(self.record)
+        known += [one for one in self.entries if one.exact is not None and one not in known]
+        made = self.others.setdefault(name, {})
+        for entry in known:
+            if entry.name not in taken and entry.name not in made:
+                made[entry.name] = entry.make(self.named[name], self.benchmarks[name])
+        return [(one, taken.get(one.name, made.get(one.name))) for one in known]
+
+    def checked(self, count: int) -> dict[str, tuple[Any, ...]]:
+        """Check the claims on the first instances."""
+        claims, verdicts = self.record.claims, {}
+        if claims is not None and count:
+            verdicts = self._stage("checking claims", _check, {
+                name: (claims.pattern, self.named[name], claims.given(self.benchmarks[name]))
+                for name in list(self.named)[:count]
+            })  # fmt: skip
+        return {name: tuple(verdicts.get(name, ())) for name in self.named}
 
 
 def _simulate(
@@ -301,16 +399,40 @@ def _simulate(
     instance: Any,
     short: Any,
     policy: Any,
+    objective: Objective,
     exact: Callable[[Any, Any], float | None] | None,
     seed: int,
     runs: int,
-) -> tuple[Trajectory, float | None]:
+) -> Ran:
     from edgeopt.online import simulate
 
     if short is not None:
         simulate(environment(short), policy, rng=seed, runs=1)
-    trajectory = simulate(environment(instance), policy, rng=seed, runs=runs)
-    return trajectory, None if exact is None else exact(instance, policy)
+    value = None if exact is None else partial(exact, instance, policy)
+    return run(environment(instance), policy, objective, value, seed, runs)
+
+
+def _beside(
+    environment: Callable[[Any], Any],
+    instance: Any,
+    objective: Objective,
+    candidates: Sequence[tuple[PolicyEntry, Any]],
+    ran: Mapping[str, Ran],
+    seed: int,
+    runs: int,
+) -> tuple[Control, ...]:
+    return controls(
+        environment(instance),
+        objective,
+        [
+            (one.name, one.title, policy, partial(one.exact, instance, policy))
+            for one, policy in candidates
+            if one.exact is not None
+        ],
+        ran,
+        seed,
+        runs,
+    )
 
 
 def _check(pattern: str, instance: Any, options: Mapping[str, Any]) -> list[Any]:

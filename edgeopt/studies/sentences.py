@@ -1,7 +1,7 @@
 """A study, or one of its instances, in words: which policy is the first, and how sure that is.
 
-A policy is called best only if it is better than all others that it was chosen from, by paired
-tests of all pairs of the table together; see :mod:`edgeopt.studies.comparison`. Wherever a policy
+A policy is called best only if it is better than all others that it was chosen from, all pairs of
+the table tested together; see :mod:`edgeopt.bounds.pairs`. Wherever a policy
 that violates service constraints is named, the same sentence says how many.
 """
 
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.bounds.intervals import FEWEST, spread
+from edgeopt.bounds.estimate import EXACT
+from edgeopt.bounds.intervals import EQUAL
+from edgeopt.bounds.paired import FEWEST_RUNS, least_runs
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import Finding as Outcome
-from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.results import Case, Study
 from edgeopt.studies.standings import plain
 from edgeopt.studies.wording import (
@@ -71,9 +72,14 @@ def title(compared: Case | Study) -> str:
     first = found.first
     if first is None:
         return _nobody(found)
-    says = "is best" if found.crowned else f"has the {_most(found)}"
+    says = _most(found) if found.crowned or _ahead(found) else f"is {found.objective.most} so far"
     reached = found.figure(first) if first.bounded else f"{first.amount}, {NO_BOUND}"
     return f"{first.title} {says}{_among(found)}: {reached}; it {first.violations}"
+
+
+def _ahead(found: Standings) -> bool:
+    """Tell whether the first is better than some of the others, or the same as all."""
+    return len(found.open) < len(found.others) or len(found.same) == len(found.others)
 
 
 def _among(found: Standings) -> str:
@@ -89,36 +95,86 @@ def _keeping(found: Standings) -> str:
 
 
 def _most(found: Standings) -> str:
-    return f"{found.objective.most} {found.objective.name}"
+    """Say that a policy is the first: ``earns most``, ``has the least cost``."""
+    if found.objective.earned:
+        return "earns most"
+    return f"has the {found.objective.most} {found.objective.name}"
+
+
+def _less(found: Standings, count: int) -> str:
+    """Say that others are behind: ``earn less``, ``cost more``."""
+    way, one = "less" if found.objective.sense == "max" else "more", count == 1
+    if found.objective.earned:
+        return f"earn{'s' * one} {way}"
+    return f"cost{'s' * one} more" if found.objective.paid else f"{'has' if one else 'have'} {way}"
 
 
 def _nobody(found: Standings) -> str:
+    wrong = [one for one in found.rows if one.causal and one.gap.contradicted]
+    if wrong:
+        return f"{_named(wrong)} contradict{'s' * (len(wrong) == 1)} what is proven to be the limit"
     if any(one.causal for one in found.rows):
         return f"No policy has a {found.objective.name} in every run"
     return f"{ONLY_HINDSIGHT}: they know the future, and none is called best"
 
 
 def sentence(compared: Case | Study) -> str:
-    """Name in a sentence the first policy, its share of the bound, and what it violates."""
+    """Name the first policy, its share of the bound, and what it violates; or say that none is."""
     found = compared.standings
     first = found.first
     if first is None:
         return f"{_nobody(found)}."
     where = _among(found) + ("" if found.here else f" over {found.over}")
-    crown = f"is best{where}: a {found.objective.name} of"
-    said = f"{first.title} {crown if found.crowned else f'has the {_most(found)}{where}:'}"
-    said += f" {found.reach(first, whole=True)}; it {first.violations}"
-    if found.crowned:
-        count = len(found.others)
-        than = "the other" if count == 1 else f"each of the {count} others"
-        than += " of these" if _among(found) else ""
-        said += f", and is better than {than} by the {_paired(f'the same {found.over}')}"
-    return f"{said}."
+    violates = "" if _among(found) else f"; it {first.violations}"
+    if not found.others or _ahead(found):
+        said = f"{first.title} {_most(found)}{where}"
+        if found.same:
+            alike = listed([first.title, *(one.title for one in found.same)])
+            if len(found.same) >= _NAMED:
+                alike = f"{first.title} and {len(found.same)} others"
+            said = f"{alike} have the same {found.objective.name}{where}"
+            if len(found.same) < len(found.others):
+                said = f"{alike} have the {found.objective.most} {found.objective.name}{where}"
+            violates = "" if first.keeps else f"; {first.title} {first.violations}"
+        elif found.exact and found.here:
+            said += found.here
+        return f"{said}: {_reached(found, first)}{violates}."
+    least = least_runs(len(found.pairs.entrants), found.pairs.confidence)
+    if found.pairs.count < least:
+        option = f"--runs {max(20, least)}" if found.here else "--draws 20"
+        few = (
+            f"{capitalised(found.over)} {'is' if found.pairs.count == 1 else 'are'} too few to "
+            f"rank {plural(len(found.pairs.entrants), 'policy')}; at least {least} are needed "
+            f"({option})."
+        ).replace("policys", "policies")
+        return (
+            f"{few} {first.title} is {found.objective.most} so far{_among(found)}: "
+            f"{_reached(found, first)}{violates}."
+        )
+    ends = found.around(first)
+    return (
+        f"After {found.over} nobody is clearly ahead of the others; {first.title} is "
+        f"{found.objective.most} so far{_among(found)} "
+        f"({first.limit or first.amount}{f'; {ends}' if ends else ''}){violates}."
+    )
 
 
-def _paired(over: str) -> str:
-    """Say what is compared where a policy is called better."""
-    return f"differences in each of {over}, all pairs tested together (method of Holm)"
+def _reached(found: Standings, one: Standing) -> str:
+    """Write a value and what it is of the proven limit."""
+    if one.limit:
+        return f"{one.limit}; the runs alone would give {one.amount}"
+    known = ""
+    if found.exact and one.how == EXACT:
+        known = "; computed without sampling, so this is exact"
+        if found.over == plural(1, "run"):
+            known = "; every run is alike, so this is exact"
+    if not (one.bounded and isfinite(one.ratio.centre)):
+        share = f", {found.share(one)}" if found.share(one) else ""
+        return f"{one.amount}{share}{known}"
+    word = "of" if found.objective.sense == "max" else "times"
+    limit = f" {found.objective.amount(one.bound)}" if isfinite(one.bound) else ""
+    share = f"{found.objective.ratio(one.ratio.centre)} {word} the proven limit{limit}"
+    return f"{one.amount}, {share}{known}"
 
 
 def lead(compared: Case | Study) -> str:
@@ -129,7 +185,7 @@ def lead(compared: Case | Study) -> str:
     if first is None:
         return said
     fails = found.constraint.verb[0]
-    said += _contest(found, first)
+    said += _contest(found, first) + _at_limit(found, first)
     if other is not None and other.keeps:
         reach = found.reach(other)
         keeping = capitalised(_keeping(found))
@@ -143,17 +199,48 @@ def lead(compared: Case | Study) -> str:
 
 
 def _contest(found: Standings, first: Standing) -> str:
-    """Say of which others it is not resolved whether the first is better, and which are alike."""
-    same = [one for one in found.open if found.pairs.same(first.policy, one.policy)]
-    rest = [one for one in found.open if one not in same]
-    said = ""
-    if same:
-        have = "has" if len(same) == 1 else "have"
-        said += f" {_named(same)} {have} the same in all {found.over}."
+    """Say how many others are behind the first, and which are too close to call."""
+    rest = [one for one in found.open if one not in found.same]
+    behind = len(found.others) - len(found.open)
+    if not behind and not _ahead(found):
+        said = ""
+        if found.same:
+            have = "has" if len(found.same) == 1 else "have"
+            said = f" {_named(found.same)} {have} the same in all {found.over}."
+        return said + _constant(found, first, rest)
+    parts = []
     if rest:
-        said += f" The difference to {_named(rest)} is {UNRESOLVED} in {found.over}."
-        said += f" Policies are compared by {_paired(f'the same {found.over}')}."
-    return said
+        verb = "is" if len(rest) == 1 else "are"
+        parts.append(f"{_named(rest)} {verb} too close to call after {found.over}")
+    if behind:
+        left = f"{behind} " * (behind > 1) + f"other{'s' * (behind > 1)}"
+        parts.append(f"the {left} {_less(found, behind)}")
+    said = f" {capitalised('; '.join(parts))}." if parts else ""
+    return said + _constant(found, first, rest)
+
+
+def _constant(found: Standings, first: Standing, rest: Sequence[Standing]) -> str:
+    """Say where a difference was the same in every run, which proves nothing."""
+    values = found.pairs.estimates
+    for one in rest:
+        apart = values[first.policy].runs - values[one.policy].runs
+        if apart.size > 1 and np.ptp(apart) <= EQUAL * np.abs(values[first.policy].runs).max():
+            amount, more = float(np.abs(apart).max()), "more" if apart[0] > 0 else "less"
+            return (
+                f" {first.named} has {number(amount, 3)} {more} than {one.named} in each of "
+                f"{found.over}; {found.over.partition(' ')[2]} that differ may still come."
+            )
+    return ""
+
+
+def _at_limit(found: Standings, first: Standing) -> str:
+    """Say where the first cannot be told from its bound."""
+    gap = first.gap
+    if not first.bounded or gap.kind != "interval" or not (gap.beyond or gap.tied):
+        return ""
+    ends = interval(first.ratio.low, first.ratio.high, share=found.objective.sense == "max")
+    ends = ends.replace("100.0", "100")
+    return f" {first.title} is at the proven limit as far as {found.over} can tell ({ends})."
 
 
 def _named(those: Sequence[Standing]) -> str:
@@ -163,18 +250,48 @@ def _named(those: Sequence[Standing]) -> str:
     return listed([one.named for one in those])
 
 
+def note(compared: Case | Study) -> str:
+    """Say what a difference means, and what the runs cannot show; nothing where all is exact."""
+    found = compared.standings
+    if found.exact or not found.pairs.count:
+        return ""
+    count, one = found.pairs.count, found.over.partition(" ")[2]
+    more = "More" if found.objective.sense == "max" else "Less"
+    if found.objective.earned or found.objective.paid:
+        more = "Earns more" if found.objective.earned else "Costs more"
+    chance = percent(float(f"{3 / count:.2g}"), 1 if count > 30 else 0)
+    wrong = round(1 / (1 - found.pairs.confidence))
+    return (
+        f"\u2018{more}\u2019 means: the mean difference over the same {one} is too large for "
+        f"chance, all pairs together wrong in at most 1 study of {wrong}. What happened "
+        f"in none of the {found.over} (chance below {chance}) cannot be seen."
+    )
+
+
+def foreseen(policies: int, count: int, what: str, confidence: float = 0.95) -> str:
+    """Say before anything runs that so many instances or runs resolve no difference."""
+    least = least_runs(policies, confidence)
+    if policies < 2 or count < 2 or count >= least:
+        return ""
+    return (
+        f"{policies} policies on {count} {what}: no difference can be resolved; from {least} on "
+        "some can."
+    )
+
+
 def headlines(compared: Case | Study) -> list[Headline]:
     """Return the most important figures: those of the policies to name, of bounds, of claims."""
     found, tiles = compared.standings, []
     for one in (found.first, found.other):
         if one is None:
             continue
-        role = "best policy" if one is found.first and found.crowned else _most(found)
+        best = one is found.first and found.crowned
+        role = "best policy" if best else f"{found.objective.most} {found.objective.name}"
         if one.violated == 0 and found.other is not None:
             role += f" of those that {plain(found.constraint.verb[0])} no {found.constraint.name}"
         what = f"{one.title}: {role}{found.price(one.policy)}"
         # A share of what does not bound the policy is no measure of it.
-        gap = found.beside(one.gap, share=not one.gap_unit)
+        gap = found.beside(one.gap.spread, share=not one.gap_unit)
         ends = gap if one.bounded else found.around(one)
         detail = ", ".join(part for part in (found.gap(one), ends) if part)
         tiles.append(Headline(found.figure(one), what, detail))
@@ -188,7 +305,9 @@ def findings(compared: Case | Study) -> list[Finding]:
     others = _of_others(compared.standings)
     if isinstance(compared, Case):
         more = _of_hindsight(compared), _of_constraints(compared), _of_claims(compared)
-        return [*others, *chain(*more), _of_bound(compared)]
+        return [*others, *_how_sure(compared), *chain(*more), _of_bound(compared)]
+    others += _how_sure(compared)
+    others += [Finding("Luck", said)] if (said := luck(compared)) else []
     bound = compared.system.offline.bounds[compared.system.offline.reference]
     others.append(Finding("Reference bound", f"{bound.label} bounds {bound.scope}."))
     definition = compared.system.objective.definition
@@ -201,40 +320,71 @@ def sentences(compared: Case | Study) -> list[str]:
 
 
 def _of_others(found: Standings) -> list[Finding]:
-    """Say than which other policies the first is better, and by how much than the next one."""
+    """Say how far the first is from the next one."""
     if found.first is None or not found.others:
         return []
-    first, those, count = found.first, found.others, len(found.others)
-    next_, better = those[0], count - len(found.open)
+    first, next_ = found.first, found.others[0]
     ratio = found.pairs.ratio(first.policy, next_.policy)
-    text = f"On the same {found.over}, {first.named}"
+    exact = ratio.kind == EXACT and bool(found.here)
+    where = "On this instance" if exact else f"On the same {found.over}"
+    text = f"{where}, {first.named}"
     if found.pairs.same(first.policy, next_.policy):
-        text += f" has the same {found.objective.name} as {next_.named} in all of them, and"
+        text += f" has the same {found.objective.name} as {next_.named}"
     elif isfinite(ratio.centre):
         ends = found.beside(ratio)
         text += (
             f" has {number(ratio.centre, 3)} times the {found.objective.name} of {next_.named}"
-            f"{f' ({ends})' if ends else ''}, and"
+            f"{f' ({ends})' if ends else ''}"
         )
-    some = "each" if better == count else f"{better}"
-    named = next_.title if count == 1 else f"{some} of {count} others"
-    if better:
-        text += f" is better than {named} by the {_paired('them')}"
-        text += "" if better == count else f"; of the rest this is {UNRESOLVED}"
     else:
-        named = next_.title if count == 1 else f"any of {count} others"
-        text += f" is not better for sure than {named} by the {_paired('them')}"
+        return []
     return [Finding("Other policies", f"{text}.")]
+
+
+def _how_sure(compared: Case | Study) -> list[Finding]:
+    said = note(compared)
+    return [Finding("How sure", said)] if said else []
+
+
+def luck(study: Study) -> str:
+    """Say how much of the spread of a difference over drawn instances is luck of the runs."""
+    found, cases = study.standings, study.cases
+    if found.first is None or not found.others or not study.drawn:
+        return ""
+    pair = found.first.policy, found.others[0].policy
+    each = [[case.estimates[name] for name in pair] for case in cases]
+    apart = [
+        (a.runs - b.runs) * max(a.factor, b.factor) / size
+        for (a, b), size in zip(each, study.sizes, strict=True)
+    ]
+    runs = min(one.size for one in apart)
+    total = float(np.var([one.mean() for one in apart], ddof=1))
+    size = max(float(np.abs(one).max()) for one in apart)
+    if runs < 2 or not total > (EQUAL * size) ** 2:
+        return ""
+    within = float(np.mean([one.var(ddof=1) / one.size for one in apart]))
+    between = max(0.0, total - within)
+    said = ""
+    if within > 4 * between:
+        share = percent(min(1.0, within / total), 0)
+        said = f"Of the spread over instances, {share} is luck of the runs: more runs help."
+    if between > 0 and within > 0:
+        seconds = [
+            sum(case.trajectories[name].seconds for name in pair) / case.runs for case in cases
+        ]
+        cost = float(np.mean([case.benchmark.seconds for case in cases])) / float(np.mean(seconds))
+        worth = max(1, round((cost * within * runs / between) ** 0.5))
+        said += f" About {plural(worth, 'run')} on each instance are worth their time."
+    return said.strip()
 
 
 def _mean_bound(study: Study) -> Headline:
     """Return the reference bound over all instances."""
-    bounds = np.array([case.benchmark.bound for case in study.cases])
+    mean = float(np.mean([case.benchmark.bound for case in study.cases]))
     gap = power(max(case.benchmark.gap for case in study.cases))
-    middle = spread(bounds, "positive" if (bounds > 0).all() else "signed")
     return Headline(
-        study.system.objective.amount(middle.centre),
-        f"{study.cases[0].label}, the reference bound",
+        study.system.objective.amount(mean),
+        f"{study.cases[0].label}, the mean of the reference bounds",
         f"over {plural(len(study.cases), 'instance')}; proven relative gap at most {gap}",
     )
 
@@ -377,4 +527,4 @@ def _of_claims(case: Case) -> list[Finding]:
 def ends_heading(case: Case) -> str:
     """Head a column of what stands beside means over the runs: ``95 % interval``, or ``range``."""
     sure = percent(case.settings.confidence, 0)
-    return "range" if case.settings.runs < FEWEST else f"{sure} interval"
+    return "range" if case.runs < FEWEST_RUNS else f"{sure} interval"

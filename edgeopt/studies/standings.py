@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.intervals import Spread, spread
-from edgeopt.studies.comparison import by_gap, series_of
+from edgeopt.bounds.estimate import combined, gap_to
+from edgeopt.bounds.intervals import Spread
 from edgeopt.studies.system import DIMENSIONLESS
 from edgeopt.studies.wording import (
     NO_BOUND,
     gap_said,
     interval,
+    limit_said,
     number,
     percent,
     plural,
@@ -27,13 +28,54 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.intervals import Nature
-    from edgeopt.studies.comparison import Pairs
+    from edgeopt.bounds.estimate import Gap
+    from edgeopt.bounds.pairs import Pairs
     from edgeopt.studies.results import Case, Study
     from edgeopt.studies.system import Constraint, Objective
 
 EXACT: Final[Any] = "exact"
 """The kind of a figure that was computed without sampling."""
+
+
+class Rank(NamedTuple):
+    """By what a policy is ranked: its value, and what may keep it from a place among the first."""
+
+    value: float
+    causal: bool
+    keeps: bool
+    contradicts: bool
+
+    @property
+    def group(self) -> int:
+        """Those that keep the constraints come first, then others; two groups have no place."""
+        if not self.causal:
+            return 3
+        return 2 if self.contradicts or not isfinite(self.value) else int(not self.keeps)
+
+
+def ranking(ranks: Mapping[str, Rank], sense: str) -> list[str]:
+    """Sort policies: the best value first, of those that keep the constraints, then of others.
+
+    Those whose values contradict their bounds follow, or are missing; those with hindsight are
+    last.
+    """
+    sign = -1.0 if sense == "max" else 1.0
+
+    def key(name: str) -> tuple[float, ...]:
+        one = ranks[name]
+        return one.group, not isfinite(one.value), sign * one.value if isfinite(one.value) else 0.0
+
+    return sorted(ranks, key=key)
+
+
+def places(ranks: Mapping[str, Rank], pairs: Pairs) -> dict[str, str]:
+    """Return the places of sorted policies; those that are not told apart share theirs."""
+    found: dict[str, str] = {}
+    for group in (0, 1):
+        found |= pairs.places(
+            [name for name, one in ranks.items() if one.group == group], len(found)
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -44,8 +86,9 @@ class Standing:
     ----------
     policy, title, causal
         Which it is, and whether it does not know the future.
-    value
-        Its value, by which policies are ranked.
+    value, score
+        Its value, and the same in terms of the reference bounds over several instances, by which
+        policies are ranked.
     spread
         The same with its ends; the kind may be ``"exact"``.
     amount
@@ -59,6 +102,10 @@ class Standing:
         Whether that bound is valid for the policy.
     gap, gap_unit
         Its gap; the unit where it is a difference to a bound of 0, else empty.
+    place
+        Its place; empty where it has none.
+    limit
+        What the value is beyond by chance: ``"at most 20.72 (proven)"``, else empty.
     violated
         Violated service constraints per run; NaN where there are none to violate.
     violations
@@ -67,23 +114,32 @@ class Standing:
         Ratio on every instance, where there are several, shape [n].
     guarantee
         Ratio to that bound that is proven beforehand; NaN where there is none.
+    how
+        How the value is known, see :class:`edgeopt.bounds.estimate.Estimate`.
+    bound
+        The bound that is valid for it; NaN without one, and over instances.
     """
 
     policy: str
     title: str
     causal: bool
     value: float
+    score: float
     spread: Spread
     amount: str
     ratio: Spread
     label: str
     bounded: bool
-    gap: Spread
+    gap: Gap
     gap_unit: str
+    place: str
+    limit: str
     violated: float
     violations: str
     each: NDArray[np.float64]
     guarantee: float = nan
+    how: str = ""
+    bound: float = nan
 
     @property
     def keeps(self) -> bool:
@@ -103,7 +159,7 @@ class Standings:
     Parameters
     ----------
     rows
-        The policies, sorted by their gap.
+        The policies, the best first, those with hindsight last.
     pairs
         Paired tests of all of them.
     objective, constraint
@@ -126,10 +182,9 @@ class Standings:
 
     @cached_property
     def ranked(self) -> list[Standing]:
-        """Those that do not know the future and have a value, the best value first."""
+        """Those that have a place, the best value first, whatever they violate."""
         sign = -1.0 if self.objective.sense == "max" else 1.0
-        known = [one for one in self.rows if one.causal and isfinite(one.value)]
-        return sorted(known, key=lambda one: sign * one.value)
+        return sorted((one for one in self.rows if one.place), key=lambda one: sign * one.score)
 
     @property
     def first(self) -> Standing | None:
@@ -154,8 +209,20 @@ class Standings:
         return among
 
     @property
+    def exact(self) -> bool:
+        """Whether the values of all that have a place are certain."""
+        return all(self.pairs.estimates[one.policy].exact for one in self.ranked)
+
+    @property
+    def same(self) -> list[Standing]:
+        """Those of the others that have the same value as the first, in every run."""
+        first = self.first
+        assert first is not None
+        return [one for one in self.others if self.pairs.same(first.policy, one.policy)]
+
+    @property
     def open(self) -> list[Standing]:
-        """Those of them that the first is not better than for sure."""
+        """Those of them that the first is not better than by the test."""
         first = self.first
         assert first is not None
         return [one for one in self.others if not self.pairs.better(first.policy, one.policy)]
@@ -193,9 +260,12 @@ class Standings:
 
     def gap(self, one: Standing) -> str:
         """Write the gap with its name: ``gap of 31.1 %``, over instances ``mean gap of ...``."""
-        said = gap_said({"gap": one.gap.centre, "gap_unit": one.gap_unit})
-        mean = "mean " if one.gap.kind == "interval" and not self.here else ""
-        return f"{mean}gap of {said}" if one.bounded else f"{NO_BOUND} for this policy"
+        mean = "" if self.here else "mean "
+        return (
+            f"{mean}gap of {gap_said(gap_row(one))}"
+            if one.bounded
+            else (f"{NO_BOUND} for this policy")
+        )
 
     def share(self, one: Standing) -> str:
         """Write the ratio to the bound, or what there is in its place."""
@@ -225,17 +295,25 @@ class Standings:
         return f"{said}, {f'a {self.gap(one)}' if one.bounded else 'which is no bound for it'}"
 
 
+def gap_row(one: Standing) -> dict[str, Any]:
+    """Return a gap as a row of a table has it."""
+    gap = one.gap
+    return {
+        "gap": gap.value, "gap_low": gap.low, "gap_high": gap.high, "gap_spread": gap.kind,
+        "gap_unit": one.gap_unit, "beyond": "chance" if gap.beyond else "",
+    }  # fmt: skip
+
+
 def of_case(case: Case) -> Standings:
     """Return the policies of one instance."""
     verb, name = case.constraint.verb[0], case.constraint.name
     rows = []
     for row in case.rows.values():
-        per_run = " per run" if case.objective.adds == "sum" else ""
-        each = case.values(str(row["policy"]))
-        found = spread(each, "signed", confidence=case.settings.confidence)
-        if isfinite(row["value_exact"]):
-            found = Spread(row["value"], nan, nan, EXACT, each.size)
-        amount = f"{case.objective.amount(row['value'])}{per_run}"
+        policy = str(row["policy"])
+        found = case.estimates[policy]
+        shown = replace(
+            found.spread(case.settings.confidence), low=row["value_low"], high=row["value_high"]
+        )
         ratio, label, bounded, guarantee = _ratio_of(case, row)
         if not case.constraints:
             violations = f"has no {name} to {plain(verb)}"
@@ -244,23 +322,25 @@ def of_case(case: Case) -> Standings:
             violations = f"{verb} {lost} per run"
         else:
             violations = f"{verb} no {name} in any run"
+        lost_per_run = float(row["violated"]) if case.constraints else nan
         rows.append(
             Standing(
-                str(row["policy"]), case.title(row), row["kind"] == "causal", float(row["value"]),
-                found, amount, ratio, label, bounded, _gap_of(row, each.size), row["gap_unit"],
-                float(row["violated"]) if case.constraints else nan, violations, np.empty(0),
-                guarantee,
+                policy, case.title(row), row["kind"] == "causal", found.mean, found.mean, shown,
+                f"{case.objective.amount(found.mean)}{per_run(case.objective)}", ratio, label,
+                bounded, case.gaps[policy], row["gap_unit"], row["place"],
+                limit_said(row, case.objective), lost_per_run, violations, np.empty(0), guarantee,
+                found.how, float(row["bound_value"]),
             )
         )  # fmt: skip
     return Standings(
         rows, case.pairs, case.objective, case.constraint, case.constraints > 0,
-        plural(case.settings.runs, "scenario"), " on this instance",
+        plural(case.runs, "run"), " on this instance",
     )  # fmt: skip
 
 
-def _gap_of(row: Mapping[Any, Any], runs: int) -> Spread:
-    gap, low, high = (float(row[f"gap{end}"]) for end in ("", "_low", "_high"))
-    return Spread(gap, low, high, row["gap_spread"], runs)
+def per_run(objective: Objective) -> str:
+    """Return what follows an amount: `` per run`` where it is a sum over the slots."""
+    return " per run" if objective.adds == "sum" else ""
 
 
 def plain(verb: str) -> str:
@@ -270,7 +350,7 @@ def plain(verb: str) -> str:
 
 def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool, float]:
     """Return ratio and guarantee to the policy's own bound, else to the reference bound."""
-    bounded = isfinite(row["gap"])
+    bounded = isfinite(row["gap_raw"])
     own = str(row["bound"]) if bounded else case.system.offline.reference
     label = case.system.offline.bounds[own].label
     label += " of its scenarios" if bounded and row["bound_scope"] == "scenario" else ""
@@ -278,7 +358,7 @@ def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool, fl
     kind = row["gap_spread"] if bounded else row["spread"]
     ratio, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
     guarantee = _guarantee(case, str(row["policy"]), own)
-    return Spread(ratio, low, high, kind, case.settings.runs), label, bounded, guarantee
+    return Spread(ratio, low, high, kind, case.runs), label, bounded, guarantee
 
 
 def _guarantee(case: Case, policy: str, bound: str) -> float:
@@ -292,39 +372,77 @@ def _guarantee(case: Case, policy: str, bound: str) -> float:
 
 def of_study(study: Study) -> Standings:
     """Return the policies of several instances."""
-    cases, confidence = [case.name for case in study.cases], study.settings.confidence
-    first, constraint = study.cases[0], study.system.constraint
-    table = study.table.assign(gap=study.table["gap"].where(study.table["gap_unit"] == ""))
-    table = table.set_index(["policy", "instance"])
+    first, objective = study.cases[0], study.system.objective
     constrained = any(case.constraints for case in study.cases)
-    per_run = " per run" if study.system.objective.adds == "sum" else ""
-    found, gaps = {}, []
+    found, ranks = {}, {}
     for policy, entry in first.entries.items():
-        gap = spread(series_of(table, policy, cases, "gap"), "signed", confidence=confidence)
-        bounded = bool(entry.bound) and isfinite(gap.centre)
+        gap, bounded, unit = _gap_over(study, policy)
         of = entry.bound if bounded else study.system.offline.reference
         label = study.system.offline.bounds[of].label
         label += " of its scenarios" if bounded and first.benchmarks[of].scope else ""
-        ratios = series_of(table, policy, cases, "bound_ratio" if bounded else "ratio")
-        value = spread(series_of(table, policy, cases, "value"), confidence=confidence)
-        gaps.append((policy, entry.kind, gap.centre, value.centre))
-        found[policy] = Standing(
-            policy, entry.title, entry.causal, value.centre, value,
-            f"{study.system.objective.amount(value.centre)}{per_run}",
-            spread(ratios, confidence=confidence), label, bounded, gap, "",
-            float(np.mean(series_of(table, policy, cases, "violated"))) if constrained else nan,
-            _violations(study, series_of(table, policy, cases, "violated"),
-                        series_of(table, policy, cases, "violated_share")),
-            ratios, float(np.mean([_guarantee(case, policy, of) for case in study.cases])),
+        score = study.shares[policy]
+        ratio = (
+            _over_bound(gap, objective.sense)
+            if bounded
+            else score.spread(study.settings.confidence)
+        )
+        if not bounded and study.unit:
+            ratio = Spread(nan, nan, nan, "none", len(study.cases))
+        value = combined(
+            [case.estimates[policy] for case in study.cases], [1.0] * len(study.cases),
+            drawn=study.drawn,
         )  # fmt: skip
-    import pandas as pd
-
-    order = pd.DataFrame(gaps, columns=["policy", "kind", "gap", "value"])
+        column = "bound_ratio" if bounded else "ratio"
+        each = np.array([case.rows[policy][column] for case in study.cases], dtype=float)
+        violated = np.array([case.rows[policy]["violated"] for case in study.cases])
+        shares = np.array([case.rows[policy]["violated_share"] for case in study.cases])
+        keeps = study.system.constraint.soft or not (constrained and violated.sum() > 0)
+        contradicts = any(case.gaps[policy].contradicted for case in study.cases)
+        ranks[policy] = Rank(score.mean, entry.causal, keeps, contradicts)
+        found[policy] = Standing(
+            policy, entry.title, entry.causal, value.mean, score.mean,
+            value.spread(study.settings.confidence),
+            f"{objective.amount(value.mean)}{per_run(objective)}", ratio, label, bounded, gap, unit,
+            "", "", float(violated.mean()) if constrained else nan,
+            _violations(study, violated, shares), each,
+            float(np.mean([_guarantee(case, policy, of) for case in study.cases])), score.how,
+        )  # fmt: skip
+    order = ranking(ranks, objective.sense)
+    place = places({name: ranks[name] for name in order}, study.pairs)
     return Standings(
-        [found[policy] for policy in by_gap(order, study.system.objective.sense)["policy"]],
-        study.pairs, study.system.objective, constraint, constrained,
-        plural(len(cases), "instance"),
+        [replace(found[name], place=place.get(name, "")) for name in order],
+        study.pairs, objective, study.system.constraint, constrained,
+        plural(len(study.cases), "instance"),
     )  # fmt: skip
+
+
+def _gap_over(study: Study, policy: str) -> tuple[Gap, bool, str]:
+    """Return the gap of a policy over instances, whether it has one, and its unit."""
+    objective = study.system.objective
+    bounds = [
+        float(case.benchmarks[own].bound) if (own := case.bound_of(policy)) else nan
+        for case in study.cases
+    ]
+    sizes = np.abs(bounds)
+    # A difference to a bound of 0 is no share, and has no mean with others.
+    usable = bool(np.isfinite(bounds).all() and (sizes > 0).all())
+    if not usable:
+        sizes, bounds = np.ones(len(bounds)), [nan] * len(bounds)
+    found = combined(
+        [case.estimates[policy] for case in study.cases], sizes.tolist(),
+        drawn=study.drawn,
+    )  # fmt: skip
+    middle = float(np.mean(np.array(bounds) / sizes))
+    gap = gap_to(found, middle, objective.sense, study.settings.confidence, size=1.0)
+    return gap, gap.kind != "none" and isfinite(gap.raw), ""
+
+
+def _over_bound(gap: Gap, sense: str) -> Spread:
+    """Turn a gap into the ratio of value and bound."""
+    sign = 1.0 if sense == "min" else -1.0
+    ends = sorted(1.0 + sign * end for end in (gap.low, gap.high))
+    kind: Any = gap.kind
+    return Spread(1.0 + sign * gap.value, ends[0], ends[1], kind, 0)
 
 
 def _violations(study: Study, counts: NDArray[np.float64], shares: NDArray[np.float64]) -> str:
@@ -334,8 +452,6 @@ def _violations(study: Study, counts: NDArray[np.float64], shares: NDArray[np.fl
         return f"has no {constraint.name} to {plain(constraint.verb[0])}"
     if not counts.sum() > 0:
         return f"{constraint.verb[0]} no {constraint.name} on any instance"
-    known = shares[~np.isnan(shares)]
-    nature: Nature = "signed" if known.max() > 1.0 else "share"
-    found = spread(known, nature, confidence=study.settings.confidence)
+    share = float(shares[~np.isnan(shares)].mean())
     said = f"{constraint.verb[0]} {number(float(counts.mean()), 3)} {constraint.name}s per run"
-    return f"{said}, {portion(found.centre, 2)} of all"
+    return f"{said}, {portion(share, 2)} of all"

@@ -83,6 +83,16 @@ class Objective(Part):
         """What the best value is called before any test: ``"highest"``, of a cost ``"least"``."""
         return "highest" if self.sense == "max" else "least"
 
+    @property
+    def earned(self) -> bool:
+        """Whether a policy earns it."""
+        return self.sense == "max" and self.name.endswith(("profit", "reward"))
+
+    @property
+    def paid(self) -> bool:
+        """Whether a policy costs it."""
+        return self.sense == "min" and self.name.endswith("cost")
+
     def amount(self, value: float, digits: int = 4) -> str:
         """Write a value with its unit: ``12.34``, ``56.78 ms``."""
         text = number(value, digits)
@@ -197,7 +207,7 @@ class Instances(Part):
         Maps an instance to its sizes and main figures, name to number.
     draws
         How many instances ``edgeopt study`` draws by default, where the source is drawn; at least
-        five give intervals over instances.
+        twelve compare many policies over instances.
     """
 
     kind: type
@@ -281,20 +291,24 @@ class Policies(Part):
         Maps an instance to a short one, on which every policy runs before it is timed, so that
         compilation does not count.
     runs
-        Simulated runs per policy by default.
+        Simulated runs per policy by default, where anything is random.
     reference
         Name of the policy to which paired differences are taken, by default the first one. A policy
         is compared with the reference in its own variant.
     bound_of
         Maps a policy without an entry to the name of the bound that is valid for it.
+    controls
+        Further policies with `exact`, which no study shows: with those of the entries that have it
+        they take luck out of the values of others, see :mod:`edgeopt.bounds.estimate`.
     """
 
     entries: Sequence[PolicyEntry]
     environment: Callable[[Any], Any]
     warm_up: Callable[[Any], Any] | None = None
-    runs: int = 200
+    runs: int = 400
     reference: str = ""
     bound_of: Callable[[Any], str] | None = None
+    controls: Sequence[PolicyEntry] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

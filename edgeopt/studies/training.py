@@ -63,14 +63,14 @@ class Trainings:
         rows = []
         for updates in shared:
             values = np.array([table[updates] for table in tables], dtype=float)
-            columns = mean_columns("figure", values, signed=self.entry.signed)
+            columns = mean_columns("figure", values)
             rows.append({"updates": updates, "instances": len(values), **columns})
         return pd.DataFrame(rows)
 
     def sentence(self) -> str:
         """Say what the weights that are kept reach, in terms of the other policies and bounds."""
         values = np.array([one.best[one.figure] for one in self.by_seed.values()], dtype=float)
-        kept = mean_columns("figure", values, signed=self.entry.signed)
+        kept = mean_columns("figure", values)
         spread = beside(kept, "figure", digits=4)
         after = sorted({one.checkpoint.kept or 0 for one in self.by_seed.values()})
         seconds = max(one.seconds for one in self.by_seed.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import EdgeOptError, OptionError
@@ -12,10 +13,11 @@ from edgeopt.options import check_whole
 from edgeopt.studies import registry
 from edgeopt.studies.pages.instance import View, view_of
 from edgeopt.studies.results import Case, Settings
+from edgeopt.studies.simulation import control_entries, controls, run
 from edgeopt.studies.system import Reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.system import System
@@ -56,8 +58,6 @@ def view(instance: Any, settings: ViewSettings | None = None) -> View:
 
 def _case(instance: Any, settings: ViewSettings) -> Case:
     """Simulate the policies, and solve the bound and what they need, nothing else."""
-    from edgeopt.online import simulate
-
     record = registry.system_of(instance)
     live = record.live
     preferred = (live.bound if live else "") or record.offline.reference
@@ -82,6 +82,20 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
     bounds = Computed(known, lambda name: known[name].solve(instance, make, seed, runs))
     policies = {name: entry.make(instance, bounds) for name, entry in entries.items()}
     environment = make(instance)
+    ran = {
+        name: run(
+            environment, policy, record.objective, _exact(entries[name], instance, policy), seed,
+            runs,
+        )
+        for name, policy in policies.items()
+    }  # fmt: skip
+    beside = [] if getattr(environment, "alike", False) else control_entries(record)
+    # Another bound would take longer than the view.
+    made = {
+        one.name: policies.get(one.name) or one.make(instance, bounds)
+        for one in beside
+        if one.name in policies or not one.follows or one.follows in bounds.held
+    }
     return Case(
         system=_narrowed(record, entries, list(needed)),
         name=str(instance.fingerprint())[:12],
@@ -89,15 +103,28 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
         benchmarks={name: bounds[name] for name in needed},
         entries=entries,
         policies=policies,
-        trajectories={
-            name: simulate(environment, policy, rng=seed, runs=runs)
-            for name, policy in policies.items()
-        },
-        exact={},
+        trajectories={name: one.trajectory for name, one in ran.items()},
+        exact={name: one.exact for name, one in ran.items() if one.exact is not None},
+        controls=controls(
+            environment,
+            record.objective,
+            [
+                (one.name, one.title, made[one.name], _exact(one, instance, made[one.name]))
+                for one in beside
+                if one.name in made
+            ],
+            ran,
+            seed,
+            runs,
+        ),
         references=dict.fromkeys(entries, next(iter(entries))),
         verdicts=(),
         settings=Settings(runs, seed, 1, 0.95, 0.0, "", ""),
     )
+
+
+def _exact(entry: PolicyEntry, instance: Any, policy: Any) -> Callable[[], float | None] | None:
+    return None if entry.exact is None else partial(entry.exact, instance, policy)
 
 
 def _chosen(record: System, wanted: Sequence[Any]) -> Sequence[PolicyEntry]:

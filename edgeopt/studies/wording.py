@@ -18,6 +18,7 @@ __all__ = [
     "gap_said",
     "interval",
     "labelled",
+    "limit_said",
     "listed",
     "number",
     "percent",
@@ -26,6 +27,7 @@ __all__ = [
     "power",
     "spreads_said",
     "uncapitalised",
+    "value_said",
 ]
 
 NOTHING = "\N{EN DASH}"
@@ -132,12 +134,32 @@ def gap_said(row: Mapping[Any, Any], *, digits: int = 3, ends: bool = False) -> 
     gap, unit = row["gap"], row.get("gap_unit", "")
     if math.isnan(gap):
         return NO_BOUND
+    if row.get("beyond") == "contradiction":
+        return "contradicts its bound"
+    if row.get("beyond") and row.get("gap_spread") == "interval" and not unit:
+        return f"0 to {percent(row['gap_high'])}"
     more = beside(row, "gap", share=not unit, digits=digits) if ends else ""
     said = percent(gap) if math.isfinite(gap) else number(gap)
     if unit:
         amount = number(gap, digits) if unit == "dimensionless" else f"{number(gap, digits)} {unit}"
         said = f"{amount} from a bound of 0"
     return f"{said} ({more})" if more else said
+
+
+def limit_said(row: Mapping[Any, Any], objective: Any, digits: int = 4) -> str:
+    """Say what is proven of a value beyond its bound: ``at most 20.72 (proven)``, else nothing."""
+    if row.get("beyond") != "chance":
+        return ""
+    side = "most" if objective.sense == "max" else "least"
+    return f"at {side} {objective.amount(row['bound_value'], digits)} (proven)"
+
+
+def value_said(row: Mapping[Any, Any], objective: Any, digits: int = 4) -> str:
+    """Write the value of a row; beyond its bound, what is proven and what the runs would give."""
+    limit, value = limit_said(row, objective, digits), number(row["value"], digits)
+    if row.get("beyond") == "contradiction":
+        return f"{value}, contradicts its bound"
+    return f"{limit}; the runs alone would give {value}" if limit else value
 
 
 def every(row: Mapping[Any, Any], name: str) -> str:
@@ -148,8 +170,10 @@ def every(row: Mapping[Any, Any], name: str) -> str:
     )
 
 
-def spreads_said(rows: Iterable[Mapping[Any, Any]], confidence: float = 0.95) -> str:
-    """Say what stands beside the figures of rows over drawn instances, and what they are."""
+def spreads_said(
+    rows: Iterable[Mapping[Any, Any]], confidence: float = 0.95, *, drawn: bool = True
+) -> str:
+    """Say what stands beside the figures of rows over instances, and what they are."""
     counts: dict[str, list[int]] = {}
     for row in rows:
         for name, kind in row.items():
@@ -159,16 +183,15 @@ def spreads_said(rows: Iterable[Mapping[Any, Any]], confidence: float = 0.95) ->
         kind: f"{min(those)} to {max(those)}" if min(those) < max(those) else f"{those[0]}"
         for kind, those in counts.items()
     }
-    said = []
+    said, what = [], "drawn instances" if drawn else "instances, of which alone this is said"
     if "interval" in over:
         said.append(
-            f"Small print, bands and thin lines: {percent(confidence, 0)} intervals over "
-            f"{over['interval']} drawn instances; figures with one are geometric means, shares and "
-            "what can be negative means."
+            f"Small print, bands and thin lines: {percent(confidence, 0)} intervals "
+            f"over {over['interval']} {what}; figures with one are means."
         )
     if "range" in over:
         where = "Where it says range" if said else "Small print, bands and thin lines"
-        said.append(f"{where}: medians and ranges of {over['range']} drawn instances.")
+        said.append(f"{where}: ranges of {over['range']} {what}.")
     if "equal" in over:
         said.append("Equal: the same in all instances.")
     if not said and "one" in over:

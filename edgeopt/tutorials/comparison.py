@@ -123,16 +123,16 @@ def read_intervals(best, first, printed, study):
     mo.md(f"""
     The gap of `{best}` lies between {first["gap_low"]:.1%} and {first["gap_high"]:.1%}, at
     {study.settings.confidence:.0%} confidence. That is {_half:.1%} to each side; {4 * _runs}
-    scenarios instead of {_runs} would halve it. By chance an interval can reach below 0, since a
-    mean may exceed the expectation that is bounded; if it does so by more than four standard
-    errors, a study warns, since then policy or bound is wrong. The interval is over scenarios on
-    this one instance, and says nothing about other instances. `rescue` needs no interval: its
+    scenarios instead of {_runs} would halve it. By chance a mean may exceed the expectation that is
+    bounded; the interval ends at the bound all the same, which is proven. If no chance explains
+    it, a study warns, since then policy or bound is wrong. The interval is over scenarios on this
+    one instance, and says nothing about other instances. `rescue` needs no interval: its
     expected profit can be computed exactly, {printed["value_exact"]:.3f}, and its gap is that of
     the exact value.
 
     Do not compare two policies by their intervals. They met the same scenarios, and the difference
     in each scenario tells more. The first sentence of a study says which policy is best only if a
-    test of these differences, corrected for all pairs of the table, says so:
+    test of their mean, corrected for all pairs of the table, says so:
     """)
     return
 

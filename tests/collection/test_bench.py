@@ -155,6 +155,7 @@ def test_gaps_have_the_sign_and_size_of_those_of_studies(found) -> None:
     ranking = found[0].ranking("tapfinger")
     rows = found[0].results.query("system == 'tapfinger' and competitor == 'min'")
     wanted = (rows["value"] / rows["bound"] - 1.0).mean()
+    assert set(rows["how"]) == {"6 runs"}  # it draws tasks, whatever comes of it
     assert ranking.loc["min", "mean"] == pytest.approx(wanted)
 
 
@@ -168,6 +169,24 @@ def test_policies_that_violate_come_last() -> None:
     ranking = Bench(pd.DataFrame(rows), 60.0, (1e-6,)).ranking("edr")
     assert list(ranking.index) == ["good", "safe", "bold"]
     assert list(ranking["violated"]) == [0.0, 0.0, 2.0]
+    assert list(ranking["place"]) == ["1-2", "1-2", "3"]
+
+
+def test_clear_differences_over_twelve_instances_have_places() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"part": "online", "instance": str(place), "system": "edr", "size": "s",
+         "competitor": who, "target": None, "value": 1.0, "bound": 1.0,
+         "gap": max(0.0, gap), "gap_raw": gap, "seconds": 1.0, "se": 0.1, "violated": 0.0,
+         "failed": ""}
+        for place in range(12)
+        for who, middle in (("best", -0.01), ("good", 0.2), ("like it", 0.2001))
+        for gap in [middle + 0.01 * rng.normal()]
+    ]  # fmt: skip
+    ranking = Bench(pd.DataFrame(rows), 60.0, (1e-6,)).ranking("edr")
+    assert ranking["place"].to_dict()["best"] == "1"
+    assert set(ranking["place"][1:]) == {"2-3"}
+    assert ranking.loc["best", "mean"] == ranking.loc["best", "low"] == 0.0
 
 
 def test_options_are_refused() -> None:

@@ -1,12 +1,11 @@
-"""Profiles, wins, means and intervals against numbers worked out by hand or by distribution."""
+"""Profiles, wins, means and intervals against numbers worked out by hand."""
 
 from __future__ import annotations
-
-from itertools import product
 
 import numpy as np
 import pytest
 
+from edgeopt.bounds.paired import mean_interval
 from edgeopt.collection import measures
 
 TIMES = np.array([
@@ -71,41 +70,33 @@ def test_shifted_geometric_mean_by_hand() -> None:
     assert measures.shifted_mean([float(logs.mean())], 1.0) == pytest.approx([512**0.25 - 1])
 
 
-def test_bootstrap_has_the_law_of_its_resamples() -> None:
-    """Two systems of two instances: 16 equally likely draws, listed."""
-    values, systems = np.array([[0.0, 1.0, 0.0, 4.0]]), ["a", "a", "b", "b"]
-    distribution = [
-        np.mean([np.mean(one), np.mean(other)])
-        for one in product((0.0, 1.0), repeat=2)
-        for other in product((0.0, 4.0), repeat=2)
-    ]
-    drawn = measures.resampled(values, systems, resamples=40_000)[:, 0]
-    for value in set(distribution):
-        share = distribution.count(value) / 16
-        error = (share * (1 - share) / drawn.size) ** 0.5
-        assert (drawn == value).mean() == pytest.approx(share, abs=5 * error)
+def test_instances_are_the_units_within_their_systems() -> None:
+    """Two systems of two and three instances, which weigh the same; variance by hand."""
+    values = np.array([[0.0, 1.0, 3.0, 4.0, 8.0]])
+    [found] = measures.over_instances(values, ["a", "a", "b", "b", "b"])
+    assert found.mean == pytest.approx((0.5 + 5.0) / 2)
+    assert found.runs.mean() == pytest.approx(found.mean)
+    # Sums of squares within systems, with the weights 1/4 and 1/6.
+    squares = 2 * 0.5**2 / 16 + (2**2 + 1 + 3**2) / 36
+    assert found.error**2 == pytest.approx(squares * 5 / 3)
+    assert found.lost == 1
 
 
-def test_bootstrap_stays_within_systems() -> None:
-    values = np.array([[3.0, 1.0, 1.0], [0.0, 2.0, 2.0]])
-    drawn = measures.resampled(values, ["a", "b", "b"])
-    assert (drawn == [2.0, 1.0]).all()
-    first, second = measures.standings(values, ["a", "b", "b"])
-    assert first == (2.0, 2.0, 2.0, (2, 2), 0.0)
-    assert second == (1.0, 1.0, 1.0, (1, 1), 1.0)
+def test_an_interval_is_that_of_the_test_and_a_range_below_ten() -> None:
+    values = np.random.default_rng(3).normal(size=(1, 400))
+    [found] = measures.over_instances(values, ["a"] * 400)
+    shown = measures.ends(values[0], found)
+    assert (shown.low, shown.high) == pytest.approx(mean_interval(values[0]))
+    assert shown.high - shown.low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.25)
+    few = values[:, :9]
+    [found] = measures.over_instances(few, ["a"] * 9)
+    shown = measures.ends(few[0], found)
+    assert (shown.kind, shown.low, shown.high) == ("range", few.min(), few.max())
+    [alone] = measures.over_instances(values[:, :1], ["a"])
+    assert measures.ends(values[0, :1], alone).kind == "one"
 
 
-def test_bootstrap_interval_has_the_width_of_the_mean() -> None:
-    generator = np.random.default_rng(3)
-    values = generator.normal(size=(1, 400))
-    [found] = measures.standings(values, ["a"] * 400)
-    error = values.std() / 20
-    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
-    assert found.mean == pytest.approx(values.mean())
-
-
-def test_equal_competitors_share_the_first_rank() -> None:
-    values = np.array([[1.0, 2.0, 5.0]] * 2 + [[1.0, 3.0, 5.0]])
-    ranks = [one.rank for one in measures.standings(values, ["a"] * 3)]
-    assert ranks[0] == ranks[1] == (1, 1)
-    assert ranks[2][1] == 3
+def test_systems_of_one_instance_each_have_no_interval() -> None:
+    [found] = measures.over_instances(np.array([[3.0, 1.0]]), ["a", "b"])
+    assert found.mean == 2.0
+    assert measures.ends(np.array([3.0, 1.0]), found).kind in ("equal", "range")

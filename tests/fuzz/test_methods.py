@@ -154,6 +154,7 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         bounds.competitive_ratio, (),
         {"profits": np.ones((3, 4)), "bound": 2.0 * np.ones(3), "confidence": 0.9},
     ),
+    (bounds.paired_difference, (), {"a": ONES, "b": 2.0 * ONES, "confidence": 0.9}),
     (bounds.paired_ratio, (), {"a": ONES, "b": 2.0 * ONES, "confidence": 0.9}),
     (bounds.dynamic_fit, (), {"constraints": np.ones((3, 4, 2)), "confidence": 0.9}),
     (

@@ -1,4 +1,4 @@
-"""The gap to the bound: one direction in all systems, 0 is best, and nothing is cut off."""
+"""The gap to the bound: one direction in all systems, 0 is best, and never shown below it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import pytest
 
 from edgeopt.errors import QualityWarning
 from edgeopt.online.protocols import Trajectory
-from edgeopt.studies import Benchmark, BenchmarkEntry, Case, find_system, study
-from edgeopt.studies.comparison import by_gap, general, over_instances, tidy
+from edgeopt.studies import Benchmark, BenchmarkEntry, Case, Study, find_system, study
+from edgeopt.studies.comparison import general, over_instances, tidy
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.wording import gap_said
+from edgeopt.studies.sentences import lead
+from edgeopt.studies.wording import gap_said, number, value_said
 from tests.draws import some
 from tests.studies.stopping import SYSTEM, Offers
 from tests.studies.test_impossible_intervals import studied
@@ -67,7 +68,7 @@ def row_of(case: Case) -> dict[str, Any]:
         ([5.0, 6.0, 8.0], 4.0, "min"),
         ([-5.0, -6.0, -8.0], -4.0, "max"),
         ([-1.0, -2.0, -3.0], -4.0, "min"),
-        ([-1.0, 2.0, 3.0, 1.5, 0.5, -0.25], 4.0, "max"),
+        ([-1.0, 2.0, 3.0, 1.5, 0.5, -0.25, 1.0, 1.2, 0.7, 2.2], 4.0, "max"),
     ],
 )
 def test_a_gap_is_a_distance_over_the_size_of_the_bound(
@@ -90,7 +91,8 @@ def test_a_gap_is_a_distance_over_the_size_of_the_bound(
 @pytest.mark.parametrize(("sense", "sign"), [("max", -1.0), ("min", 1.0)])
 def test_gap_and_ratio_have_the_same_ends(sense: str, sign: float) -> None:
     bound = 4.0 if sense == "max" else 0.5
-    row = row_of(made([1.0, 2.0, 3.0, 2.5, 1.5], bound, sense=sense))
+    runs = [1.0, 2.0, 3.0, 2.5, 1.5] * 2
+    row = row_of(made(runs, bound, sense=sense))
     assert row["gap"] == pytest.approx(sign * (row["ratio"] - 1))
     ends = sorted(sign * (row[f"ratio_{end}"] - 1) for end in ("low", "high"))
     assert [row["gap_low"], row["gap_high"]] == pytest.approx(ends)
@@ -136,14 +138,41 @@ def test_runs_with_bounds_of_their_own_are_compared_with_their_sum() -> None:
     )
 
 
-def test_what_chance_puts_beyond_the_bound_is_shown_and_not_cut() -> None:
+@pytest.mark.parametrize(("sense", "sign"), [("max", 1.0), ("min", -1.0)])
+def test_what_chance_puts_beyond_the_bound_ends_at_it(sense: str, sign: float) -> None:
     rng = np.random.default_rng(5)
     values = 1 + rng.normal(0, 0.1, 100)
-    values += 1.0 + 0.03 - values.mean()  # three standard errors of about .01 beyond it
-    row = row_of(made(values.tolist(), 1.0))
-    assert row["gap"] == pytest.approx(-0.03)
-    assert row["gap_low"] < row["gap"] < row["gap_high"]
-    assert gap_said(row).startswith("\N{MINUS SIGN}3.0")
+    values += 1.0 + sign * 0.01 - values.mean()  # a standard error of about .01 beyond it
+    case = made(values.tolist(), 1.0, sense=sense)
+    row = row_of(case)
+    assert row["gap_raw"] == pytest.approx(-0.01)
+    assert row["gap"] == row["gap_low"] == 0.0
+    assert row["gap_high"] > 0
+    assert row["bound_ratio"] == row["ratio"] == 1.0
+    assert row["value"] == pytest.approx(1 + sign * 0.01)
+    assert (row["value_high"] if sense == "max" else row["value_low"]) == 1.0
+    assert row["beyond"] == "chance"
+    assert gap_said(row) == f"0 to {100 * row['gap_high']:.1f}{PERCENT}"
+    side = "at most" if sense == "max" else "at least"
+    said = value_said(row, case.objective)
+    assert said == f"{side} 1.000 kg (proven); the runs alone would give {number(row['value'])}"
+    assert f"{side} 1.000 kg (proven)" in lead(case)
+    assert "at the proven limit as far as 100 runs can tell" in lead(case)
+    page = render(Study(case.system, (case,), case.settings))
+    assert not re.search("\N{MINUS SIGN}\\d", page)
+
+
+def test_a_contradiction_is_marked_and_not_ranked() -> None:
+    values = (1 + np.random.default_rng(5).normal(0, 0.1, 100)).tolist()
+    case = made(values, 0.9)
+    with pytest.warns(QualityWarning, match="beyond"):
+        row = row_of(case)
+    assert (row["beyond"], row["place"]) == ("contradiction", "")
+    assert gap_said(row) == "contradicts its bound"
+    assert value_said(row, case.objective).endswith("contradicts its bound")
+    assert case.standings.first is None
+    assert lead(case) == "First contradicts what is proven to be the limit."
+    assert case.winner is None
 
 
 @pytest.mark.parametrize(("sense", "bound"), [("max", 0.9), ("min", 1.1)])
@@ -153,14 +182,14 @@ def test_what_is_too_far_beyond_the_bound_for_chance_gives_a_warning(
     values = (1 + np.random.default_rng(5).normal(0, 0.1, 100)).tolist()
     with pytest.warns(QualityWarning, match="stopping, instance .*: the reward of First is beyond"):
         row = row_of(made(values, bound, sense=sense))
-    assert row["gap"] < -4 * row["gap_se"]
+    assert row["gap_raw"] < -4 * row["gap_se"]
     with pytest.warns(QualityWarning, match="standard error of 0;"):
         row_of(made(values, bound, sense=sense, exact=1.0))
     # A solver's tolerance is none.
     row_of(made([1.0, 1.0], 1.0 - 1e-9 if sense == "max" else 1.0 + 1e-9, sense=sense))
 
 
-def test_tables_are_sorted_by_the_gap_and_those_with_hindsight_come_last() -> None:
+def test_tables_are_sorted_by_the_value_and_those_with_hindsight_come_last() -> None:
     first, *others = SYSTEM.policies.entries
     entries = (replace(first, bound=""), *others)
     record = replace(SYSTEM, policies=replace(SYSTEM.policies, entries=entries))
@@ -172,6 +201,8 @@ def test_tables_are_sorted_by_the_gap_and_those_with_hindsight_come_last() -> No
     assert case.table["policy"].tolist() == ["first", "never", "half", "choosy", "oracle"]
     gaps = case.table.set_index("policy")["gap"]
     assert gaps["choosy"] < gaps["half"] < gaps["never"]
+    lost = case.table.set_index("policy")["violated"]
+    assert lost["first"] > 0 == lost["never"]
     order = ["choosy", "half", "never", "first", "oracle"]
     assert case.ranked["policy"].tolist() == order
     assert list(case.rows) == order
@@ -189,8 +220,6 @@ def test_without_a_bound_the_best_value_comes_first() -> None:
     [case] = study(Offers(12), ["first", "half", "choosy"], system=record, runs=20).cases
     values = case.ranked["value"].tolist()
     assert values == sorted(values, reverse=True)
-    least = by_gap(case.table, "min")["value"].tolist()
-    assert least == sorted(values)
 
 
 @pytest.mark.parametrize(
@@ -213,22 +242,22 @@ def test_every_table_of_every_system_has_it(name: str, capsys: pytest.CaptureFix
     sign = 1.0 if result.system.objective.sense == "min" else -1.0
     for row in result.table.to_dict("records"):
         bound = row["bound_value"]
-        value = row["value"] if math.isnan(row["value_exact"]) else row["value_exact"]
+        value = row["value"]
         if math.isnan(bound):
             assert math.isnan(row["gap"])
             assert row["bound"] == ""
         elif bound == 0:
-            assert row["gap"] == pytest.approx(sign * value)
+            assert row["gap_raw"] == pytest.approx(sign * value)
         else:
-            assert row["gap"] == pytest.approx(sign * (value - bound) / abs(bound), abs=1e-12)
+            assert row["gap_raw"] == pytest.approx(sign * (value - bound) / abs(bound), abs=1e-12)
+            assert row["gap"] == max(0.0, row["gap_raw"])
     document = json.loads(result.to_json())
     assert all("gap" in row for case in document for row in case["policies"])
     assert all("relative_gap" in case["benchmark"] for case in document)
     for comparison in result.comparisons:
         rows = result.comparison(comparison.name)
         assert "gap" in comparison.columns
-        shown = rows[rows["kind"] == "causal"]["gap"].dropna().tolist()
-        assert shown == sorted(shown)
+        assert rows["policy"].tolist() == [one.policy for one in result.standings.rows]
     page = render(result)
     assert page.count("Gap (0 is best)") >= 2
     sense = "&lt;= 1, more is better" if sign < 0 else "&gt;= 1, less is better"
@@ -242,9 +271,12 @@ def test_every_table_of_every_system_has_it(name: str, capsys: pytest.CaptureFix
 
 def test_a_difference_has_no_mean_with_shares() -> None:
     result = study({"a": Offers(4), "b": Offers(5)}, ["half"], system=SYSTEM, runs=4)
-    table = result.table.assign(gap=[0.25, 3.0], gap_unit=["", "kg"])
-    [row] = over_instances(result, ["gap", "value"], table=table).to_dict("records")
+    [first, second] = result.cases
+    free = {"prophet": replace(second.benchmarks["prophet"], bound=0.0)}
+    mixed = Study(result.system, (first, replace(second, benchmarks=free)), result.settings)
+    [row] = over_instances(mixed, ["gap", "value"]).to_dict("records")
     assert math.isnan(row["gap"])
+    assert mixed.unit
 
 
 def test_a_bound_that_does_not_hold_for_what_a_policy_did_is_none() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from edgeopt.studies import Benchmark, BenchmarkEntry, Study, study
 from edgeopt.studies.pages.study import render
@@ -45,8 +44,11 @@ COST = replace(
 )
 
 
-def over(system: System = SYSTEM, floor: float = 0.5, count: int = 6) -> Study:
-    instances = {f"of {slots}": Offers(slots, floor) for slots in (6, 9, 12, 15, 20, 25)[:count]}
+SLOTS = (6, 9, 12, 15, 20, 25, 7, 8, 10, 11, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24)
+
+
+def over(system: System = SYSTEM, floor: float = 0.5, count: int = 20) -> Study:
+    instances = {f"of {slots}": Offers(slots, floor) for slots in SLOTS[:count]}
     return study(instances, system=system, runs=40, rng=3, detailed=1)
 
 
@@ -97,28 +99,18 @@ def test_a_proven_ratio_is_a_mark_in_the_row_of_its_policy(six: Study) -> None:
     assert marks(over(other, count=2).standings) == pytest.approx({"half": 40})
 
 
-def test_the_first_sentence_names_the_best_its_share_and_what_it_violates(six: Study) -> None:
-    values, ratios = means(six, "value"), means(six, "ratio")
-    lost = means(six, "violated_share")
-    clean = [name for name in values if not lost[name].sum()]
-    best = max(clean, key=lambda name: np.log(values[name]).mean())
-    logs = np.log(ratios[best])
-    reach = stats.t.ppf(0.975, 5) * logs.std(ddof=1) / np.sqrt(6)
+def test_the_first_sentence_names_the_best_and_its_share(six: Study) -> None:
+    ratios, lost = means(six, "ratio"), means(six, "violated_share")
+    clean = [name for name in ratios if not lost[name].sum()]
+    best = max(clean, key=lambda name: ratios[name].mean())
     first = lead(six)
     title = six.cases[0].entries[best].title
-    assert first.startswith(f"{title} is best over 6 instances: a reward of ")
+    assert first.startswith(f"{title} earns most over 20 instances: ")
+    assert "; it fails no floor on any instance. The other earns less." in first
     shown = first.replace("\N{NO-BREAK SPACE}%", "")
-    assert f", {written(np.exp(logs.mean()))} of " in shown
-    ends = written(*np.exp([logs.mean() - reach, logs.mean() + reach]))
-    assert (
-        f"interval {ends}, over 6 instances), a mean gap of {written(1 - ratios[best].mean())}"
-        in shown
-    )
-    assert first.endswith(
-        "; it fails no floor on any instance, and is better than the other by the differences in "
-        "each of the same 6 instances, all pairs tested together (method of Holm)."
-    )
-    assert title_of(six).startswith(f"{title} is best: ")
+    assert f", {written(ratios[best].mean())} of the proven limit; " in shown
+    assert title_of(six).startswith(f"{title} earns most: ")
+    assert six.standings.crowned
 
 
 @pytest.mark.long
@@ -136,8 +128,7 @@ def test_a_soft_constraint_does_not_decide_who_is_best() -> None:
         lost = means(result, "violated_share")
         assert lost["first"].sum() > 0 == lost["choosy"].sum()
         first, *rest = lead(result).split(". ")
-        crown = "is best" if found.crowned else "has the least reward"
-        assert first.startswith(f"{best.capitalize()} {crown}")
+        assert first.startswith(f"{best.capitalize()} has the least reward")
         assert ("of the policies that fail no floor" in first) == (best == "choosy")
         share = f"fails {lost['first'].mean():.3f} floors per run, "
         assert (share in first, share in ". ".join(rest)) == (best == "first", best == "choosy")
@@ -156,11 +147,9 @@ def test_a_cost_is_told_by_its_ratio_to_the_bound_and_its_gap() -> None:
     assert best is not None
     assert best.value == min(one.value for one in result.standings.ranked if one.keeps)
     far = f"{best.ratio.centre:.2f} times E[min]"
-    assert far in lead(result)
     assert far in title_of(result)
     assert headlines(result)[0].figure == far
     gap = f"mean gap of {100 * (means(result, 'ratio')[best.policy].mean() - 1):.1f}"
-    assert gap in lead(result)
     assert gap in headlines(result)[0].detail
 
 
@@ -169,8 +158,7 @@ def test_with_few_instances_there_are_ranges_and_no_finding() -> None:
     best = few.standings.first
     assert best is not None
     assert best.ratio.kind == "range"
-    assert "(range " in lead(few)
-    assert "is not resolved in 3 instances." in lead(few)
+    assert lead(few).startswith("3 instances are too few to rank 3 policies; at least 10 are ")
     assert "interval" not in lead(few)
 
 
@@ -182,7 +170,7 @@ def test_the_page_shows_one_instance_in_detail_and_names_all(six: Study) -> None
     assert " ".join(lead(six).split()) in text
     for case in six.cases:
         assert case.instance.fingerprint() in text
-    assert "have all 6. of 6 is shown in detail below" in text
+    assert "have all 20. of 6 is shown in detail below" in text
     assert six.cases[0].verdicts == () or not six.cases[1].verdicts
 
 
@@ -208,5 +196,5 @@ def test_instances_without_a_constraint_have_no_violated_share() -> None:
 def test_one_policy_alone_has_no_runner_up() -> None:
     instances = {str(slots): Offers(slots) for slots in (4, 9)}
     said = lead(study(instances, ["never"], system=SYSTEM, runs=2))
-    assert said.startswith("Never has the highest reward over 2 instances: 0 per run, ")
+    assert said.startswith("Never earns most over 2 instances: 0 per run, ")
     assert said.endswith("; it fails no floor on any instance.")

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
+from edgeopt.bounds.paired import mean_interval
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.studies import Objective, Study, study
 from edgeopt.studies.sentences import headlines, sentences
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
+from tests.two_means import corrected, probability_of
 
 COLUMNS = [
     "instance",
@@ -23,16 +24,23 @@ COLUMNS = [
     "kind",
     "information",
     "runs",
+    "place",
+    "how",
     "spread",
     "value",
     "value_se",
+    "value_low",
+    "value_high",
     "value_exact",
+    "raw_mean",
     "gap",
+    "gap_raw",
     "gap_se",
     "gap_low",
     "gap_high",
     "gap_spread",
     "gap_unit",
+    "beyond",
     "ratio",
     "ratio_se",
     "ratio_low",
@@ -81,17 +89,18 @@ def test_table_is_what_the_scenarios_say(
 
     value, first = taken(level), taken(0.0)
     row = stopped.case(name).table.set_index("policy").loc[policy]
-    reach = stats.t.ppf(0.975, 39) * value.std(ddof=1) / np.sqrt(40)
     bound = slots / (slots + 1)
-    assert row["value"] == pytest.approx(value.mean())
+    assert row["value"] == row["raw_mean"] == pytest.approx(value.mean())
     assert row["value_se"] == pytest.approx(value.std(ddof=1) / np.sqrt(40))
-    assert row["ratio"] == pytest.approx(value.mean() / bound)
-    mean, factor = value.mean(), np.exp(reach / value.mean())
-    ends = (mean / factor, mean * factor) if value.min() > 0 else (mean - reach, mean + reach)
-    assert row["spread"] == "interval"
-    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx(
-        (ends[0] / bound, ends[1] / bound)
-    )
+    assert (row["how"], row["spread"], row["runs"]) == ("40 runs", "interval", 40)
+    low, high = mean_interval(value)
+    assert probability_of(value - low) == pytest.approx(0.05, abs=1e-6)
+    # It ends at the bound, which is proven.
+    assert (row["value_low"], row["value_high"]) == pytest.approx((low, min(high, bound)))
+    ratios = min(1.0, value.mean() / bound), low / bound, min(1.0, high / bound)
+    assert tuple(row[["ratio", "ratio_low", "ratio_high"]]) == pytest.approx(ratios)
+    assert row["gap"] == pytest.approx(1 - row["bound_ratio"])
+    assert row["gap_raw"] == pytest.approx(1 - value.mean() / bound)
     assert row["violated"] == pytest.approx(((value > 0) & (value < floor)).mean())
     assert row["violated_share"] == row["violated"]
     if policy == "first":
@@ -100,29 +109,19 @@ def test_table_is_what_the_scenarios_say(
         assert row["relative_finding"] == ""
     else:
         assert row["reference"] == "first"
-        # Tests of all three pairs, corrected by Holm; where a value is 0 there is no ratio.
         every = {"first": first, "choosy": taken(0.8), "half": taken(0.5)}
-        tests = {}
-        for a, b in (("choosy", "first"), ("half", "first"), ("choosy", "half")):
-            found = (
-                stats.ttest_1samp(np.log(every[a] / every[b]), 0)
-                if min(every[a].min(), every[b].min()) > 0
-                else stats.ttest_rel(every[a], every[b])
-            )
-            tests[a, b] = found.pvalue
-        raised, largest = {}, 0.0
-        for place, pair in enumerate(sorted(tests, key=lambda one: tests[one])):
-            largest = max(largest, (3 - place) * tests[pair])
-            raised[pair] = min(1.0, largest)
-        assert row["relative_p"] == pytest.approx(raised[policy, "first"])
-        if value.min() > 0:
-            logs = np.log(value / first)
-            assert row["relative"] == pytest.approx(np.exp(logs.mean()))
-        else:
-            assert np.isnan(row["relative"])
-        resolved = row["relative_p"] <= 0.05
+        tests = {
+            (a, b): probability_of(every[a] - every[b])
+            for a, b in (("choosy", "first"), ("half", "first"), ("choosy", "half"))
+        }
+        assert row["relative_p"] == pytest.approx(corrected(tests)[policy, "first"])
+        assert row["relative"] == pytest.approx(value.mean() / first.mean())
+        for end in ("relative_low", "relative_high"):
+            if np.isfinite(row[end]):
+                assert probability_of(value - row[end] * first) == pytest.approx(0.05, abs=1e-6)
         better = "better" if value.mean() > first.mean() else "worse"
-        assert row["relative_finding"] == (better if resolved else "not resolved")
+        said = better if row["relative_p"] <= 0.05 else "too close to call"
+        assert row["relative_finding"] == said
 
 
 def test_same_result_on_one_and_on_two_processes(stopped: Study) -> None:

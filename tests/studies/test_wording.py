@@ -68,13 +68,14 @@ def test_what_is_said_of_rows_is_true_of_them() -> None:
     rows = [{"instances": n, "x_spread": kind} for kind, n in kinds.items()]
     said = wording.spreads_said(rows, 0.9)
     assert f"90{PERCENT} intervals over 8 drawn instances" in said
-    assert "Where it says range: medians and ranges of 3 drawn instances." in said
-    assert wording.spreads_said(rows[1:2]).startswith("Small print, bands and thin lines: medians")
+    assert "Where it says range: ranges of 3 drawn instances." in said
+    assert wording.spreads_said(rows[1:2]).startswith("Small print, bands and thin lines: ranges")
     assert "interval" not in wording.spreads_said(rows[1:3])
     assert wording.spreads_said(rows[3:]) == (
         "With one instance there is no interval over instances."
     )
     assert wording.spreads_said([{"x": 1.0}]) == ""
+    assert "instances, of which alone this is said" in wording.spreads_said(rows, drawn=False)
     assert "of 3 to 4 drawn" in wording.spreads_said([*rows[1:2], {**rows[1], "instances": 4}])
 
 

@@ -499,6 +499,11 @@ class IdnEnvironment:
         check_kind("truth", self.truth, IdnInstance)
         check_choice("order", self.order, ORDERS)
 
+    @property
+    def alike(self) -> bool:
+        """Whether all scenarios are the same, so that a policy without coins is simulated once."""
+        return self.order == "fluid"
+
     @cached_property
     def instance(self) -> IdnInstance:
         """The network without its requests: all that a policy may know beforehand."""

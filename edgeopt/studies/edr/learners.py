@@ -127,7 +127,6 @@ LEARNERS: Final = (
         every=5,
         heading="Mean gap to the linear program of a slot",
         references=_cheapest,
-        signed=True,
     ),
 )
 """What can be trained."""

@@ -122,7 +122,7 @@ def _foresight(case: Case) -> str:
 
     found, best = case.benchmarks[INFORMED].plan, case.benchmark.bound
     worth, error = found.foresight / best, ERRORS * found.foresight_error / best
-    clear = "" if abs(worth) > error else ", which is not resolved"
+    clear = "" if abs(worth) > error else ", no more than chance"
     return (
         "A plan that knows how channels and prices are drawn, but not which come, is expected to "
         f"cost at least {number(found.value, 5)} with a standard error of "
@@ -216,7 +216,7 @@ SYSTEM = System(
     policies=Policies(
         Named(registry.POLICIES, "edr"),
         environment=on("edgeopt.online.edr", "EdrEnvironment"),
-        runs=5,
+        runs=20,
         reference="saddle_point",
         bound_of=lambda _: OFFLINE,  # of the runs that keep the caps
     ),

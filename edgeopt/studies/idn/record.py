@@ -176,7 +176,7 @@ SYSTEM = System(
     policies=Policies(
         Named(registry.POLICIES, "idn"),
         environment=on("edgeopt.online.idn", "IdnEnvironment"),
-        runs=10,
+        runs=20,
         reference="infida",
         bound_of=lambda _: MOVING,
     ),

@@ -60,7 +60,6 @@ LEARNERS: Final = tuple(
         heading="Mean reward of a slot (s)",
         options=options,
         references=_references,
-        signed=True,
     )
     for name, title, updates, every, options in (
         ("insertion", "Insertion actor", 600, 60, {}),

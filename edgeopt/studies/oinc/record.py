@@ -157,7 +157,7 @@ SYSTEM = System(
         random_small=_random_small,
         from_raw=from_raw,
         describe=_describe,
-        draws=5,
+        draws=12,
     ),
     objective=Objective(
         "weighted scaled sum",
@@ -178,7 +178,7 @@ SYSTEM = System(
     policies=Policies(
         Named(registry.POLICIES, "oinc"),
         environment=on("edgeopt.online.oinc", "OincEnvironment"),
-        runs=2,
+        runs=20,
         reference="oinc",
     ),
     claims=Claims("oinc"),

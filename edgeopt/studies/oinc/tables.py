@@ -55,7 +55,7 @@ TABLE_ONE = Comparison(
     absent={"gap": NO_BOUND},
     caption="First the weighted scaled sum, by which policies are compared: its gap to its "
     "certified bound, itself, over the bound, and over OINC's on the same instances, beside which "
-    "stands whether the difference is resolved, for all policies together; and the share of "
+    "stands how the two compare, for all policies together; and the share of "
     "objectives and deadlines that are missed. Then, as in the paper's Table I, the mean latency "
     "of requests, the mean completion time of jobs since the start and their sum in seconds, "
     "nearly all of them of jobs.",

@@ -162,7 +162,7 @@ def _bars(
 def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:
     constrained = case.constraints > 0
     return html_table(
-        f"{case.objective.heading}; {plural(case.settings.runs, 'scenario')}; gap to the proven "
+        f"{case.objective.heading}; {plural(case.runs, 'run')}; gap to the proven "
         f"bound {case.label}, {case.objective.amount(case.benchmark.bound)}"
         + (f"; {case.constraint.name}s {case.constraint.verb[1]} per run" if constrained else ""),
         [

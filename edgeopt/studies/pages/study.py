@@ -200,7 +200,6 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
         "apart": len(case.causal) < len(case.entries),
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
-        "unbounded": bool(case.table["gap"].isna().any()),
         "claims": with_claims(case.verdicts),
         "rows": [{**row, "title": case.title(row)} for row in case.rows.values()],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),

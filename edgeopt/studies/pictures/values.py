@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.intervals import expectation
+from edgeopt.bounds.estimate import curve
 from edgeopt.studies.drawing import Curve, Curves, Line, Panels, Said
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import policy_looks, reach
@@ -40,7 +40,7 @@ def over_time(
     fitted: list[float] = []
     for name, runs in values.items():
         entry, look = case.entries[name], looks[name]
-        mean, _, low, high = expectation("runs", runs.T, case.settings.confidence)
+        mean, low, high = curve(runs, case.estimates[name], case.controls, case.settings.confidence)
         # The value after slot t is drawn at t + 1, where the slot ends.
         at = np.arange(1, mean.size + 1)
         found[name] = Curve(entry.title, at, mean, look.colour, look.style, low, high)
@@ -98,7 +98,9 @@ def _over_time_title(case: Case) -> str:
     if best is None:
         return f"{case.objective.name.capitalize()} over time; {uncapitalised(ONLY_HINDSIGHT)}"
     objective = case.objective
-    total = objective.so_far(case.trajectories[str(best["policy"])]).mean(axis=0)
+    name = str(best["policy"])
+    so_far = objective.so_far(case.trajectories[name])
+    total = curve(so_far, case.estimates[name], case.controls, case.settings.confidence)[0]
     if total[-1] == 0:
         return f"No policy {'earns' if objective.sense == 'max' else 'has'} any {objective.name}"
     first = (
@@ -120,9 +122,8 @@ VALUE_OVER_TIME = Picture(
     "value_over_time",
     _over_time_title,
     _over_time,
-    "Value up to the end of each slot: mean over the runs on this instance; bands are the "
-    "confidence interval, with fewer than five runs the range. Every curve ends at the value in "
-    "the table; where that is not the mean, the curve is moved there in proportion. The horizontal "
-    "line is the reference bound of the whole horizon. An axis of means fits the second half of "
-    "it.",
+    "Value up to the end of each slot on this instance; bands are the confidence interval, with "
+    "fewer than ten runs the range. Every curve ends at the value in the table; where that is not "
+    "the mean, the curve is moved there in proportion. The horizontal line is the "
+    "reference bound of the whole horizon. An axis of means fits the second half of it.",
 )

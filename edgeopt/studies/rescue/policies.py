@@ -221,6 +221,21 @@ _BY_STATE = tuple(
 )  # fmt: skip
 """Policies that know what reserved work leaves of every server, the recommended one first."""
 
+
+def _by_state(_instance: RescueInstance, benchmarks: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online.rescue import SafeRescue
+
+    return SafeRescue(plan=benchmarks[SAFE].plan)
+
+
+CONTROLS = (
+    PolicyEntry(
+        "rescue+state", "RESCUE by state", _by_state, bound=ONLINE, exact=_exact, follows=SAFE,
+        default=False,
+    ),
+)  # fmt: skip
+"""Keeps reserved tasks as the guarded policies do, and its value is known for any instance."""
+
 POLICIES = (
     *_BY_STATE,
     *(_entry(*group, guarded=False) for group in _GROUPS),

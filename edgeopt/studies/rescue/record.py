@@ -17,6 +17,7 @@ from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.rescue.pictures import GANTT, LIVE, SAFETY, UTILISATION
 from edgeopt.studies.rescue.policies import (
     BENCHMARKS,
+    CONTROLS,
     FREE,
     METHODS,
     ONLINE,
@@ -96,23 +97,11 @@ def _notes(case: Case) -> list[str]:
             "reserved task has such a guarantee: on some instances, all of them earn almost "
             f"nothing of {labels[PLAIN]}."
         )
-    return said + _simulation_against_exact(case)
+    return said
 
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else float("nan")
-
-
-def _simulation_against_exact(case: Case) -> list[str]:
-    """Compare the simulated means with the exact expectations."""
-    known = case.table[case.table["value_exact"].notna() & (case.table["value_se"] > 0)]
-    if known.empty:
-        return []
-    away = ((known["value"] - known["value_exact"]).abs() / known["value_se"]).max()
-    return [
-        "Where the expected profit can be computed without sampling, it is shown, as exact; "
-        f"the simulated means are at most {number(away, 2)} standard errors away from it."
-    ]
 
 
 def _describe(instance: RescueInstance) -> Mapping[str, float | int | str]:
@@ -176,6 +165,7 @@ SYSTEM = System(
         environment=on("edgeopt.online.rescue", "RescueEnvironment"),
         reference="rescue",
         bound_of=bound_of,
+        controls=CONTROLS,
     ),
     claims=Claims("rescue", given=_solved),
     reporting=Reporting(

@@ -245,7 +245,7 @@ SYSTEM = System(
         Named(registry.POLICIES, "tapfinger"),
         environment=on("edgeopt.online.tapfinger", "TapFingerEnvironment"),
         warm_up=_warm_up,
-        runs=10,
+        runs=20,
         reference="reservation",
         bound_of=bound_of,
     ),

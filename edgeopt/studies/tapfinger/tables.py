@@ -35,14 +35,13 @@ def _rows(study: Study) -> pd.DataFrame:
     plan = table["instance"].map(planned)
     with np.errstate(divide="ignore", invalid="ignore"):
         table["over_plan"] = table["value"] / plan - 1.0
-        table["plan_gap"] = (plan / table["bound_value"] - 1.0).where(table["gap"].notna())
+        table["plan_gap"] = (plan / table["bound_value"] - 1.0).where(table["gap_raw"].notna())
     found = over_instances(
         study,
         (*_MEASURED, *_PARTS, "seconds"),
         table=table,
         paired=("mean",),
         shares=("gpu", "cpu"),
-        signed=_PARTS,
         timings=("seconds",),
     )
     first = study.cases[0]

@@ -34,7 +34,6 @@ def means(
     by: Sequence[str],
     *,
     shares: Sequence[str] = (),
-    signed: Sequence[str] = (),
     timings: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> pd.DataFrame:
@@ -45,14 +44,11 @@ def means(
     table
         Table of the jobs.
     metrics
-        Columns to summarise, each by the rule of :func:`edgeopt.bounds.spread`; positive figures
-        but for the following.
+        Columns to summarise, by their arithmetic means, but for the following.
     by
         Columns that stay, such as the swept ones and ``policy``.
     shares
         Metrics in [0, 1].
-    signed
-        Metrics that may be 0 or negative.
     timings
         Metrics that are measured times.
     confidence
@@ -77,7 +73,6 @@ def means(
                 series,
                 confidence,
                 share=name in shares,
-                signed=name in signed,
                 timing=name in timings,
             )
         rows.append(row)

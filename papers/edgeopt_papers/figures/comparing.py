@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies.comparison import UNRESOLVED, relative_columns
+from edgeopt.bounds.pairs import OPEN
+from edgeopt.studies.comparison import relative_columns
 from edgeopt.studies.wording import listed
 from edgeopt_papers.figures.aggregates import where
-from edgeopt_papers.figures.paper_figure import Estimate
+from edgeopt_papers.figures.paper_figure import UNRESOLVED, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,7 +29,7 @@ def compared(
     pair: str = "draw",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Compare a policy with others on the same draws, by the ratios of a metric.
+    """Compare a policy with others on the same draws, by the means of a metric.
 
     Returns a row per other policy and value of the columns in `by`, with ``METRIC_relative``, its
     ends, and as its finding whether the policy has less or more, or this is not resolved. The rows
@@ -67,8 +68,7 @@ def saving(metric: str, other: str, **at: Any) -> Callable[[pd.DataFrame], Estim
         [row] = where(rows, **at, policy=other).to_dict("records")
         name = f"{metric}_relative"
         value, low, high = (1.0 - row[f"{name}{end}"] for end in ("", "_high", "_low"))
-        finding = row[f"{name}_finding"]
-        resolved = finding if finding == UNRESOLVED else "resolved"
+        resolved = UNRESOLVED if row[f"{name}_finding"] == OPEN else "resolved"
         return Estimate(value, low, high, row[f"{name}_spread"], resolved)
 
     return read
@@ -82,7 +82,7 @@ def resolved(
     def holds(rows: pd.DataFrame) -> bool | None:
         chosen = where(rows, **at)
         found = set(chosen.loc[chosen["policy"].isin(names), f"{metric}_relative_finding"])
-        return False if found - {way, UNRESOLVED} else None if UNRESOLVED in found else True
+        return False if found - {way, OPEN} else None if OPEN in found else True
 
     return holds
 
@@ -102,7 +102,7 @@ def against(
             for name in titles
         }
         words = []
-        said = {LESS: ways[0], MORE: ways[1], UNRESOLVED: f"{UNRESOLVED} against"}
+        said = {LESS: ways[0], MORE: ways[1], OPEN: f"{UNRESOLVED} against"}
         for finding, way in said.items():
             counts = {name: int((of == finding).sum()) for name, of in found.items()}
             those = [

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import System
 
 _LEFT_OUT = (
-    "instance", "policy", "group", "variant", "runs", "spread", "value_each", "bound", "reference",
+    "instance", "policy", "group", "variant", "runs", "place", "how", "beyond", "spread",
+    "value_each", "bound", "reference",
 )  # fmt: skip
 
 

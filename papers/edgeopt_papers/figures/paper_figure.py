@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr
-from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.wording import percent
 from edgeopt.writing.results import in_html
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 AGREES: Final = "agrees"
 DIFFERS: Final = "differs"
+UNRESOLVED: Final = "not resolved"
 NOT_COMPARABLE: Final = "not comparable"
 NOT_JUDGED: Final = "not judged"
 VERDICTS: Final = (AGREES, DIFFERS, UNRESOLVED, NOT_COMPARABLE, NOT_JUDGED)

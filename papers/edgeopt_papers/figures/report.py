@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import in_style, inline_svg, standalone_svg, svg
 from edgeopt.studies.wording import beside, number, percent
 from edgeopt.writing import Folder
-from edgeopt_papers.figures.paper_figure import AGREES, DIFFERS, JUDGED
+from edgeopt_papers.figures.paper_figure import AGREES, DIFFERS, JUDGED, UNRESOLVED
 from edgeopt_papers.figures.verdicts import reasons, settings_of, statements
 
 if TYPE_CHECKING:

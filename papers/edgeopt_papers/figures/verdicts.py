@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from edgeopt.studies.comparison import UNRESOLVED
 from edgeopt.studies.wording import capitalised, listed
 from edgeopt_papers.figures.paper_figure import (
     AGREES,
@@ -14,6 +13,7 @@ from edgeopt_papers.figures.paper_figure import (
     JUDGED,
     NOT_COMPARABLE,
     NOT_JUDGED,
+    UNRESOLVED,
 )
 
 if TYPE_CHECKING:

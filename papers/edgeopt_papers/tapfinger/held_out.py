@@ -77,6 +77,6 @@ def ratios() -> dict[str, Spread]:
     """Return the flow time of every network over that of its teacher, paired, with its interval."""
     table = FRESH.read().table
     return {
-        str(name): paired_ratio(own["flow"], own["teacher"])[0]
+        str(name): paired_ratio(own["flow"], own["teacher"])
         for name, own in table.groupby("network", sort=False)
     }

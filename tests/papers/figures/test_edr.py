@@ -69,11 +69,11 @@ def test_totals_are_those_of_a_study(weeks: pd.DataFrame) -> None:
     record = replace(find_system("edr"), claims=None)
     drawings = [drawn(draw) for draw in range(3)]
     computed = study(drawings, ["greedy", "oasdr"], system=record, runs=2, progress=False)
-    expected = computed.table.groupby("policy")[["value", "energy_cost"]].median()
+    expected = computed.table.groupby("policy")[["value", "energy_cost"]].mean()
     for policy in ("greedy", "oasdr"):
         assert ends.loc[policy, "total"] == pytest.approx(expected.loc[policy, "value"])
         assert ends.loc[policy, "energy"] == pytest.approx(expected.loc[policy, "energy_cost"])
-    best = np.median([case.benchmark.value for case in computed.cases])
+    best = np.mean([case.benchmark.value for case in computed.cases])
     assert ends.loc["offline", "total"] == pytest.approx(best)
 
 
@@ -101,8 +101,9 @@ def test_savings_are_those_of_each_draw_at_its_end(weeks: pd.DataFrame) -> None:
         policy: np.array([total[-1] for total in where(by_default(weeks), policy=policy)["total"]])
         for policy in ("saddle_point", "greedy")
     }
-    saved = np.sort(1 - ends["saddle_point"] / ends["greedy"])
-    assert found[:3] == pytest.approx((saved[1], saved[0], saved[2]))
+    saved = 1 - ends["saddle_point"] / ends["greedy"]
+    mean = 1 - ends["saddle_point"].mean() / ends["greedy"].mean()
+    assert found[:3] == pytest.approx((mean, saved.min(), saved.max()))
     assert found[3:] == ("range", "not resolved")
 
 
@@ -193,10 +194,10 @@ def test_efficiency_and_delays_are_those_of_a_simulation(weeks: pd.DataFrame) ->
         training = instance.energy_weight * run.training_energy[0] @ instance.price
         paid = run.energy_cost.sum() - training + run.delay_cost.sum()
         found.append(((run.asked - run.unserved).sum() / paid, run.quality[0] / run.asked.sum()))
-    assert own.loc["saddle_point", "efficiency"] == pytest.approx(np.median([f[0] for f in found]))
+    assert own.loc["saddle_point", "efficiency"] == pytest.approx(np.mean([f[0] for f in found]))
     mine = where(rows_of("8", weeks[weeks["policy"] == "saddle_point"]), parameters="default")
     shares = np.array([f[1] for f in found])
-    assert mine["share"][:20].to_numpy() == pytest.approx(np.median(shares, axis=0), abs=1e-12)
+    assert mine["share"][:20].to_numpy() == pytest.approx(np.mean(shares, axis=0), abs=1e-12)
     wide = [shares[:, :6].sum(axis=1), shares[:, 14:18].sum(axis=1), shares.sum(axis=1)]
     assert mine["share"][20:].to_numpy() == pytest.approx(np.median(wide, axis=1))
     assert list(zip(mine["from"][20:], mine["to"][20:], strict=True)) == [

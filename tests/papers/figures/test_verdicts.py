@@ -101,7 +101,7 @@ def test_a_comparison_is_resolved_against_all_or_not() -> None:
     holds = resolved("cost", ["a", "b"])
     assert holds(rows) is True
     assert resolved("cost", ["a", "b"], MORE)(rows) is False
-    rows.loc[1, "cost_relative_finding"] = "not resolved"
+    rows.loc[1, "cost_relative_finding"] = "too close to call"
     assert holds(rows) is None
     rows.loc[0, "cost_relative_finding"] = "more"
     assert holds(rows) is False

@@ -54,7 +54,7 @@ def _regrets(table: pd.DataFrame) -> pd.DataFrame:
     )
     own, both = on_both_sides(own.assign(regret=own["paid"] - own["best"])), ("regret", "fit")
     # The fit is a norm: it may be 0, but not negative.
-    rows = means(own, both, ("parameters", "frames", "policy"), signed=("regret",))
+    rows = means(own, both, ("parameters", "frames", "policy"))
     last = max(own.frames)
     for metric in both:
         ends, by = where(own, frames=last), ("parameters", "frames")
@@ -169,7 +169,7 @@ def _under_noise(table: pd.DataFrame) -> pd.DataFrame:
     own = own.assign(ratio=own["cost"] / own["bound"], change=own["cost"] / own["least"] - 1.0)
     metrics = ("cost", "change", "ratio", "served_share")
     by = ("parameters", "reuse", "noise")
-    return means(own, metrics, by, shares=("served_share",), signed=("change",))
+    return means(own, metrics, by, shares=("served_share",))
 
 
 def _noise(

@@ -94,7 +94,7 @@ def _summary(interpretation: str, statement: Statement, checks: Sequence[Check])
     held, of = (sum(getattr(check, name) for check in checks) for name in ("held", "of"))
     # A lead can be negative; counts, times and sizes are not.
     name, lead = f"{interpretation}_value", statement.unit == "%"
-    found = mean_columns(name, np.array([check.value for check in checks]), signed=lead)
+    found = mean_columns(name, np.array([check.value for check in checks]))
     words = verdict(held, of)
     if np.isfinite(found[name]):
         words += f"; {statement.amount(found[name])}"

@@ -6,7 +6,7 @@ from functools import partial
 from operator import gt, le, lt
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.bounds.intervals import FEWEST
+from edgeopt.bounds.paired import FEWEST_RUNS
 from edgeopt_papers.figures import CLOSE, PaperFigure, found, means, said
 from edgeopt_papers.figures.aggregates import by, extreme, ordered
 from edgeopt_papers.figures.drawing import bars, curves
@@ -66,7 +66,7 @@ def _outside(setting: str, rows: pd.DataFrame) -> str:
         for row in own.to_dict("records")
         for metric in ("latency", "completion")
     )
-    ends = "95 % intervals" if (own["instances"] >= FEWEST).all() else "ranges"
+    ends = "95 % intervals" if (own["instances"] >= FEWEST_RUNS).all() else "ranges"
     return f"{outside} printed ones lie outside its {ends}"
 
 

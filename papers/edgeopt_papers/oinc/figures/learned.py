@@ -25,9 +25,7 @@ def _rows(series: pd.DataFrame) -> pd.DataFrame:
     fixed = series[series["policy"].isin(FIXED)]
     ends = fixed.assign(episodes=series["episodes"].max())
     long = pd.concat([series, ends], ignore_index=True)
-    return means(
-        long, FIGURES, ("policy", "episodes"), shares=("requests_met",), signed=("reward",)
-    )
+    return means(long, FIGURES, ("policy", "episodes"), shares=("requests_met",))
 
 
 def _last(rows: pd.DataFrame, policy: str) -> Any:

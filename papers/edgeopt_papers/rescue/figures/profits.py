@@ -224,9 +224,7 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
         parts.append(own.assign(lead=lead.mask(own["group"].isin(BASELINES))))
     metrics = (*_METRICS, "lead")
     keys = (*places, "policy", "variant", "group")
-    return means(
-        pd.concat(parts), metrics, keys, shares=("failed", "utilisation"), signed=("lead",)
-    )
+    return means(pd.concat(parts), metrics, keys, shares=("failed", "utilisation"))
 
 
 def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:

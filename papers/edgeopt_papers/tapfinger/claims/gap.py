@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.bounds.intervals import expectation
+from edgeopt.bounds.paired import expectation
 from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
@@ -66,7 +66,7 @@ class Gap:
         where the bound is not one of scenarios.
     low, high
         Ends of the 95 % interval of `relative` over the scenarios, by `expectation` of
-        :mod:`edgeopt.bounds.intervals`; below five, the least and the largest. NaN without `each`,
+        :mod:`edgeopt.bounds.paired`; below ten, the least and the largest. NaN without `each`,
         or where there is but one.
     """
 

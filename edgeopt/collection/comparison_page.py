@@ -11,7 +11,7 @@ import numpy as np
 
 from edgeopt.collection.comparison import of_solvers
 from edgeopt.collection.submission import submissions
-from edgeopt.studies.pictures.canvas import blank, in_style, looks, standalone_svg, svg
+from edgeopt.studies.pictures.canvas import blank, in_style, standalone_svg, styles, svg
 from edgeopt.writing import Folder
 from edgeopt.writing.results import html_table
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.collection.comparison import Bench
-    from edgeopt.studies.pictures.canvas import Look
+    from edgeopt.studies.pictures.canvas import Style
 
 _HEADINGS: Final = [
     "",
@@ -89,17 +89,17 @@ def _drawn(found: Bench) -> list[str]:
 def _profile(axes: Axes, found: Bench, group: str) -> None:
     profiles = found.profile(_gap(found, group))
     most = max(float(one.factor[-1]) for one in profiles.values())
-    for (name, one), look in zip(profiles.items(), looks(profiles).values(), strict=True):
+    for (name, one), style in zip(profiles.items(), styles(profiles).values(), strict=True):
         factor = np.append(one.factor, most * 1.2)
         share = np.append(one.share, one.share[-1])
         label = f"{name} (ends at {one.solved:.0%})"
-        _step(axes, np.log2(factor), share, look, label)
+        _step(axes, np.log2(factor), share, style, label)
     axes.set_xlabel("log2 of the time in terms of the best")
     axes.set_title(_title(found, group), loc="left")
 
 
-def _step(axes: Axes, x: Any, y: Any, look: Look, label: str) -> None:
-    axes.step(x, y, where="post", color=look.colour, linestyle=look.style, label=label)
+def _step(axes: Axes, x: Any, y: Any, style: Style, label: str) -> None:
+    axes.step(x, y, where="post", color=style.colour, linestyle=style.dashes, label=label)
 
 
 def _gap(found: Bench, group: str) -> float:
@@ -115,13 +115,13 @@ def _title(found: Bench, group: str) -> str:
 def _within(axes: Axes, found: Bench, name: str) -> None:
     group = found.group(name)
     most = max(1.0, float(group.gap[np.isfinite(group.gap)].max(initial=0.0)))
-    for competitor, look in looks(found.ranking(name).index[:_DRAWN]).items():
+    for competitor, style in styles(found.ranking(name).index[:_DRAWN]).items():
         row = np.maximum(group.gap[group.competitors.index(competitor)], 0.0)
         order = np.argsort(row)
         order = order[np.isfinite(row[order])]
         gaps = np.append(np.append(min(0.0, *row[order], 0.0), row[order]), most)
         share = np.append(0.0, np.cumsum(group.weight[order]))
-        _step(axes, gaps, np.append(share, share[-1]), look, competitor)
+        _step(axes, gaps, np.append(share, share[-1]), style, competitor)
     axes.set_xlim(float(group.gap[np.isfinite(group.gap)].min(initial=0.0)), most)
     axes.set_xlabel("gap of the mean to the proven bound")
     axes.set_title(f"Policies of {name}", loc="left")

@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A row: its parts by the name of their look, the ends of its sum, what stands beside it.
+    """A row: its parts by the name of their style, the ends of its sum, what stands beside it.
 
     `kind` is ``"plain"``; ``"apart"`` for one that knows the future, drawn hollow; or
     ``"failing"`` for one that violates the service constraint, drawn grey and hatched.
@@ -66,7 +66,7 @@ class Bars:
     ----------
     rows
         The bars, the first one on top.
-    looks
+    styles
         Colour by the name of what parts stand for.
     lines
         Values that are drawn as lines.
@@ -77,7 +77,7 @@ class Bars:
     """
 
     rows: Sequence[Bar]
-    looks: Mapping[str, str]
+    styles: Mapping[str, str]
     lines: Sequence[Line] = ()
     axis: str = ""
     note: str = ""
@@ -97,7 +97,7 @@ class Span(NamedTuple):
 
     begin: float
     end: float
-    look: str
+    style: str
     low: float = 0.0
     high: float = 1.0
     label: str = ""
@@ -127,7 +127,7 @@ class Lanes:
         Where that axis ends; it begins at 0.
     lanes
         Spans by the name of the lane, the first one on top.
-    looks
+    styles
         Colour by the name of what spans stand for. Each of them has a pattern of its own, too.
     more
         What is left out, in words.
@@ -139,7 +139,7 @@ class Lanes:
     axis: str
     end: float
     lanes: Mapping[str, Sequence[Span]]
-    looks: Mapping[str, str]
+    styles: Mapping[str, str]
     more: str = ""
     tall: Mapping[str, float] = field(default_factory=dict)
 

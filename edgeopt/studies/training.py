@@ -17,7 +17,7 @@ from edgeopt.studies.drawing import Curve, Curves
 from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.learners import find_learner
 from edgeopt.studies.pages.rendering import render
-from edgeopt.studies.pictures.canvas import in_style, inline_svg, looks, standalone_svg, svg
+from edgeopt.studies.pictures.canvas import in_style, inline_svg, standalone_svg, styles, svg
 from edgeopt.studies.pictures.figure import figure
 from edgeopt.studies.wording import beside, duration, listed, number, plural, uncapitalised
 from edgeopt.writing import Folder
@@ -173,15 +173,15 @@ def write(result: Trainings, folder: Folder) -> None:
 def _drawn(result: Trainings, curve: pd.DataFrame) -> Curves:
     """Describe the band over the seeds, and a line for every other policy and bound."""
     title, x = result.entry.title, curve["updates"]
-    look = looks([title, *result.references])
+    style = styles([title, *result.references])
     low, high = curve["figure_low"], curve["figure_high"]
     return Curves(
         "updates",
         uncapitalised(result.entry.heading),
         [
-            Curve(title, x, curve["figure"], *look[title][:2], low=low, high=high),
+            Curve(title, x, curve["figure"], *style[title][:2], low=low, high=high),
             *(
-                Curve(f"{name}, {number(value, 4)}", x, np.full(len(x), value), *look[name][:2])
+                Curve(f"{name}, {number(value, 4)}", x, np.full(len(x), value), *style[name][:2])
                 for name, value in result.references.items()
             ),
         ],

@@ -264,9 +264,9 @@ def test_lines_of_the_picture_are_where_their_labels_and_the_table_say(found) ->
     # Groups of solvers have several here.
     assert len(drawn.axes) == len(bench.groups)
     for axes, name in zip(drawn.axes, bench.groups, strict=True):
-        looks = {(line.get_color(), line.get_linestyle(), str(line._unscaled_dash_pattern))
+        styles = {(line.get_color(), line.get_linestyle(), str(line._unscaled_dash_pattern))
                  for line in axes.lines}  # fmt: skip
-        assert len(looks) == len(axes.lines)
+        assert len(styles) == len(axes.lines)
         group = bench.group(name)
         for line in axes.lines:
             x, y = (np.asarray(data) for data in line.get_data())

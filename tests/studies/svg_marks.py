@@ -25,7 +25,7 @@ RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 NUMBER = re.compile(r"(\N{MINUS SIGN}?[\d.]+)(?:·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?")
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """What tells a mark from others: its ink, its dashes, the shape of its points, its filling."""
 
     stroke: str = ""
@@ -37,7 +37,7 @@ class Look(NamedTuple):
 class Drawn(NamedTuple):
     """A line with its corners, or points: places in the drawing, shape [n, 2]."""
 
-    look: Look
+    style: Style
     at: NDArray[np.float64]
 
 
@@ -99,12 +99,12 @@ class Marks:
     """The panels of a picture, and its legend: labels with looks, in their order."""
 
     panels: list[Panel]
-    legend: list[tuple[str, Look]]
+    legend: list[tuple[str, Style]]
 
-    def look(self, label: str) -> Look:
-        """Return the look of a label, which nothing else has."""
-        [found] = [look for name, look in self.legend if name == label]
-        assert [look for _, look in self.legend].count(found) == 1, (label, found)
+    def style(self, label: str) -> Style:
+        """Return the style of a label, which nothing else has."""
+        [found] = [style for name, style in self.legend if name == label]
+        assert [style for _, style in self.legend].count(found) == 1, (label, found)
         return found
 
 
@@ -160,25 +160,25 @@ def _panel(group: Any, paths: dict[Any, Any], clips: dict[Any, Any]) -> Panel:
         path = one.find("path")
         style = _style(path) if path is not None else {}
         if name.startswith("line2d_"):
-            look, points = _mark(one)
+            style, points = _mark(one)
             if path is not None:
-                found.lines.append(Drawn(look, _corners(path.get("d"))))
+                found.lines.append(Drawn(style, _corners(path.get("d"))))
             if points:
-                found.points.append(Drawn(look, np.array(points)))
+                found.points.append(Drawn(style, np.array(points)))
         elif name.startswith("patch_") and path is not None and path.get("clip-path"):
-            look = Look(style.get("stroke", ""), fill=style["fill"])
-            found.areas.append(Drawn(look, _corners(path.get("d"))))
+            style = Style(style.get("stroke", ""), fill=style["fill"])
+            found.areas.append(Drawn(style, _corners(path.get("d"))))
         elif "Collection_" in name:
             for shape in one.findall("path"):
                 style = _style(shape)
-                look = Look(style.get("stroke", ""), fill=style["fill"])
-                found.areas.append(Drawn(look, _corners(shape.get("d"))))
+                style = Style(style.get("stroke", ""), fill=style["fill"])
+                found.areas.append(Drawn(style, _corners(shape.get("d"))))
             for use in one.iter("use"):
                 offset = float(use.get("x", 0)), float(use.get("y", 0))
                 shape = paths[use.get("href", "#")[1:]]
                 style = _style(shape) | _style(use)
-                look = Look(style.get("stroke", ""), fill=style["fill"])
-                found.areas.append(Drawn(look, _corners(shape.get("d")) + np.array(offset)))
+                style = Style(style.get("stroke", ""), fill=style["fill"])
+                found.areas.append(Drawn(style, _corners(shape.get("d")) + np.array(offset)))
         elif name.startswith("text_"):
             for said in one.iter("text"):
                 found.texts.append(("".join(said.itertext()), *_place(said)))
@@ -208,32 +208,32 @@ def _place(said: Any) -> tuple[float, float]:
     return float(said.get("x", 0)), float(said.get("y", 0))
 
 
-def _legend(group: Any) -> Iterator[tuple[str, Look]]:
-    look = None
+def _legend(group: Any) -> Iterator[tuple[str, Style]]:
+    style = None
     for one in group:
         name = one.get("id", "")
         if name.startswith("line2d_"):
-            look, _ = _mark(one)
+            style, _ = _mark(one)
         elif name.startswith("patch_") and one.find("path") is not None:
             style = _style(one.find("path"))
-            look = Look(style.get("stroke", ""), fill=style["fill"])
-        elif name.startswith("text_") and look is not None:
-            yield "".join(next(one.iter("text")).itertext()), look
-            look = None
+            style = Style(style.get("stroke", ""), fill=style["fill"])
+        elif name.startswith("text_") and style is not None:
+            yield "".join(next(one.iter("text")).itertext()), style
+            style = None
 
 
-def _mark(group: Any) -> tuple[Look, list[tuple[float, float]]]:
+def _mark(group: Any) -> tuple[Style, list[tuple[float, float]]]:
     path = group.find("path")
     style = _style(path) if path is not None else {}
     uses = list(group.iter("use"))
     own = _style(uses[0]) if uses else {}
-    look = Look(
+    style = Style(
         style.get("stroke", "") or own.get("stroke", ""),
         style.get("stroke-dasharray", ""),
         uses[0].get("href", "") if uses else "",
         own.get("fill", ""),
     )
-    return look, [(float(use.get("x")), float(use.get("y"))) for use in uses]
+    return style, [(float(use.get("x")), float(use.get("y"))) for use in uses]
 
 
 def _style(element: Any) -> dict[str, str]:

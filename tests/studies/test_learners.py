@@ -43,8 +43,8 @@ def test_a_training_writes_weights_curve_and_page(tmp_path):
     marks = read((tmp_path / "out" / "curve.svg").read_text())
     [panel] = marks.panels
     assert len(marks.legend) == 1 + len(found.references)
-    for label, look in marks.legend:
-        [line] = [one.at for one in panel.lines if one.look == look]
+    for label, style in marks.legend:
+        [line] = [one.at for one in panel.lines if one.style == style]
         title, _, said = label.rpartition(", ")
         figure = np.full(5, found.references[title]) if title else curve["figure"]
         assert not title or agrees(said, found.references[title])

@@ -24,8 +24,8 @@ from edgeopt.studies.pictures.canvas import (
     MUTED,
     PALETTE,
     PAPER,
-    looks,
-    policy_looks,
+    policy_styles,
+    styles,
     svg,
 )
 from edgeopt.studies.pictures.figure import draw
@@ -112,7 +112,7 @@ def check_curves(found: Curves, panel: Panel, marks: Marks) -> None:
     for line in filter(lambda one: isfinite(one.value), found.lines):
         said = "".join(one.text for one in line.beside)
         label = next(name for name, _ in marks.legend if name.startswith(f"{line.label}{said}"))
-        drawn = [one for one in panel.lines if one.look == marks.look(label)]
+        drawn = [one for one in panel.lines if one.style == marks.style(label)]
         if label.endswith("the axis)"):
             assert all(not panel.inside(one.at).any() for one in drawn)
             at = panel.y.of(line.value)
@@ -123,18 +123,18 @@ def check_curves(found: Curves, panel: Panel, marks: Marks) -> None:
 
 
 def check_curve(curve: Curve, panel: Panel, marks: Marks) -> None:
-    look = marks.look(curve.name)
+    style = marks.style(curve.name)
     if len(panel.x.labels) < 2:
         return  # an axis of a single tick says no other place
     at = np.stack([panel.x.of(curve.x), panel.y.of(curve.y)], axis=1)
     inside = panel.inside(np.where(np.isfinite(at), at, -1e9))
     if not curve.style:
-        points = [one.at for one in panel.points if one.look == look]
-        points += [one.at for one in panel.points if one.look.shape == look.shape]
+        points = [one.at for one in panel.points if one.style == style]
+        points += [one.at for one in panel.points if one.style.shape == style.shape]
         for one in at[inside]:
             assert any(np.hypot(*(each - one).T).min() < HAIR for each in points), curve.name
         return
-    lines = [one.at for one in panel.lines if one.look == look]
+    lines = [one.at for one in panel.lines if one.style == style]
     assert lines or not inside.any(), curve.name
     for one in at[inside]:
         assert min(away(one, line) for line in lines) < HAIR, (curve.name, one)
@@ -153,18 +153,18 @@ def check_bars(found: Bars, panel: Panel, marks: Marks) -> None:
     for row in found.rows:
         at, ends = panel.y.row(row.title), {True: 0.0, False: 0.0}
         here = [box(one) for one in panel.areas if box(one)[1] < at < box(one)[3]]
-        inked = {one.look.fill: box(one) for one in panel.areas if box(one)[1] < at < box(one)[3]}
-        for look, width in row.parts.items():
+        inked = {one.style.fill: box(one) for one in panel.areas if box(one)[1] < at < box(one)[3]}
+        for style, width in row.parts.items():
             start = ends[width >= 0]
             ends[width >= 0] += width
             left, right = sorted(panel.x.of([start, start + width]))
             near = [abs(one[0] - left) + abs(one[2] - right) for one in here]
-            assert min(near, default=0.0 if not width else np.inf) < HAIR, (row.title, look)
+            assert min(near, default=0.0 if not width else np.inf) < HAIR, (row.title, style)
             if width and row.kind == "plain":
-                drawn = inked[marks.look(look).fill]
-                assert abs(drawn[0] - left) + abs(drawn[2] - right) < HAIR, (row.title, look)
+                drawn = inked[marks.style(style).fill]
+                assert abs(drawn[0] - left) + abs(drawn[2] - right) < HAIR, (row.title, style)
         if found.two_sided:
-            sums = [one.at for one in panel.points if one.look == marks.look("sum of all parts")]
+            sums = [one.at for one in panel.points if one.style == marks.style("sum of all parts")]
             place = np.array([panel.x.of(row.value), at])
             assert min(np.hypot(*(sums[0] - place).T)) < HAIR, row.title
         for said in filter(None, ("".join(one.text for one in row.beside),)):
@@ -172,7 +172,7 @@ def check_bars(found: Bars, panel: Panel, marks: Marks) -> None:
             assert any(abs(y - at) < 6 and text == said for text, _, y in panel.texts)
     for line in filter(lambda one: isfinite(one.value), found.lines):
         label = next(name for name, _ in marks.legend if name.startswith(line.label))
-        [drawn] = [one for one in panel.lines if one.look == marks.look(label)]
+        [drawn] = [one for one in panel.lines if one.style == marks.style(label)]
         assert np.abs(drawn.at[:, 0] - panel.x.of(line.value)).max() < HAIR, label
 
 
@@ -182,7 +182,7 @@ def check_lanes(found: Lanes, panel: Panel, marks: Marks) -> None:
     unit, floor = (bottom - top) / tall, 0.0
     drawn: dict[str, list[Any]] = {}
     for one in panel.areas:
-        drawn.setdefault(one.look.fill, []).append(box(one))
+        drawn.setdefault(one.style.fill, []).append(box(one))
     for name, spans in found.lanes.items():
         height = found.height(name)
         floor += height
@@ -194,7 +194,7 @@ def check_lanes(found: Lanes, panel: Panel, marks: Marks) -> None:
             wanted = np.array([x[0], y[0], x[1], y[1]])
             nearest = min(
                 np.abs(np.array(each) - wanted).max()
-                for each in drawn.get(marks.look(one.look).fill, [])
+                for each in drawn.get(marks.style(one.style).fill, [])
             )
             assert nearest < HAIR, (name, one)
     assert left < bottom
@@ -206,12 +206,12 @@ _CHECK: dict[type, Any] = {Curves: check_curves, Bars: check_bars, Lanes: check_
 @named
 def test_every_look_is_of_one_thing_and_the_same_in_all_pictures(name: str) -> None:
     case = case_of(name)
-    known = {case.entries[policy].title: look for policy, look in policy_looks(case).items()}
+    known = {case.entries[policy].title: style for policy, style in policy_styles(case).items()}
     assert len(known) == len(case.entries)
     for picture, found, marks in described(case):
         labels = [label for label, _ in marks.legend]
         assert len(set(labels)) == len(labels), picture.name
-        drawn = [look for _, look in marks.legend]
+        drawn = [style for _, style in marks.legend]
         assert len(set(drawn)) == len(drawn), picture.name
         for one in parts(found):
             for curve in one.curves if isinstance(one, Curves) else ():
@@ -235,12 +235,12 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def test_colours_are_seen_on_light_and_on_dark_paper_and_looks_never_repeat() -> None:
+def test_colours_are_seen_on_light_and_on_dark_paper_and_styles_never_repeat() -> None:
     for colour in (*PALETTE, MUTED):
         for paper in ("#ffffff", "#14171b"):
             assert contrast(colour, paper) >= 3.0, (colour, paper)
-    many = looks(map(str, range(60)))
-    assert len({(one.colour, str(one.style)) for one in many.values()}) == 60
+    many = styles(map(str, range(60)))
+    assert len({(one.colour, str(one.dashes)) for one in many.values()}) == 60
     assert len({(one.colour, one.mark) for one in list(many.values())[:60]}) == 60
     assert len({(one.colour, one.pattern) for one in list(many.values())[:55]}) == 55
     assert len({one.colour for one in list(many.values())[:11]}) == 11
@@ -471,11 +471,11 @@ def energy_and_caps(case: Case, found: list[Any]) -> None:
         first, *_ = lanes.lanes.values()
         tops = np.zeros(case.instance.frames)
         for span in first:
-            if span.look != "cap":
+            if span.style != "cap":
                 tops[int(span.begin)] = max(tops[int(span.begin)], span.high)
         energy = np.asarray(run.energy)[0]
         assert tops * energy.max() == pytest.approx(energy * tops.max(), abs=1e-9 * energy.max())
-        above = {int(span.begin) for span in first if span.look == "above the cap"}
+        above = {int(span.begin) for span in first if span.style == "above the cap"}
         assert above == set(np.flatnonzero(energy > np.asarray(case.instance.cap)).tolist())
 
 

@@ -66,12 +66,12 @@ def boxes(axes: Axes) -> list[tuple[float, float, float, float]]:
     return found
 
 
-def rectangles(svg: str, **look: str) -> list[dict[str, float]]:
+def rectangles(svg: str, **style: str) -> list[dict[str, float]]:
     root = ElementTree.fromstring(f"<svg>{svg}</svg>")
     return [
         {name: float(one.attrib[name]) for name in ("x", "y", "width", "height")}
         for one in root.iter("rect")
-        if all(one.get(key.strip("_")) == value for key, value in look.items())
+        if all(one.get(key.strip("_")) == value for key, value in style.items())
     ]
 
 

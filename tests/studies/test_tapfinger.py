@@ -14,7 +14,7 @@ from edgeopt.models.tapfinger import verify
 from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger import Decision, Held
 from edgeopt.studies import Case, Study, registry, study
-from edgeopt.studies.pictures.canvas import MUTED, policy_looks
+from edgeopt.studies.pictures.canvas import MUTED, policy_styles
 from edgeopt.studies.pictures.figure import draw
 from edgeopt.studies.sentences import lead, sentences
 from edgeopt.studies.tapfinger import SYSTEM
@@ -350,10 +350,10 @@ def test_distribution_counts_tasks_that_are_never_complete() -> None:
 def test_every_policy_has_a_line_of_its_own(case: Case) -> None:
     entries = {entry.name: entry for entry in registry.choose(SYSTEM, "*")}
     every = replace(case, entries=entries)
-    looks, knowing = policy_looks(every), [name for name in entries if name not in every.causal]
-    assert list(looks) == [*every.causal, *knowing]
-    assert len(set(looks.values())) == len(looks) > 9
-    assert [name for name, one in looks.items() if one.colour == MUTED] == knowing != []
+    styles, knowing = policy_styles(every), [name for name in entries if name not in every.causal]
+    assert list(styles) == [*every.causal, *knowing]
+    assert len(set(styles.values())) == len(styles) > 9
+    assert [name for name, one in styles.items() if one.colour == MUTED] == knowing != []
 
 
 def drawn() -> dict[str, TapFingerInstance]:

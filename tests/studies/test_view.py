@@ -37,11 +37,11 @@ def texts(svg: str) -> list[ElementTree.Element]:
 
 
 def test_what_rounding_leaves_is_no_bar() -> None:
-    looks = {"used": "#009e73", "above the limit": "#d55e00"}
+    styles = {"used": "#009e73", "above the limit": "#d55e00"}
 
     def bars(high: float) -> int:
         spans = [Span(0, 1, "used", 0.0, 0.5), Span(0, 1, "above the limit", 0.5, high)]
-        return lanes(Lanes("energy", "slot", 1.0, {"site": spans}, looks))[1].count("<rect")
+        return lanes(Lanes("energy", "slot", 1.0, {"site": spans}, styles))[1].count("<rect")
 
     assert bars(0.5 + 1e-15) + 1 == bars(0.51)
 

@@ -131,10 +131,10 @@ def lanes(case: Case, policy: str) -> Lanes:
     for frame in range(instance.frames):
         parts = {_SERVING: float(energy[frame] - training[frame]), _TRAINING: float(energy[frame])}
         limit, low = float(cap[frame]), 0.0
-        for look, high in parts.items():
+        for style, high in parts.items():
             inside = min(high, limit)
             if inside > low:
-                spans.append(Span(frame, frame + 1, look, low / top, inside / top, f"{look}"))
+                spans.append(Span(frame, frame + 1, style, low / top, inside / top, f"{style}"))
             low = max(low, inside)
         if energy[frame] > limit:
             spans.append(Span(frame, frame + 1, _EXCESS, limit / top, energy[frame] / top))

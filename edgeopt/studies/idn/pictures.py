@@ -12,7 +12,7 @@ from edgeopt.studies.drawing import Curve, Curves, Lanes, Span, shown_of
 from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.idn.policies import STATIC
 from edgeopt.studies.live import Live, Slider, uncertified
-from edgeopt.studies.pictures.canvas import MUTED, colours, lead, policy_looks
+from edgeopt.studies.pictures.canvas import MUTED, colours, lead, policy_styles
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent
 
@@ -84,11 +84,11 @@ def _unplaced(instance: IdnInstance) -> tuple[float, float] | None:
 
 
 def _trade_off(case: Case) -> Curves:
-    looks, alpha = policy_looks(case), case.instance.alpha
+    styles, alpha = policy_styles(case), case.instance.alpha
     points: list[Curve] = []
     for row in case.rows.values():
         x, y, dx, dy = (row[f"{name}{end}"] for end in ("", "_se") for name in _AXES)
-        colour, _, mark, _ = looks[row["policy"]]
+        colour, _, mark, _ = styles[row["policy"]]
         hollow = row["kind"] != "causal"
         points += [
             Curve("", [x - dx, x + dx], [y, y], colour),
@@ -145,9 +145,9 @@ def lanes(case: Case, policy: str) -> Lanes:
     )
     popular = np.argsort(-requested, kind="stable")[:_TASKS].tolist()
     names = distinct(instance.name_of("node", node) for node in limited[:_NODES].tolist())
-    looks = colours(f"task {task}" for task in popular)
+    styles = colours(f"task {task}" for task in popular)
     if instance.tasks > _TASKS:
-        looks["other tasks"] = MUTED
+        styles["other tasks"] = MUTED
     found: dict[str, list[Span]] = {}
     end = 100.0
     for name, node in zip(names, limited.tolist(), strict=False):
@@ -157,9 +157,9 @@ def lanes(case: Case, policy: str) -> Lanes:
         memory = np.bincount(instance.task, used, minlength=instance.tasks)
         for task in [*popular, *sorted(set(range(instance.tasks)) - set(popular))]:
             wide = 100.0 * float(memory[task]) / float(instance.budget[node])
-            look = f"task {task}" if task in popular else "other tasks"
+            style = f"task {task}" if task in popular else "other tasks"
             if wide > 0:
-                spans.append(Span(place, place + wide, look, 0.1, 0.9, f"task {task}"))
+                spans.append(Span(place, place + wide, style, 0.1, 0.9, f"task {task}"))
             place += wide
         end = max(end, place)
         found[name] = spans
@@ -168,7 +168,7 @@ def lanes(case: Case, policy: str) -> Lanes:
         "share of the memory (%)",
         end,
         found,
-        looks,
+        styles,
         shown_of(len(found), limited.size, "node"),
     )
 

@@ -21,7 +21,7 @@ from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.oinc.policies import apart
 from edgeopt.studies.oinc.tables import Parts, request_count, simulated
-from edgeopt.studies.pictures.canvas import INK, colours, lead, policy_looks
+from edgeopt.studies.pictures.canvas import INK, colours, lead, policy_styles
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
 
@@ -116,7 +116,7 @@ def _latency_title(case: Case) -> str:
 
 def _latency(case: Case) -> Curves:
     every = max(1, request_count(case.instance))
-    looks, drawn, occurring = policy_looks(case), [], [0.5, 2.0]
+    styles, drawn, occurring = policy_styles(case), [], [0.5, 2.0]
     for name, trajectory in simulated(case).items():
         at = np.sort(quotients(trajectory))
         share = 100 * np.arange(1, at.size + 1) / every
@@ -125,7 +125,7 @@ def _latency(case: Case) -> Curves:
         # From below all latencies to above them.
         ends = min([_LEAST, *at]), max([2 * _MOST, *at])
         x, y = [ends[0], *at, ends[1]], [0, *share, share[-1] if at.size else 0]
-        drawn.append(Curve(title, x, y, looks[name].colour, looks[name].style, step=True))
+        drawn.append(Curve(title, x, y, styles[name].colour, styles[name].dashes, step=True))
         occurring += at.tolist()
     low, high = np.clip([min(occurring), max(occurring)], _LEAST, _MOST)
     drawn.append(Curve("objective", [1, 1], [0, 101], INK, (0, (3, 2))))
@@ -224,9 +224,9 @@ def lanes(case: Case, policy: str) -> Lanes:
     for one in stretches(run.served):
         site = int(run.job_site[0, one.job])
         if 0 <= site < shown:
-            look = _ON_TIME if run.on_time[0, one.job] else _LATE
+            style = _ON_TIME if run.on_time[0, one.job] else _LATE
             label = instance.name_of("job", one.job)
-            found[names[site]].append(Span(one.begin, one.end, look, 0.0, one.share, label))
+            found[names[site]].append(Span(one.begin, one.end, style, 0.0, one.share, label))
     shade = list(colours(("0", "1")).values())
     return Lanes(
         f"Jobs in one run of {case.entries[policy].title}",

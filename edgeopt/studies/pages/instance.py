@@ -13,7 +13,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.studies import sentences
 from edgeopt.studies.drawing import Bar, Bars, Line, Said
 from edgeopt.studies.pictures import vector
-from edgeopt.studies.pictures.canvas import policy_looks
+from edgeopt.studies.pictures.canvas import policy_styles
 from edgeopt.studies.wording import (
     beside,
     capitalised,
@@ -128,7 +128,7 @@ def written(case: Case, key: str, value: float) -> str:
 def _bars(
     case: Case, rows: Sequence[Mapping[str, Any]], numbers: Mapping[str, float]
 ) -> tuple[float, str]:
-    shade = {name: look.colour for name, look in policy_looks(case).items()}
+    shade = {name: style.colour for name, style in policy_styles(case).items()}
     past = case.constraint.verb[1]
 
     def said(key: str) -> Said:

@@ -94,11 +94,11 @@ HATCHES: Final = ("", "///", "---", "|||", "\\\\\\")
 """Patterns of areas, in the order in which SVG has them."""
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """Colour, dashes and mark of a line, and the place of the pattern of an area."""
 
     colour: str
-    style: Any
+    dashes: Any
     mark: str
     pattern: int
 
@@ -113,14 +113,14 @@ def dashes(place: int) -> Any:
     return _STYLES[place] if more < 0 else (0, (8.0 + more, 1.6, 1.2 + more, 1.6))
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Give every name a look of its own, in the order of first appearance.
+def styles(names: Iterable[str]) -> dict[str, Style]:
+    """Give every name a style of its own, in the order of first appearance.
 
     Colours are as many as those of the palette; dashes change from name to name, so that curves
     that lie upon each other are seen.
     """
     return {
-        name: Look(
+        name: Style(
             PALETTE[n % len(PALETTE)],
             dashes(n % len(_STYLES) + n // _CYCLE * len(_STYLES)),
             _MARKS[n % len(_MARKS)],
@@ -135,17 +135,17 @@ _CYCLE: Final = len(PALETTE) * len(_STYLES)
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Give every name the colour of its look."""
-    return {name: look.colour for name, look in looks(names).items()}
+    """Give every name the colour of its style."""
+    return {name: style.colour for name, style in styles(names).items()}
 
 
-def policy_looks(case: Case) -> dict[str, Look]:
-    """Give every policy of a study its look; those with hindsight are grey and dashed."""
-    found = looks(case.causal)
+def policy_styles(case: Case) -> dict[str, Style]:
+    """Give every policy of a study its style; those with hindsight are grey and dashed."""
+    found = styles(case.causal)
     others = [name for name in case.entries if name not in found]
     return found | {
-        name: look._replace(colour=MUTED, style=dashes(n + 1))
-        for n, (name, look) in enumerate(looks(others).items())
+        name: style._replace(colour=MUTED, dashes=dashes(n + 1))
+        for n, (name, style) in enumerate(styles(others).items())
     }
 
 
@@ -162,7 +162,7 @@ _NEAR = 3.0
 """A line is near a band if it is at most so many times its width away from it."""
 
 
-def reach(drawn: Iterable[float], lines: Iterable[float] = ()) -> tuple[float, float]:
+def axis_limits(drawn: Iterable[float], lines: Iterable[float] = ()) -> tuple[float, float]:
     """Return the ends of an axis: the band of what is drawn and of lines near it, or all from 0.
 
     The band is shown alone where it is far from 0 for its width; other lines are then left out.
@@ -223,7 +223,7 @@ def in_rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def in_margin(
-    axes: Axes, height: float, text: str, away: float = 5.0, *, va: str = "center", **look: Any
+    axes: Axes, height: float, text: str, away: float = 5.0, *, va: str = "center", **style: Any
 ) -> None:
     """Write into the right margin, level with a mark."""
     axes.annotate(
@@ -235,7 +235,7 @@ def in_margin(
         va=va,
         fontsize=8.5,
         color=INK,
-        **look,
+        **style,
     )
 
 

@@ -35,7 +35,7 @@ _LONG: Final = 22
 
 @dataclass
 class _Legend:
-    """Entries of all panels, each label and look once, those of lines last."""
+    """Entries of all panels, each label and style once, those of lines last."""
 
     entries: dict[tuple[str, str], Any] = field(default_factory=dict)
     lines: dict[tuple[str, float], dict[str, Any]] = field(default_factory=dict)
@@ -47,26 +47,26 @@ class _Legend:
         filled = _pattern(colour, place)
         self.entries.setdefault((label, str(filled)), Patch(label=label, **filled))
 
-    def curve(self, label: str, **look: Any) -> None:
+    def curve(self, label: str, **style: Any) -> None:
         """Note a curve or a mark."""
         from matplotlib.lines import Line2D
 
-        self.entries.setdefault((label, str(look)), Line2D([], [], label=label, **look))
+        self.entries.setdefault((label, str(style)), Line2D([], [], label=label, **style))
 
     def line(self, line: Line, beyond: str = "") -> dict[str, Any]:
-        """Note a line, and return its look: dashes of its own."""
+        """Note a line, and return its style: dashes of its own."""
         said = "".join(one.text for one in line.beside)
-        look = {
+        style = {
             "color": INK, "linewidth": 1.2, "linestyle": canvas.dashes(len(self.lines)),
             "label": f"{line.label}{said}{beyond}",
         }  # fmt: skip
-        return self.lines.setdefault((line.label, line.value), look)
+        return self.lines.setdefault((line.label, line.value), style)
 
     def put(self, figure: Figure, *, beside: bool) -> None:
         """Write many entries beside a picture, if there may be any, else below."""
         from matplotlib.lines import Line2D
 
-        lines = (Line2D([], [], **look) for look in self.lines.values())
+        lines = (Line2D([], [], **style) for style in self.lines.values())
         handles = [*self.entries.values(), *lines]
         if beside and len(handles) > _BESIDE:
             # As tall as the legend, with space for a title.
@@ -145,10 +145,10 @@ def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:
         for one in filter(visible, spans):
             low, high = (_SHARE * tall * end for end in (one.low, one.high))
             box = (floor - 0.5 * (1 - _SHARE) - high, high - low)
-            filled = _pattern(found.looks[one.look], list(found.looks).index(one.look))
+            filled = _pattern(found.styles[one.style], list(found.styles).index(one.style))
             axes.broken_barh([(one.begin, one.end - one.begin)], box, **filled)
-    for place, (look, colour) in enumerate(found.looks.items()):
-        legend.area(look, colour, place)
+    for place, (style, colour) in enumerate(found.styles.items()):
+        legend.area(style, colour, place)
     canvas.in_rows(axes, list(found.lanes))
     axes.set_yticks(middles, list(found.lanes))
     axes.set_ylim(floor or 1.0, 0.0)
@@ -160,11 +160,11 @@ def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:
 def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
     """Draw rows of bars, and lines through them."""
     for place, row in enumerate(found.rows):
-        _row(axes, place, row, found.looks)
+        _row(axes, place, row, found.styles)
         canvas.in_margin(axes, place, "".join(one.text for one in row.beside))
-    for place, (look, colour) in enumerate(found.looks.items()):
-        if any(row.parts.get(look) for row in found.rows):
-            legend.area(look, colour, place)
+    for place, (style, colour) in enumerate(found.styles.items()):
+        if any(row.parts.get(style) for row in found.rows):
+            legend.area(style, colour, place)
     if found.two_sided:
         axes.plot([row.value for row in found.rows], range(len(found.rows)), **_SUM)
         legend.curve(SUM, **_SUM)
@@ -180,20 +180,20 @@ def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
 _SUM: Final[dict[str, Any]] = {
     "color": INK, "linestyle": "none", "marker": "D", "markersize": 6, "markerfacecolor": PAPER,
 }  # fmt: skip
-"""Look of that mark."""
+"""Style of that mark."""
 
 
-def _row(axes: Axes, place: int, row: Bar, looks: Mapping[str, str]) -> None:
+def _row(axes: Axes, place: int, row: Bar, styles: Mapping[str, str]) -> None:
     """Draw the parts of a row one behind the other; what is negative goes to the left."""
     ends = {True: 0.0, False: 0.0}
     for name, width in row.parts.items():
         start = ends[width >= 0]
         ends[width >= 0] += width
-        pattern = list(looks).index(name)
+        pattern = list(styles).index(name)
         if row.kind == "plain":
-            filled = _pattern(looks[name], pattern)
+            filled = _pattern(styles[name], pattern)
         elif row.kind == "apart":
-            filled = _pattern("none", pattern, looks[name]) | {"linewidth": 1.2}
+            filled = _pattern("none", pattern, styles[name]) | {"linewidth": 1.2}
         else:
             filled = _pattern("none", 1, MUTED)
         axes.barh(place, width, 0.72, left=start, **filled)

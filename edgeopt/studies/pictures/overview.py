@@ -98,7 +98,7 @@ def _draw(found: Standings, narrow: bool, bounds: Mapping[str, float]) -> Figure
         )  # fmt: skip
     else:
         axes.set_xlabel(f"{name}\n{unit}" if narrow else f"{name} {unit}")
-    ends = canvas.reach(marks, bounds.values() if bounds else [scale])
+    ends = canvas.axis_limits(marks, bounds.values() if bounds else [scale])
     if bounds:  # space for whole marks at 0
         ends = ends[0] - 0.04 * (ends[1] - ends[0]), ends[1] + 0.04 * (ends[1] - ends[0])
     if ends[0] <= scale <= ends[1] and not bounds:

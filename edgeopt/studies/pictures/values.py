@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.bounds.estimate import curve
 from edgeopt.studies.drawing import Curve, Curves, Line, Panels, Said
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import policy_looks, reach
+from edgeopt.studies.pictures.canvas import axis_limits, policy_styles
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.system import DIMENSIONLESS
 from edgeopt.studies.wording import plural, uncapitalised
@@ -35,15 +35,15 @@ def over_time(
     There is a panel per variant of policies. The vertical axis fits the curves or, if `late`, their
     second halves; then the first slots have more space.
     """
-    looks = policy_looks(case)
+    styles = policy_styles(case)
     found: dict[str, Curve] = {}
     fitted: list[float] = []
     for name, runs in values.items():
-        entry, look = case.entries[name], looks[name]
+        entry, style = case.entries[name], styles[name]
         mean, low, high = curve(runs, case.estimates[name], case.controls, case.settings.confidence)
         # The value after slot t is drawn at t + 1, where the slot ends.
         at = np.arange(1, mean.size + 1)
-        found[name] = Curve(entry.title, at, mean, look.colour, look.style, low, high)
+        found[name] = Curve(entry.title, at, mean, style.colour, style.dashes, low, high)
         fitted += [*mean[late * (mean.size // 2) :], low[-1], high[-1]]
     slots = max(runs.shape[1] for runs in values.values())
     variants = list(dict.fromkeys(case.entries[name].variant for name in case.causal)) or [""]
@@ -60,7 +60,7 @@ def over_time(
                 lines,
                 variant,
                 across=(1, max(2, slots)) if late else (0, slots),
-                up=reach(fitted, [line.value for line in lines]),
+                up=axis_limits(fitted, [line.value for line in lines]),
                 log={"x": 10} if late else {},
             )
             for variant in variants

@@ -72,9 +72,9 @@ def bars(found: Bars) -> tuple[float, str]:
     for one in found.lines:
         known = isfinite(one.value)
         words = f"proven bound, {one.label}: " if known else f"{one.label}: no bound"
-        look = _bound(lines.index(one)) if known else ""
+        style = _bound(lines.index(one)) if known else ""
         parts.append(
-            f'<path d="M1 {_n(top + 6.5)}H23" {look}/>'
+            f'<path d="M1 {_n(top + 6.5)}H23" {style}/>'
             * known
             + f'<text x="{28 if known else 1}" y="{_n(top + 10)}">{_text(words)}'
             f"{_said(one.beside) if known else ''}</text>"
@@ -91,7 +91,7 @@ def bars(found: Bars) -> tuple[float, str]:
             f"{_said(row.beside)}</text>"
         )
         top += _LINE
-        parts.append(_bar(row, found.looks, place, top))
+        parts.append(_bar(row, found.styles, place, top))
         if found.two_sided and isfinite(row.value):
             parts.append(
                 f'<path class="sum" d="M{_n(place(row.value))} {_n(top + _BAR / 2 - 4)}'
@@ -111,7 +111,7 @@ def bars(found: Bars) -> tuple[float, str]:
         parts.append(f'<text x="1" y="{_n(top + 10)}">{_text(text)}</text>')
         top += _LINE
     if any(len(row.parts) > 1 for row in found.rows):
-        top, legend = _legend(found.looks, top + 2.0)
+        top, legend = _legend(found.styles, top + 2.0)
         parts.append(legend)
     return top + 2.0, "".join(parts)
 
@@ -120,12 +120,12 @@ _DASHES: Final = ("4 2", "1.5 1.5", "6 1.5 1.5 1.5", "none")
 
 
 def _bound(place: int) -> str:
-    """Return the look of a bound, each with its own dashes."""
+    """Return the style of a bound, each with its own dashes."""
     dashed = f'stroke-dasharray="{_DASHES[place % len(_DASHES)]}"'
     return f'stroke="currentColor" stroke-width="1.6" {dashed} fill="none"'
 
 
-def _bar(row: Bar, looks: Mapping[str, str], place: Callable[[float], float], top: float) -> str:
+def _bar(row: Bar, styles: Mapping[str, str], place: Callable[[float], float], top: float) -> str:
     """Draw the parts of a row one behind the other: filled, hollow, or grey and hatched."""
     if not isfinite(row.value):
         return ""
@@ -147,10 +147,10 @@ def _bar(row: Bar, looks: Mapping[str, str], place: Callable[[float], float], to
                 f"{_hatch(left, top, right - left, _BAR, 1, MUTED)}"
             )
         else:
-            kind = list(looks).index(name)
+            kind = list(styles).index(name)
             kind = kind if len(row.parts) > 1 else kind // len(PALETTE)
             drawn += (
-                f'<rect class="bar" {box} fill="{looks[name]}"/>'
+                f'<rect class="bar" {box} fill="{styles[name]}"/>'
                 f"{_hatch(left, top, right - left, _BAR, kind)}"
             )
     if isfinite(row.low) and isfinite(row.high):
@@ -168,7 +168,7 @@ def lanes(found: Lanes) -> tuple[float, str]:
     names = distinct(_cut(name, _NAME) for name in found.lanes)
     begin = max(_LEFT, 7.0 + _LETTER * max(map(len, names), default=0))
     scale = (WIDTH - begin - 6.0) / (found.end or 1.0)
-    kinds = {name: place for place, name in enumerate(found.looks)}
+    kinds = {name: place for place, name in enumerate(found.styles)}
     parts, top = [], 8.0
     for line in wrap(found.title, 48):
         parts.append(f'<text x="1" y="{_n(top + 6)}" font-weight="600">{_text(line)}</text>')
@@ -183,7 +183,7 @@ def lanes(found: Lanes) -> tuple[float, str]:
             'stroke-width="0.6"/>'
         )
         parts += [
-            _span(one, found.looks[one.look], kinds[one.look], (begin, scale), (top, tall - 1))
+            _span(one, found.styles[one.style], kinds[one.style], (begin, scale), (top, tall - 1))
             for one in filter(visible, spans[:left])
         ]
         left -= min(left, len(spans))
@@ -200,7 +200,7 @@ def lanes(found: Lanes) -> tuple[float, str]:
         f'<text x="{_n((WIDTH + begin) / 2)}" y="{_n(top + 25)}" text-anchor="middle">'
         f"{_text(axis)}</text>"
     )
-    height, legend = _legend(found.looks, top + 32.0)
+    height, legend = _legend(found.styles, top + 32.0)
     return height + 6.0, "".join([*parts, legend])
 
 
@@ -224,10 +224,10 @@ def _ink(colour: str) -> str:
     return "currentColor" if colour == INK else colour
 
 
-def _legend(looks: Mapping[str, str], top: float) -> tuple[float, str]:
+def _legend(styles: Mapping[str, str], top: float) -> tuple[float, str]:
     """Name colours and patterns, in as many lines as it takes; return where they end."""
     parts, x = [], 1.0
-    for kind, (name, colour) in enumerate(looks.items()):
+    for kind, (name, colour) in enumerate(styles.items()):
         wide = 22.0 + _LETTER * len(name)
         if x > 1.0 and x + wide > WIDTH:
             x, top = 1.0, top + _LINE

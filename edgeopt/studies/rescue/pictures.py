@@ -19,7 +19,7 @@ from edgeopt.studies.drawing import (
 )
 from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.live import Live, Slider
-from edgeopt.studies.pictures.canvas import MUTED, colours, lead, policy_looks, reach
+from edgeopt.studies.pictures.canvas import MUTED, axis_limits, colours, lead, policy_styles
 from edgeopt.studies.rescue.policies import ONLINE, SAFE
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
@@ -86,14 +86,14 @@ def _safety(case: Case) -> Curves:
     groups: dict[str, list[Any]] = {}
     for name in case.causal:
         groups.setdefault(case.entries[name].group, []).append(case.rows[name])
-    drawn, looks = [], policy_looks(case)
+    drawn, styles = [], policy_styles(case)
     for own in groups.values():
         share, value = zip(*sorted((_failing(case, one), one["value"]) for one in own), strict=True)
         drawn.append(Curve("other methods", share, value, MUTED, mark="o"))
     for row in (case.best(), case.best(kept=True)):
         if row is not None:
-            share, value, look = (_failing(case, row),), (row["value"],), looks[row["policy"]]
-            drawn.append(Curve(case.title(row), share, value, look.colour, "", mark=look.mark))
+            share, value, style = (_failing(case, row),), (row["value"],), styles[row["policy"]]
+            drawn.append(Curve(case.title(row), share, value, style.colour, "", mark=style.mark))
     highest = max((one["value"] for own in groups.values() for one in own), default=0.0)
     bound = case.benchmark.bound
     return Curves(
@@ -101,7 +101,7 @@ def _safety(case: Case) -> Curves:
         "mean profit per run",
         drawn,
         (Line(case.label, bound, [Said("", ", for safe policies")]),) * (bound > 0),
-        up=reach([0.0, highest], [bound]),
+        up=axis_limits([0.0, highest], [bound]),
     )
 
 
@@ -195,15 +195,15 @@ def lanes(case: Case, policy: str) -> Lanes:
         if one.server < shown:
             device, profile = instance.name_of("device", one.device), names[one.profile]
             label = f"{device}, {profile}, slots {one.first} to {one.stop}"
-            look = f"retraining, {profile}"
-            spans[one.server].append(Span(one.first, one.stop, look, 0.45, 1.0, label))
+            style = f"retraining, {profile}"
+            spans[one.server].append(Span(one.first, one.stop, style, 0.45, 1.0, label))
     tasks = instance.reserved
     for i in range(len(tasks)):
         server, begin, end = int(tasks.server[i]), int(tasks.start[i]), int(tasks.end[i]) + 1
         if server < shown:
-            look = _FAILED if failed[i] else _WINDOW
+            style = _FAILED if failed[i] else _WINDOW
             label = f"reserved {instance.name_of('task', i)}"
-            spans[server].append(Span(begin, end, look, 0.05, 0.35, label))
+            spans[server].append(Span(begin, end, style, 0.05, 0.35, label))
     share = np.asarray(run.served)[0] / np.maximum(instance.capacity, np.finfo(float).tiny)
     for server, t in np.argwhere(share[:shown] > 0).tolist():
         spans[server].append(Span(t, t + 1, _WORK, 0.05, 0.05 + 0.3 * float(share[server, t])))

@@ -19,7 +19,7 @@ from edgeopt.studies.drawing import (
 )
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider, uncertified
-from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead, policy_looks
+from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead, policy_styles
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
 from edgeopt.studies.tapfinger.tables import (
     average,
@@ -60,7 +60,7 @@ def _flow_times_title(case: Case) -> str:
 
 
 def _flow_times(case: Case) -> Curves:
-    looks, drawn = policy_looks(case), []
+    styles, drawn = policy_styles(case), []
     least, runs = shortest_flow_times(case), simulated(case)
     every = np.concatenate([least, *(run.flow_time.ravel() for run in runs.values())])
     longest = float(every[np.isfinite(every)].max(initial=2.0))
@@ -71,7 +71,7 @@ def _flow_times(case: Case) -> Curves:
     for name in sorted(means, key=lambda name: means[name]):
         title = f"{case.entries[name].title}, {number(means[name], 3)}"
         x, y = _whole(runs[name].flow_time, longest)
-        drawn.append(Curve(title, x, y, looks[name].colour, looks[name].style, step=True))
+        drawn.append(Curve(title, x, y, styles[name].colour, styles[name].dashes, step=True))
     return Curves(
         "flow time (slots)",
         "tasks complete within it (%)",
@@ -129,7 +129,7 @@ def _count(mean: float) -> str:
 
 
 def _accumulation(case: Case) -> Panels:
-    found, looks = _in_system(case), policy_looks(case)
+    found, styles = _in_system(case), policy_styles(case)
     slots = next(iter(found.values())).size
     edges = np.arange(slots + 1)
     floor = np.maximum(_LOWEST, fewest_in_system(case, slots))
@@ -140,7 +140,7 @@ def _accumulation(case: Case) -> Panels:
     ]  # fmt: skip
     below = []
     for name, curve in found.items():
-        title, (colour, style, *_) = case.entries[name].title, looks[name]
+        title, (colour, style, *_) = case.entries[name].title, styles[name]
         held = np.maximum(_LOWEST, np.append(curve, curve[-1]))
         above.append(Curve(title, edges, held, colour, style, step=True))
         mean = np.append(0.0, curve.cumsum()) / max(1, case.instance.tasks)

@@ -16,7 +16,7 @@ from edgeopt.studies.pictures.canvas import (
     blank,
     colours,
     in_rows,
-    looks,
+    styles,
 )
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.pictures.canvas import Look
+    from edgeopt.studies.pictures.canvas import Style
 
 HOLLOW: Final[dict[str, Any]] = {
     "linestyle": "none", "marker": "D", "markersize": 6, "color": INK, "markerfacecolor": PAPER,
     "zorder": 4,
 }  # fmt: skip
-"""Look of published and recorded values."""
+"""Style of published and recorded values."""
 
 _MANY: Final = 16
 """A curve with this many points or more has no marks."""
@@ -68,7 +68,7 @@ def curves(
     lines, count = len(shown), len(shown[0])
     height = 3.5 if lines == count == 1 else 3.2 if lines == 1 else 2.5 * lines
     figure = blank(height=height + 0.18 * ((len(titles) + 2) // 3))
-    drawn = looks(titles)
+    drawn = styles(titles)
     many = rows[along or x].nunique() >= _MANY
     shared: Any = {"sharex": bool(panels), "sharey": "row" if panels else False}
     grid = figure.subplots(lines, count, squeeze=False, **shared)
@@ -140,17 +140,17 @@ def _panels(
 
 
 def curve(
-    axes: Axes, rows: pd.DataFrame, x: str, metric: str, look: Look, *, marks: bool = True,
+    axes: Axes, rows: pd.DataFrame, x: str, metric: str, style: Style, *, marks: bool = True,
     scale: float = 1.0, band: bool = True, label: str = "",
 ) -> None:  # fmt: skip
     """Draw a column over another one, with the band of its intervals."""
     axes.plot(
-        rows[x], scale * rows[metric], marker=look.mark if marks else "", markersize=4.5,
-        color=look.colour, linestyle=look.style, label=label,
+        rows[x], scale * rows[metric], marker=style.mark if marks else "", markersize=4.5,
+        color=style.colour, linestyle=style.dashes, label=label,
     )  # fmt: skip
     if band and f"{metric}_low" in rows:
         low, high = (scale * rows[f"{metric}_{end}"] for end in ("low", "high"))
-        axes.fill_between(rows[x], low, high, color=look.colour, alpha=BAND, linewidth=0)
+        axes.fill_between(rows[x], low, high, color=style.colour, alpha=BAND, linewidth=0)
 
 
 def stacked(
@@ -228,9 +228,9 @@ def groups(
     [shown] = _panels(rows, {metric: label}, panels)
     grid = figure.subplots(1, len(shown), sharey=True, sharex=True, squeeze=False)[0]
     drawn: dict[str, Any] = {
-        name: {"facecolor": look.colour, "hatch": HATCHES[look.pattern % len(HATCHES)],
+        name: {"facecolor": style.colour, "hatch": HATCHES[style.pattern % len(HATCHES)],
                "edgecolor": PAPER, "linewidth": 0}
-        for name, look in looks(titles).items()
+        for name, style in styles(titles).items()
     }  # fmt: skip
     thick = 0.86 / len(titles)
     for axes, (chosen, head, _, _) in zip(grid, shown, strict=True):

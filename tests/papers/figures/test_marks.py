@@ -10,7 +10,7 @@ import pytest
 from edgeopt_papers.figures import drawing
 from edgeopt_papers.figures.report import figure
 
-from edgeopt.studies.pictures.canvas import INK, looks, svg
+from edgeopt.studies.pictures.canvas import INK, styles, svg
 from tests.studies.svg_marks import HAIR, away, box, read
 from tests.studies.test_impossible_intervals import SYSTEMS, figures
 from tests.studies.test_page import overlapping
@@ -32,7 +32,7 @@ def test_marks_are_where_the_rows_say(system: str) -> None:
         marks = read(svg(drawn))
         names = [label for label, _ in marks.legend]
         assert len(set(names)) == len(names), outcome.paper_figure.name
-        seen = [look for _, look in marks.legend]
+        seen = [style for _, style in marks.legend]
         assert len(set(seen)) == len(seen), outcome.paper_figure.name
         draw: Any = outcome.paper_figure.draw
         if isinstance(draw, partial) and draw.func in _CHECK:
@@ -64,9 +64,9 @@ def check_curves(outcome: Outcome, given: dict[str, Any], marks: Marks) -> None:
                 continue
             at = np.stack([panel.x.of(own[x]), panel.y.of(scale * own[metric])], axis=1)
             inside = at[panel.inside(np.where(np.isfinite(at), at, -1e9))]
-            look = marks.look(title)
-            lines = [one.at for one in panel.lines if one.look == look]
-            points = [one.at for one in panel.points if one.look == look]
+            style = marks.style(title)
+            lines = [one.at for one in panel.lines if one.style == style]
+            points = [one.at for one in panel.points if one.style == style]
             for one in inside:
                 near = [away(one, line) for line in lines]
                 near += [float(np.hypot(*(dots - one).T).min()) for dots in points]
@@ -98,12 +98,12 @@ def test_eleven_series_and_more_can_be_told_apart() -> None:
     )
     draw = partial(drawing.curves, x="x", metrics={"v": "value"}, xlabel="x", titles=titles)
     marks = read(svg(draw(rows)))
-    assert len({look for _, look in marks.legend}) == 24
+    assert len({style for _, style in marks.legend}) == 24
     grouped = partial(
         drawing.groups, column="x", places={0: "none", 1: "one"}, metric="v", label="value",
         titles=titles,
     )  # fmt: skip
     few = rows[rows["x"] < 2].assign(v_low=rows["v"], v_high=rows["v"])
     marks = read(svg(grouped(few)))
-    assert len({look for _, look in marks.legend}) == 24
-    assert INK not in {look.colour for look in looks(titles).values()}
+    assert len({style for _, style in marks.legend}) == 24
+    assert INK not in {style.colour for style in styles(titles).values()}

@@ -60,7 +60,7 @@ def _figure(
     attachment: str = "common",
     topology: int = 1,
     policies: Mapping[str, str] = TITLES,
-    look: Mapping[str, Any] = MappingProxyType({}),
+    style: Mapping[str, Any] = MappingProxyType({}),
     caveats: Sequence[str] = OPEN,
     caption: str = "",
     **settings: Any,
@@ -78,7 +78,7 @@ def _figure(
         topology=topology,
         rows=partial(means, metrics=tuple(metrics), by=by),
         columns={name: one for name, one in _HEADINGS.items() if name in (*by, *metrics)},
-        draw=partial(curves, **{**axes, **look}),
+        draw=partial(curves, **{**axes, **style}),
         takeaway=takeaway,
         caveats=caveats,
         caption=caption,
@@ -326,7 +326,7 @@ _FIGURE_9: Final = _figure(
         "The text gives 7,500 requests per second as the default; the figure begins at 7,083.",
     ),
     few=slice(None, None, 4),
-    look={"panels": ("popularity", PROFILES)},
+    style={"panels": ("popularity", PROFILES)},
 )  # fmt: skip
 
 _RATES: Final = {rate: f"{rate:,.0f} requests per second" for rate in (7500.0, 10000.0)}
@@ -378,7 +378,7 @@ _FIGURE_10: Final = _figure(
         Statement("10", "cost of INFIDA offline over INFIDA", "at most 0", "at all of these",
                   partial(_cheapest, [_OFFLINE], ["infida"])),
     ],
-    look={
+    style={
         "x": "latency", "xlabel": _COSTS["latency"], "along": "alpha", "panels": ("rate", _RATES),
         "metrics": {"inaccuracy": _COSTS["inaccuracy"]},
     },

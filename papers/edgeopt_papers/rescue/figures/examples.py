@@ -14,7 +14,7 @@ from edgeopt.instances.rescue import (
     fit_log_profile,
     generate,
 )
-from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours, looks
+from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours, styles
 from edgeopt.studies.wording import percent
 from edgeopt_papers.figures import (
     CLOSE,
@@ -99,8 +99,8 @@ def _draw_left(rows: pd.DataFrame) -> Figure:
     parts = {"gaps": "gaps between reservations", "over_provisioned": "over-provisioned"}
     stacked(left, own.assign(over=100 * own["over"]), "over", parts, 4.0, scale=100.0)
     left.set(xlabel="over-provisioning (%)", ylabel="unused (% of all resources)")
-    look = looks([*parts, "fragmentation"])["fragmentation"]
-    curve(right, where(rows, sweep="tasks"), "tasks", "fragmentation", look,
+    style = styles([*parts, "fragmentation"])["fragmentation"]
+    curve(right, where(rows, sweep="tasks"), "tasks", "fragmentation", style,
           label="share outside the largest piece")  # fmt: skip
     right.set(xlabel="reserved tasks", ylabel="fragmentation", ylim=(0, 1), xticks=_TASKS)
     figure.legend(loc="outside lower center", ncols=3)

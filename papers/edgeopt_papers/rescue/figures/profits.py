@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.rescue import generate
-from edgeopt.studies.pictures.canvas import INK, blank, looks
+from edgeopt.studies.pictures.canvas import INK, blank, styles
 from edgeopt.studies.rescue.pictures import utilisation
 from edgeopt.studies.rescue.policies import PLAIN
 from edgeopt_papers.figures import (
@@ -237,18 +237,18 @@ def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
         own = where(rows, sweep=name, variant=variant)
         x = [sweep.shown(place) for place in own["place"].unique()]
         joined: dict[str, Any] = {"linestyle": "none"} if sweep.names else {}
-        for group, drawn in looks(groups).items():
+        for group, drawn in styles(groups).items():
             if group in _GROUPS or variant == "guarded":
                 axes.plot(x, where(own, group=group)["profit"], marker=drawn.mark, markersize=4,
                           linewidth=1.3, color=drawn.colour, label=groups[group],
-                          **{"linestyle": drawn.style} | joined)  # fmt: skip
+                          **{"linestyle": drawn.dashes} | joined)  # fmt: skip
         bounds = {"bound": "OPT(LP)"} | ({"safe": "BOUND(safe)"} if variant == "guarded" else {})
-        for (column_of, label), style in zip(bounds.items(), ((4, 2), (1, 1)), strict=False):
-            look: dict[str, Any] = {"linestyle": (0, style), "linewidth": 1.1}
+        for (column_of, label), dashes in zip(bounds.items(), ((4, 2), (1, 1)), strict=False):
+            style: dict[str, Any] = {"linestyle": (0, dashes), "linewidth": 1.1}
             if joined:
-                look = joined | {"marker": "_" if column_of == "bound" else "x", "markersize": 20}
+                style = joined | {"marker": "_" if column_of == "bound" else "x", "markersize": 20}
             y = where(own, group="rescue")[column_of]
-            axes.plot(x, y, color=INK, label=label, **look)
+            axes.plot(x, y, color=INK, label=label, **style)
         axes.set_xticks(x)
         axes.margins(x=0.25 if joined else 0.05)
         panels[-1, column].set_xlabel(sweep.title)

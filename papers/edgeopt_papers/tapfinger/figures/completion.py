@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin, looks
+from edgeopt.studies.pictures.canvas import INK, blank, colours, in_margin, styles
 from edgeopt_papers.figures import PaperFigure, Published, found, said
 from edgeopt_papers.figures.aggregates import below, by, extreme, where
 from edgeopt_papers.figures.drawing import HOLLOW, curves, logarithmic, rows_of_bars
@@ -69,12 +69,12 @@ def _draw(
     layout: Any = [[place for place in settings for _ in range(2)], [series[0]] * 2 * count]
     layout += [[name for name in series[1:] for _ in settings]] if len(series) > 1 else []
     panels = figure.subplot_mosaic(layout, height_ratios=[height, 2.2, 1.7][: len(layout)])
-    known = looks(TITLES.values())
+    known = styles(TITLES.values())
     drawn: dict[str, Any] = {
-        name: {"color": known[title].colour, "linestyle": known[title].style}
+        name: {"color": known[title].colour, "linestyle": known[title].dashes}
         for name, title in first.policies.items()
     }
-    shades = {name: look["color"] for name, look in drawn.items()}
+    shades = {name: style["color"] for name, style in drawn.items()}
     *_, last = settings.values()
     for place, setting in settings.items():
         own = where(rows, **{column: place}) if column else rows
@@ -85,9 +85,9 @@ def _draw(
         if setting is not first:
             panels[place].set_yticklabels([])
     for name in series:
-        for policy, look in drawn.items():
+        for policy, style in drawn.items():
             own = where(rows, part=name, policy=policy)
-            panels[name].plot(own["slot"], own["value"], linewidth=1.3, **look)
+            panels[name].plot(own["slot"], own["value"], linewidth=1.3, **style)
         panels[name].set(xlim=(0, None), ylim=(0, None), ylabel=_AXES[name], xlabel="slot")
     handles = [Line2D([], [], label=title, **drawn[name])
                for name, title in first.policies.items()]  # fmt: skip

@@ -378,6 +378,7 @@ class _Stages:
         taken, known = self.policies[name], control_entries(self.record)
         known += [one for one in self.entries if one.exact is not None and one not in known]
         made = self.others.setdefault(name, {})
+        known = [one for one in known if not one.follows or one.follows in self.benchmarks[name]]
         for entry in known:
             if entry.name not in taken and entry.name not in made:
                 made[entry.name] = entry.make(self.named[name], self.benchmarks[name])

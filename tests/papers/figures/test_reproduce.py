@@ -109,7 +109,7 @@ def test_page_and_files(tmp_path: Path) -> None:
     own = result.outcomes[0].rows
     pd.testing.assert_frame_equal(rows, own.assign(value_each=own["value_each"].map(str)))
     assert "range 1 to 3" in page or "range" in page
-    assert "medians and ranges of 2 drawn instances" in page
+    assert "ranges of 2 drawn instances" in page
     assert "At most 4.5 s" in (tmp_path / "figure-3b.svg").read_text(encoding="utf-8")
     document = json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
     [one] = document["paper_figures"]

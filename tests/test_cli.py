@@ -159,7 +159,15 @@ def test_rescue_study_as_json(instance_file: str, capsys: pytest.CaptureFixture[
     names = {row["policy"] for row in found["policies"]}
     assert {"rescue", "rescue+guard", "rescueplus", "pickconfigs+guard"} <= names
     for claim in found["claims"]:
-        assert list(claim) == ["id", "source", "verdict", "measured", "guaranteed", "slack"]
+        assert list(claim) == [
+            "id",
+            "source",
+            "verdict",
+            "measured",
+            "guaranteed",
+            "slack",
+            "factor",
+        ]
 
 
 def test_solve_writes_a_plan(

@@ -71,7 +71,12 @@ def ended(monkeypatch, capsys, error, *, debug=None):
     [
         (OptionError("gap = 0"), 2, "edgeopt: error: gap = 0"),
         (OSError(28, "No space left"), 2, "edgeopt: error: [Errno 28] No space left"),
-        (MemoryError("9 GiB"), 2, "edgeopt: error: not enough memory: 9 GiB"),
+        (
+            MemoryError("9 GiB"),
+            2,
+            "edgeopt: error: not enough memory (9 GiB); take a smaller "
+            "instance, fewer runs, or fewer workers",
+        ),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )

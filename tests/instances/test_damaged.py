@@ -49,7 +49,14 @@ def test_an_archive_that_was_cut_short(packed, share, capsys):
     assert refused(packed, capsys).startswith(f"{packed}: is no readable zip file (")
 
 
-@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_that_is_packed_in_a_rare_way(packed, kind, capsys):
+    with zipfile.ZipFile(packed, "a", kind) as archive:
+        archive.writestr("notes.txt", "0" * 300)
+    assert refused(packed, capsys).startswith("notes.txt: is packed in a rare way")
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_bit_of_an_archive_that_flipped(packed, kind, capsys):
     with zipfile.ZipFile(packed, "a", kind) as archive:
         archive.writestr("notes.txt", "".join(map(str, range(300))))

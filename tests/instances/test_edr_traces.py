@@ -141,7 +141,7 @@ def test_names_of_quarters():
             "date_time", 4, "'2021-02-29 01:00:00'", "written as 2016-12-31 00:00:00",
         ),
         (read_hourly_price, PRICE.replace("1.6196", "high"), "HOEP", 5, "'high'", "a number"),
-        (read_hourly_price, PRICE.replace("1.6196", "nan"), "HOEP", 5, "nan", "a price"),
+        (read_hourly_price, PRICE.replace("1.6196", "nan"), "HOEP", 5, "'nan'", "a number"),
         (
             read_hourly_load,
             LOAD.replace(",11307\n", ",-1\n"),

@@ -200,7 +200,7 @@ def test_a_popularity_that_never_rests_is_refused():
 
 
 def test_a_literal_radio_has_no_gain_at_arm_s_length():
-    with pytest.raises(InstanceError, match="too short for a reading"):
+    with pytest.raises(InstanceError, match="too short for an interpretation"):
         oinc.link_rates("literal", 1e-5, 90.0, 2.0)
 
 

@@ -29,7 +29,7 @@ Channel: TypeAlias = Literal["literal", "physical", "published"]
 
 INTERPRETATIONS: Final[dict[str, str]] = {
     "literal": "the loss in decibels taken for a gain, and noise of -40 dBm in the whole band; the "
-    "only interpretation of the paper's radio under which its latencies come out, and not physical",
+    "only reading of the paper's radio under which its latencies come out, and not physical",
     "physical": "the loss as a loss, and thermal noise of -174 dBm/Hz in place of the printed one",
     "published": "the loss as a loss, and noise of -40 dBm/Hz as printed; nothing gets through",
 }

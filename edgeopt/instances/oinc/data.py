@@ -230,5 +230,5 @@ def _origin(
         "from their operations, times a measured factor (stretches of 128 iterations of four "
         "production jobs, Alibaba 2020). Sites, links, objectives, deadlines, data and work of "
         "requests are drawn in the setting of Zeng et al. Channel: "
-        f"{channel}, an interpretation of the paper's radio ({INTERPRETATIONS[channel]})."
+        f"{channel}, a reading of the paper's radio ({INTERPRETATIONS[channel]})."
     )

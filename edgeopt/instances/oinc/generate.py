@@ -207,7 +207,7 @@ def _origin(channel: Channel, duty: float, stationary: bool, drift: bool) -> str
     come = "arrive as a test notices made-up drift" if drift else "arrive uniformly"
     return (
         "Drawn at random in the setting of Zeng et al.; no number is measured. "
-        f"Channel: {channel}, an interpretation of the paper's radio ({INTERPRETATIONS[channel]}). "
+        f"Channel: {channel}, a reading of the paper's radio ({INTERPRETATIONS[channel]}). "
         "Requests: each device switches on and off at random, in place of the paper's trace, and "
         f"is active in {100 * duty:g} % of the slots{swings}. Jobs {come}. Objectives, jobs, their "
         "work and their deadlines are made up: the paper does not give them."

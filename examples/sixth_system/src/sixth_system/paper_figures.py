@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from edgeopt_papers.figures import InstanceSpec, PaperFigure, Published, means, said, swept
+from edgeopt_papers.figures.aggregates import overall
 from edgeopt_papers.figures.drawing import curves
-from edgeopt_papers.figures.reading import overall
 
 from sixth_system.instance import generate
 

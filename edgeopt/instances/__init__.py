@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.fields import Field, Flags, Floats, Integers, Names, field
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.instance import Instance
+    from edgeopt.instances.jobs import Jobs
     from edgeopt.instances.records import Record, Size, fields_of, rule
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
@@ -21,6 +22,7 @@ _PLACES = {
     "EdrInstance": "edr",
     "IdnInstance": "idn",
     "Instance": "instance",
+    "Jobs": "jobs",
     "RescueInstance": "rescue",
     "ReservedTasks": "rescue",
     **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), "fields"),
@@ -28,8 +30,8 @@ _PLACES = {
 }
 
 __all__ = [
-    "EdrInstance", "Field", "Flags", "Floats", "IdnInstance", "Instance", "Integers", "Names",
-    "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of", "rule",
+    "EdrInstance", "Field", "Flags", "Floats", "IdnInstance", "Instance", "Integers", "Jobs",
+    "Names", "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of", "rule",
 ]  # fmt: skip
 
 

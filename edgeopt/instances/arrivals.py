@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import re
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.traces import read_rows
-from edgeopt.instances.traces.columns import entry_error, find_column
+from edgeopt.instances.traces import read_fields
+from edgeopt.instances.traces.times import parsed_times
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -25,32 +25,10 @@ def read_timestamps(
     path: str | os.PathLike[str], column: str = "TIMESTAMP"
 ) -> NDArray[np.datetime64]:
     """Read when the requests of a trace arrived, such as those of the Azure LLM trace of 2023."""
-    rows = read_rows(path)
-    header = rows[0][1] if rows else []
-    place = find_column(path, header, column)
-    if len(rows) == 1:
-        raise InstanceError(os.fspath(path), "has a header but no data")
-    times = np.empty(len(rows) - 1, dtype="datetime64[ns]")
-    for n, (line, row) in enumerate(rows[1:]):
-        times[n] = _time(row[place] if place < len(row) else "", path, column, line)
-    times.sort()
-    return times
-
-
-_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d*)?)?", re.ASCII)
-"""A date and a time; a date alone among them is a slip of a spreadsheet."""
-
-
-def _time(text: str, path: str | os.PathLike[str], column: str, line: int) -> Any:
-    try:
-        # NumPy reads "now", zones and years that nanoseconds do not reach as well.
-        known = _ISO.fullmatch(text) and "1678" <= text[:4] <= "2261"
-        time = np.datetime64(text, "ns") if known else None
-    except ValueError:
-        time = None
-    if time is None:
-        raise entry_error(path, column, line, "must be a date and time", repr(text))
-    return time
+    fields = read_fields(path, (column,))
+    times = parsed_times(fields.texts[column], partial(fields.error, column))
+    found: NDArray[np.datetime64] = np.sort(times.tz_localize(None).to_numpy())
+    return found
 
 
 SERVICES: Final = ("code", "conv")

@@ -55,7 +55,7 @@ def stand_ins(array: NDArray[Any]) -> str:
     low, high = array.min(), np.max(array, initial=0, where=np.isfinite(array))
     if high < _FILLED and low > max(_STAND_INS) and low > -_FILLED:
         return ""
-    odd = np.isin(array, _STAND_INS) | (np.isfinite(array) & (np.abs(array) >= _FILLED))
+    odd = stands_in(array)
     count = np.count_nonzero(odd)
     if not count:
         return ""
@@ -65,6 +65,12 @@ def stand_ins(array: NDArray[Any]) -> str:
         f"{count} of {array.size} entries may stand for what is missing, such as {said}; "
         "if so, leave them out or give the right ones"
     )
+
+
+def stands_in(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which entries are a number that often stands for a missing one."""
+    filled: NDArray[np.bool_] = np.isfinite(array) & (np.abs(array) >= _FILLED)
+    return filled | np.isin(array, _STAND_INS)
 
 
 def _in_another_unit(name: str, one: Field, array: NDArray[Any], usual: Usual) -> Iterator[str]:

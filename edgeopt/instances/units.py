@@ -26,6 +26,7 @@ _WHOLE: Final[dict[str, tuple[str, Fraction]]] = {
     **dict.fromkeys(("sec", "second", "seconds"), ("s", Fraction(1))),
     **dict.fromkeys(("min", "minute", "minutes"), ("s", Fraction(60))),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), ("s", Fraction(3600))),
+    **dict.fromkeys(("d", "day", "days"), ("s", Fraction(86400))), "milli": ("", Fraction(1, 1000)),
     "bits": ("bit", Fraction(1)), "$": ("$", Fraction(1)),
     "USD": ("$", Fraction(1)), "slot": ("slot", Fraction(1)), "slots": ("slot", Fraction(1)),
     "KiB": ("bit", Fraction(8 * 1024)), "MiB": ("bit", Fraction(8 * 1024**2)),
@@ -46,8 +47,8 @@ def factor(field: str, found: str, expected: str) -> float:
     """Return by what a number in one unit is multiplied to be in another.
 
     Units are products and quotients of bits and bytes (of 1,000, or 1,024 as KiB, MiB, GiB),
-    seconds, minutes and hours, watts, watt-hours and joules, operations (MAC, FLOP, cycle), hertz,
-    metres, dollars and slots, with prefixes from n to P.
+    seconds, minutes, hours and days, watts, watt-hours and joules, operations (MAC, FLOP, cycle),
+    hertz, metres, dollars and slots, with prefixes from n to P.
     """
     given, wanted = _measure(found), _measure(expected)
     if found == expected:

@@ -313,7 +313,7 @@ def test_numbers_are_written_as_anywhere(tmp_path, text):
         read_columns(table, {"a": (lambda x: True, "")})
 
 
-@pytest.mark.parametrize("text", ["now", "99999-01-01", "2023-11-16T18:17:03Z", "1500-01-01"])
+@pytest.mark.parametrize("text", ["now", "99999-01-01", "2023-11-16", "1500-01-01 00:00"])
 def test_times_on_record_are_dates_within_reach(tmp_path, text):
     trace = tmp_path / "trace.csv"
     trace.write_text(f"TIMESTAMP\n{text}\n")

@@ -83,11 +83,12 @@ def test_counting_by_hand():
     ("text", "index", "rule"),
     [
         ("TIMESTAMP,x\n2023-01-01 00:00:00,1\nyesterday,2\n", (3,), "date and time"),
-        ("x,TIMESTAMP\n1,2023-01-01 00:00:00\n2\n", (3,), "date and time"),
+        ("x,TIMESTAMP\n1,2023-01-01 00:00:00\n2\n", None, "line 3 must have 2 entries"),
+        ("TIMESTAMP\n2023-01-01 00:00:00\n2023-01-01 00:00:00Z\n", (3,), "has a zone, unlike"),
         ("TIMESTAMP\nNaT\n", (2,), "date and time"),
         ("TIMESTAMP\n", None, "no data"),
         ("TIME\n3\n", None, "no column 'TIMESTAMP'"),
-        ("", None, "no column"),
+        ("", None, "is empty"),
     ],
 )
 def test_bad_time_stamps_are_named(tmp_path, text, index, rule):

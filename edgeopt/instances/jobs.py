@@ -1,0 +1,594 @@
+"""Lists of jobs: who arrived when and ran how long on what; whatever is left out is counted."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.labels import is_time, listed, seconds_of, stamped
+from edgeopt.instances.numerals import is_hole, real_of
+from edgeopt.instances.plausibility import stands_in
+from edgeopt.instances.traces.columns import entry_error, find_column, read_fields
+from edgeopt.instances.traces.times import parsed_times
+from edgeopt.instances.units import factor
+from edgeopt.instances.validate import frozen, require_positive
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import pandas
+    import xarray
+    from numpy.typing import NDArray
+
+    from edgeopt.arrays import Flags, Floats, Ints
+
+__all__ = ["Jobs"]
+
+DONE: Final = "done"
+CUT: Final = "cut"
+NEVER: Final = "never"
+
+STATES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("succeeded", "success", "completed", "complete", "finished", "done", "pass", "passed",
+         "failed", "fail", "failure", "error", "killed", "cancelled", "canceled", "stopped",
+         "terminated", "timeout", "node_fail"),
+        DONE,
+    ),
+    "running": CUT,
+    **dict.fromkeys(("pending", "waiting", "queued", "ready"), NEVER),
+}  # fmt: skip
+"""What states of schedulers mean: the job ended, was still running, or never ran."""
+
+_COLUMNS: Final = ("arrival", "start", "end", "cut", "cpu", "gpu", "group")
+_DAY: Final = 86400.0
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_HOLES: Final = frozenset(("", "nan", "none", "null", "na", "n/a", "nat", "-"))
+"""What tables write for an entry that is none."""
+
+_WHEN: Final = "must be a number, or a date and time such as 2024-01-31 12:00:00"
+_SPAN: Final = re.compile(r"\s*([0-9.]+)\s*([A-Za-z]+)\s*")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Jobs:
+    """Jobs that ran, in the order of their arrival.
+
+    Times are seconds: from the midnight before the first arrival where they were timestamps, and
+    as they stand otherwise.
+
+    Attributes
+    ----------
+    arrival
+        When a job arrived, s, ascending, shape [J].
+    start
+        When it began to run, s, shape [J].
+    end
+        When it ended, or until when it ran on record, s, shape [J]; NaN if no durations were given.
+    cut
+        Whether it was still running when the record ended, shape [J].
+    cpu, gpu
+        CPU cores and GPUs that it ran on, parts of them too, shape [J].
+    group
+        Its group, such as a user, a queue or a site, shape [J].
+    span
+        First and last moment in which arrivals are on record, s.
+    since
+        The midnight from which seconds count, a timestamp, or None if times were numbers.
+    notes
+        What was read, left out, and why.
+    """
+
+    arrival: Floats
+    start: Floats
+    end: Floats
+    cut: Flags
+    cpu: Floats
+    gpu: Floats
+    group: NDArray[np.str_]
+    span: tuple[float, float]
+    since: Any = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def read(
+        cls,
+        data: str | os.PathLike[str] | pandas.DataFrame | xarray.Dataset,
+        *,
+        arrival: str,
+        start: str | None = None,
+        end: str | None = None,
+        duration: str | None = None,
+        cpu: str | None = None,
+        gpu: str | None = None,
+        state: str | None = None,
+        group: str | None = None,
+        units: Mapping[str, str] = _NONE,
+        states: Mapping[str, str] = _NONE,
+    ) -> Jobs:
+        """Read a list of jobs, one per line; those that cannot be used are counted in the notes.
+
+        Parameters
+        ----------
+        data
+            Path of a CSV file with a header, a ``pandas.DataFrame``, or an ``xarray.Dataset``.
+        arrival
+            Name of the column that says when jobs arrived.
+        start
+            When they began to run; by default they do so when they arrive.
+        end, duration
+            When they ended, or how long they ran; without either, jobs have no durations, as
+            requests to a service have none.
+        cpu, gpu
+            How many CPU cores and GPUs they had; by default a core and none.
+        state
+            How they ended. An end on record counts more than a state that says "running".
+        group
+            What they are grouped by, such as users or queues.
+        units
+            Unit of a column: one of time, such as ``"ms"``, ``"s"``, ``"min"``, ``"h"`` or
+            ``"d"``, or ``"milli"`` of a thousandth of a core. Times that are numbers need one, if
+            not here, then in the column's name, ``"submitted [s]"``, as ``attrs["units"]`` of a
+            variable of xarray, or in ``attrs["units"]`` of a frame, a mapping from columns.
+            Timestamps need none.
+        states
+            What further states mean: ``"done"``, ``"cut"`` (still running) or ``"never"`` (never
+            ran); upper and lower case are the same.
+
+        Raises
+        ------
+        InstanceError
+            If the file cannot be read, a column is missing, an entry is neither a number nor a
+            time, a unit is missing, unknown or contradicts the data, a state is unknown, or no job
+            is left.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> table = pandas.DataFrame({
+        ...     "submitted": [0, 60, 90], "started": [5, 60, None], "ended": [65, None, None],
+        ...     "cores": [500, 2000, 1000], "phase": ["Failed", "Running", "Pending"]})
+        >>> jobs = Jobs.read(
+        ...     table, arrival="submitted", start="started", end="ended", cpu="cores",
+        ...     state="phase", units={"submitted": "s", "started": "s", "ended": "s",
+        ...     "cores": "milli"})
+        >>> jobs.seconds.tolist(), jobs.cut.tolist(), jobs.cpu.tolist()
+        ([60.0, 30.0], [False, True], [0.5, 2.0])
+        >>> for note in jobs.notes:
+        ...     print(note)
+        jobs: 2 of 3 read
+        jobs: 1 of 3 left out: they never ran
+        jobs: 1 cut off by the end of the record: they last longer than they had run by then
+        """
+        if end is not None and duration is not None:
+            raise InstanceError("jobs", "give end or duration, not both")
+        names = [one for one in (arrival, start, end, duration, cpu, gpu, state, group) if one]
+        table = _Table.of(data, names, units)
+        clock = _Clock({one: table.times(one) for one in (arrival, start, end) if one}, table)
+        rows = _Rows(table, clock.seconds[arrival])
+        rows.leave(np.isnan(rows.at), "no arrival is on record")
+        timed = end is not None or duration is not None
+        meant = table.states(state, states)
+        if meant is not None:
+            rows.leave(meant == NEVER, "they never ran")
+        begun = clock.seconds[start] if start else rows.at.copy()
+        rows.leave(np.isnan(begun), "no start is on record")
+        if duration is not None:
+            ended = begun + table.seconds(duration)
+        else:
+            ended = clock.seconds[end] if end else np.full(rows.count, np.nan)
+        cut = np.zeros(rows.count, dtype=np.bool_)
+        if timed:
+            ended, cut = rows.ends(begun, ended, meant, zoned=clock.zoned)
+        cores = table.amounts(cpu, 1.0)
+        cards = np.nan_to_num(table.amounts(gpu, 0.0)) if gpu else table.amounts(gpu, 0.0)
+        rows.leave(np.isnan(cores), "no number of CPU cores is on record")
+        rows.leave((cores < 0) | (cards < 0), "they ask for less than nothing")
+        rows.leave((cores == 0) & (cards == 0), "they ask for neither a CPU core nor a GPU")
+        order = rows.order()
+        early = np.count_nonzero(begun[order] < rows.at[order])
+        if early:
+            rows.notes.append(f"jobs: {early} begin before they arrive; both times are kept")
+        if cut[order].any():
+            rows.notes.append(
+                f"jobs: {np.count_nonzero(cut[order])} cut off by the end of the record: they "
+                "last longer than they had run by then"
+            )
+        if timed and clock.stamps and not clock.zoned:
+            rows.notes.append(
+                "jobs: times have no zone; they are read as those of a clock that never changes"
+            )
+        groups = table.groups(group)
+        arrays = (rows.at, begun, ended, cut, cores, cards, groups)
+        columns = {name: frozen(one[order]) for name, one in zip(_COLUMNS, arrays, strict=True)}
+        span = float(columns["arrival"][0]), float(columns["arrival"][-1])
+        said = f"jobs: {order.size} of {rows.count} read"
+        notes = (said, *rows.notes, *table.notes)
+        return cls(**columns, span=span, since=clock.since, notes=notes)
+
+    def __len__(self) -> int:
+        return int(self.arrival.size)
+
+    def __repr__(self) -> str:
+        days = (self.span[1] - self.span[0]) / _DAY
+        return f"Jobs({len(self)} jobs in {days:.3g} days, groups={listed(self.groups)})"
+
+    @property
+    def seconds(self) -> Floats:
+        """How long jobs ran, s, shape [J]; those that were cut off at least so long."""
+        return self.end - self.start
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups, those with most jobs first."""
+        counts = Counter(self.group.tolist())
+        return tuple(sorted(counts, key=lambda one: (-counts[one], one)))
+
+    def window(self, first: Any, last: Any) -> Jobs:
+        """Return the jobs that arrive in a span of time, its end excluded.
+
+        Parameters
+        ----------
+        first, last
+            Seconds, as those of the arrivals, or timestamps.
+
+        Raises
+        ------
+        InstanceError
+            If no job arrives then.
+        """
+        low, high = self.moment("first", first), self.moment("last", last)
+        inside = (self.arrival >= low) & (self.arrival < high)
+        if not inside.any():
+            raise InstanceError("jobs", f"none arrives between {first} and {last}")
+        note = (
+            f"jobs: {np.count_nonzero(inside)} of {len(self)} arrive between {first} and {last}; "
+            "the others are left out"
+        )
+        return self._where(inside, (low, high), note)
+
+    def of_groups(self, groups: Sequence[str]) -> Jobs:
+        """Return the jobs of some groups.
+
+        Parameters
+        ----------
+        groups
+            Their names.
+        """
+        inside = np.isin(self.group, list(groups))
+        note = (
+            f"jobs: {np.count_nonzero(~inside)} of {len(self)} left out: they are of other groups"
+        )
+        return self._where(inside, self.span, *([note] if not inside.all() else []))
+
+    def _where(self, chosen: Flags, span: tuple[float, float], *notes: str) -> Jobs:
+        columns = {name: frozen(getattr(self, name)[chosen]) for name in _COLUMNS}
+        return dataclasses.replace(self, **columns, span=span, notes=(*self.notes, *notes))
+
+    def counts(self, slot_seconds: Any) -> Ints:
+        """Count the arrivals of each of `groups` in slots from the first arrival on, shape [T, G].
+
+        Parameters
+        ----------
+        slot_seconds
+            Length of a slot: seconds, or a text such as ``"10 min"``.
+        """
+        length = span_seconds("slot_seconds", slot_seconds)
+        slot = slots_before(self.arrival - self.span[0], length)
+        names = np.array(self.groups)
+        counted = np.zeros((int(slot.max()) + 1, names.size), dtype=np.int64)
+        for n, name in enumerate(names):
+            np.add.at(counted[:, n], slot[self.group == name], 1)
+        return frozen(counted)
+
+    def moment(self, field: str, time: Any) -> float:
+        """Return the seconds of a time that is one of them already, or a timestamp."""
+        seconds = real_of(time) if not isinstance(time, str) else None
+        if seconds is not None:
+            return seconds
+        import pandas
+
+        if self.since is None:
+            raise InstanceError(field, "must be seconds, as the times of the jobs are", value=time)
+        try:
+            stamp = pandas.Timestamp(time)
+            if stamp.tzinfo is None and self.since.tzinfo is not None:
+                stamp = stamp.tz_localize(self.since.tzinfo)
+            return float((stamp - self.since).total_seconds())
+        except (ValueError, TypeError):
+            rule = f"must be seconds or a timestamp in the zone of the jobs, {self.since.tzinfo}"
+            raise InstanceError(field, rule, value=time) from None
+
+    def local(self, seconds: Floats) -> Floats:
+        """Return what clocks at the place show, in seconds since the midnight of `since`."""
+        if self.since is None or self.since.tzinfo is None:
+            return seconds
+        import pandas
+
+        times = self.since + pandas.to_timedelta(seconds, unit="s")
+        shown = times.tz_localize(None) - self.since.tz_localize(None)
+        return np.asarray(shown.total_seconds(), dtype=np.float64)
+
+    def require_durations(self) -> None:
+        """Refuse jobs without durations."""
+        if np.isnan(self.end).any():
+            raise InstanceError("jobs", "have no durations; give end= or duration= to Jobs.read")
+
+
+def span_seconds(field: str, value: Any) -> float:
+    """Return a positive length of time, s, given as a number of s, a text or a `timedelta`."""
+    said = _SPAN.fullmatch(value) if isinstance(value, str) else None
+    if said is not None and (number := real_of(said[1])) is not None:
+        seconds: float | None = number * factor(field, said[2], "s")
+    elif isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    else:
+        seconds = None if isinstance(value, str) else seconds_of(field, value)
+    if seconds is None:
+        raise InstanceError(field, "must be seconds, or a text such as '10 min'", value=value)
+    require_positive(field, seconds)
+    return seconds
+
+
+def slots_before(seconds: Floats, length: float) -> Ints:
+    """Return the slots in which times lie."""
+    return np.floor(seconds / length + 1e-9).astype(np.int64)
+
+
+def slots_of(seconds: Floats, length: float) -> Ints:
+    """Return how many slots runs take, rounded up, at least one."""
+    return np.maximum(1, np.ceil(seconds / length - 1e-9)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Some columns of a table, as they were handed over."""
+
+    where: str
+    columns: Mapping[str, Any]
+    lines: Sequence[int]  # of the rows, as errors name them
+    units: Mapping[str, str]
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def of(cls, data: Any, names: Sequence[str], units: Mapping[str, str]) -> _Table:
+        import pandas
+        import xarray
+
+        given: dict[str, str] = {}
+        where = "jobs"
+        if isinstance(data, xarray.Dataset):
+            given = {str(one): v.attrs["units"] for one, v in data.items() if "units" in v.attrs}
+            data = data.to_dataframe().reset_index()
+        if isinstance(data, pandas.DataFrame):
+            said = data.attrs.get("units")
+            given |= said if isinstance(said, dict) else {}
+            header = list(map(str, data.columns))
+            places = {name: find_column(where, header, name) for name in names}
+            columns = {name: data.iloc[:, place] for name, place in places.items()}
+            lines: Sequence[int] = range(len(data))
+        else:
+            fields = read_fields(data, names)
+            where, lines = fields.path, fields.line
+            columns = {one: pandas.Series(fields.texts[one], dtype=object) for one in names}
+        if not len(lines):
+            raise InstanceError(where, "has a header but no data")
+        for name in units:
+            if name not in names:
+                raise InstanceError(f"{where}:{name}", "has a unit, but is no column that is read")
+        for name in names:
+            in_name = re.fullmatch(r".*\[(.+)\]\s*", name)
+            units = _joined(where, name, in_name[1] if in_name else given.get(name), units)
+        return cls(where, columns, lines, units)
+
+    def error(self, column: str, row: int, rule: str, value: object) -> InstanceError:
+        return entry_error(self.where, column, self.lines[row], rule, value)
+
+    def times(self, column: str) -> Any:
+        """Return a column of times: seconds, NaN where there is none, or an index of timestamps."""
+        import pandas
+
+        entries = self._entries(column, _WHEN)
+        if isinstance(entries, np.ndarray):
+            return self._in_unit(column, entries, "s")
+        present = [n for n, entry in enumerate(entries) if entry is not None]
+        known = [entries[n] for n in present]
+        if isinstance(known[0], str):
+
+            def error(n: int, rule: str, value: object) -> InstanceError:
+                return self.error(column, present[n], rule, value)
+
+            if not all(isinstance(one, str) for one in known):
+                raise InstanceError(f"{self.where}:{column}", "has texts and other entries")
+            stamps = parsed_times(known, error, _WHEN)
+        else:
+            stamps = stamped(f"{self.where}:{column}", known)
+        if column in self.units:
+            rule = f"has the unit {self.units[column]!r}, but holds timestamps; leave one out"
+            raise InstanceError(f"{self.where}:{column}", rule)
+        whole = np.full(len(entries), np.datetime64("NaT"), dtype="datetime64[ns]")
+        whole[present] = (
+            stamps.tz_localize(None).to_numpy()
+            if stamps.tz is None
+            else (stamps.tz_convert("UTC").tz_localize(None).to_numpy())
+        )
+        index = pandas.DatetimeIndex(whole)
+        return index if stamps.tz is None else index.tz_localize("UTC").tz_convert(stamps.tz)
+
+    def seconds(self, column: str) -> Floats:
+        """Return a column of lengths of time, NaN where there is none."""
+        entries = self._entries(column, "must be a number")
+        if not isinstance(entries, np.ndarray):
+            raise InstanceError(f"{self.where}:{column}", "holds times where lengths belong")
+        return self._in_unit(column, entries, "s")
+
+    def amounts(self, column: str | None, usual: float) -> Floats:
+        """Return a column of cores or GPUs, NaN where there is none; the usual one without it."""
+        if column is None:
+            return np.full(len(self.lines), usual)
+        entries = self._entries(column, "must be a number")
+        if not isinstance(entries, np.ndarray):
+            raise InstanceError(f"{self.where}:{column}", "holds times where numbers belong")
+        return self._in_unit(column, entries, "1")
+
+    def states(self, column: str | None, more: Mapping[str, str]) -> NDArray[Any] | None:
+        """Return what states mean, None without a column of them."""
+        if column is None:
+            return None
+        for name, meaning in more.items():
+            if meaning not in (DONE, CUT, NEVER):
+                rule = f"state {name!r} must mean 'done', 'cut' or 'never', not {meaning!r}"
+                raise InstanceError("states", rule)
+        known = {**STATES, **{str(name).lower(): meaning for name, meaning in more.items()}}
+        said = ["" if is_hole(one) else str(one).strip() for one in self.columns[column].tolist()]
+        strange = Counter(one for one in said if one.lower() not in known)
+        if strange:
+            names = ", ".join(f"{one!r} ({n} jobs)" for one, n in strange.most_common(6))
+            rule = "unknown; say what it means, states={'...': 'done', 'cut' or 'never'}"
+            raise InstanceError(f"{self.where}:{column}", f"{rule}: {names}")
+        return np.array([known[one.lower()] for one in said])
+
+    def groups(self, column: str | None) -> NDArray[np.str_]:
+        """Return the names of groups, ``"all"`` without a column of them."""
+        if column is None:
+            return np.full(len(self.lines), "all")
+        listing = self.columns[column].tolist()
+        return np.array(["none" if is_hole(one) else str(one).strip() or "none" for one in listing])
+
+    def _entries(self, column: str, rule: str) -> Floats | list[Any]:
+        """Return numbers with NaN for holes, or else texts and times with None for them."""
+        values = self.columns[column]
+        kind = getattr(values.dtype, "kind", "O")
+        if kind == "m":
+            self._no_unit(column, "spans of time")
+            return np.asarray(values.dt.total_seconds(), dtype=np.float64)
+        if kind in "uif":
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        listing = [
+            None if is_hole(one) or (isinstance(one, str) and one.strip().lower() in _HOLES)
+            else one.strip() if isinstance(one, str) else one
+            for one in values.tolist()
+        ]  # fmt: skip
+        first = next((one for one in listing if one is not None), 0.0)
+        if is_time([first]) or (isinstance(first, str) and real_of(first) is None):
+            return listing
+        numbers = [np.nan if one is None else real_of(one) for one in listing]
+        for n, number in enumerate(numbers):
+            if number is None:
+                raise self.error(column, n, rule, repr(str(listing[n])[:80]))
+        return np.array(numbers, dtype=np.float64)
+
+    def _no_unit(self, column: str, what: str) -> None:
+        if column in self.units:
+            rule = f"has the unit {self.units[column]!r}, but holds {what}; leave one out"
+            raise InstanceError(f"{self.where}:{column}", rule)
+
+    def _in_unit(self, column: str, numbers: Floats, wanted: str) -> Floats:
+        where, unit = f"{self.where}:{column}", self.units.get(column)
+        spans = getattr(self.columns[column].dtype, "kind", "O") == "m"
+        if unit is None and wanted == "s" and not spans:
+            rule = f"is numbers without a unit: say units={{{column!r}: 's'}}, or give timestamps"
+            raise InstanceError(where, f"{rule} (numbers are never taken for slots)")
+        odd = stands_in(numbers) | (numbers == -1) | np.isinf(numbers)
+        if odd.any():
+            some = numbers[np.argmax(odd)]
+            said = f"{column}: {np.count_nonzero(odd)} entries such as {some:g} taken as missing"
+            self.notes.append(said)
+        by = 1.0 if unit is None else factor(where, unit, wanted)
+        return np.where(odd, np.nan, numbers * by)
+
+
+def _joined(
+    where: str, column: str, found: str | None, units: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Return the units with that which a column has by itself; both must be the same."""
+    if found is None:
+        return units
+    if units.get(column, found) != found:
+        rule = f"is in {found} by itself, and in {units[column]} by units=; correct one"
+        raise InstanceError(f"{where}:{column}", rule)
+    return {**units, column: found}
+
+
+class _Clock:
+    """Columns of times as seconds of one clock."""
+
+    def __init__(self, columns: Mapping[str, Any], table: _Table) -> None:
+        kinds = {name: not isinstance(one, np.ndarray) for name, one in columns.items()}
+        self.stamps = all(kinds.values())
+        self.since, self.zoned = None, False
+        first = next(iter(columns))
+        for name, kind in kinds.items():
+            if kind != kinds[first]:
+                words = ["timestamps" if one else "numbers" for one in (kinds[first], kind)]
+                rule = f"holds {words[1]}, but {first} {words[0]}; give one kind"
+                raise InstanceError(f"{table.where}:{name}", rule)
+        if not self.stamps:
+            self.seconds = dict(columns)
+            return
+        zones = {name: one.tz for name, one in columns.items()}
+        for name, zone in zones.items():
+            if (zone is None) != (zones[first] is None):
+                rule = f"is in zone {zone}, but {first} in {zones[first]}; give both one"
+                raise InstanceError(f"{table.where}:{name}", rule)
+        self.zoned = zones[first] is not None
+        if columns[first].isna().all():
+            raise InstanceError(f"{table.where}:{first}", "holds no time at all")
+        self.since = columns[first].min().normalize()
+        self.seconds = {
+            name: np.asarray((one - self.since).total_seconds(), dtype=np.float64)
+            for name, one in columns.items()
+        }
+
+
+class _Rows:
+    """Which rows of a table are kept, and why the others are not."""
+
+    def __init__(self, table: _Table, at: Floats) -> None:
+        self.table, self.at, self.count = table, at, at.size
+        self.kept = np.ones(at.size, dtype=np.bool_)
+        self.notes: list[str] = []
+
+    def leave(self, wrong: Flags, why: str) -> None:
+        """Leave rows out, and note how many for the first time."""
+        lost = np.count_nonzero(self.kept & wrong)
+        if lost:
+            self.notes.append(f"jobs: {lost} of {self.count} left out: {why}")
+        self.kept &= ~wrong
+
+    def ends(
+        self, begun: Floats, ended: Floats, meant: NDArray[Any] | None, *, zoned: bool
+    ) -> tuple[Floats, Flags]:
+        """Return until when jobs ran on record, and whether they were still running then."""
+        hint = "" if zoned else ", as times without a zone do when clocks are set back"
+        self.leave(ended < begun, f"they end before they begin{hint}")
+        # What never ran tells as well until when there is a record.
+        sound = ~(ended < begun)
+        last = float(np.nanmax([self.at[sound], begun[sound], ended[sound]], initial=-np.inf))
+        cut = np.isnan(ended)
+        if meant is not None:
+            self.leave(cut & (meant == DONE), "they ended, but no end is on record")
+            cut |= (meant == CUT) & (ended >= last)
+            early = np.count_nonzero(self.kept & (meant == CUT) & ~cut)
+            if early:
+                said = f"jobs: {early} have a state that says they run, and an end on record: the "
+                self.notes.append(f"{said}end counts")
+        ended = np.where(cut, last, ended)
+        self.leave((ended == begun) & ~cut, "they took no time")
+        return ended, cut
+
+    def order(self) -> Ints:
+        """Return the rows that are kept, by arrival."""
+        if not self.kept.any():
+            rule = "no job is left: " + "; ".join(one.removeprefix("jobs: ") for one in self.notes)
+            raise InstanceError(self.table.where, rule)
+        return np.flatnonzero(self.kept)[np.argsort(self.at[self.kept], kind="stable")]

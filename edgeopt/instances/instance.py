@@ -81,6 +81,11 @@ class Instance(Record):
         """Return notes on what is odd about fields taken together."""
         return ()
 
+    def _noted(self, notes: Iterable[str]) -> Self:
+        """Return the instance with more to know of its data."""
+        fields = {one.name: getattr(self, one.name) for one in self._fields}
+        return self._with(fields, self._orders, (*self._notes, *notes))
+
     def _repr_html_(self) -> str:
         """Show the fields as a table."""
         from edgeopt.instances.html import table_of

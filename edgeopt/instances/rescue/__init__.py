@@ -9,6 +9,7 @@ from __future__ import annotations
 from edgeopt.instances.rescue.data import from_bundled, from_raw
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
+from edgeopt.instances.rescue.job_list import from_jobs
 from edgeopt.instances.rescue.named import small, tight
 from edgeopt.instances.rescue.profit_models import LogFit, LogProfit, ProfitModel, fit_log_profile
 
@@ -20,6 +21,7 @@ __all__ = [
     "ReservedTasks",
     "fit_log_profile",
     "from_bundled",
+    "from_jobs",
     "from_raw",
     "generate",
     "small",

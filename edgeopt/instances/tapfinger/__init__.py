@@ -15,6 +15,7 @@ from edgeopt.instances.tapfinger.durations import (
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import Workload, generate, small
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.tapfinger.job_list import from_jobs
 
 __all__ = [
     "TapFingerInstance",
@@ -22,6 +23,7 @@ __all__ = [
     "expected_durations",
     "from_bundled",
     "from_durations",
+    "from_jobs",
     "from_raw",
     "generate",
     "scenario_durations",

@@ -137,7 +137,7 @@ def from_durations(
     }
     made = TapFingerInstance._with(data, given._orders, given._notes)
     note = _rounded_up(made.duration, slots, length, in_seconds)
-    return TapFingerInstance._with(data, given._orders, (*given._notes, note)) if note else made
+    return made._noted([note]) if note else made
 
 
 def _rounded_up(whole: Ints, given: Floats, slot: float, seconds: bool) -> str:

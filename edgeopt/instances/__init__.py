@@ -12,6 +12,7 @@ from edgeopt.later import loaded_later
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.instances.fields import Field, Flags, Floats, Integers, Names, field
+    from edgeopt.instances.formats import Look, look
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.instance import Instance
     from edgeopt.instances.jobs import Jobs
@@ -26,12 +27,14 @@ _PLACES = {
     "RescueInstance": "rescue",
     "ReservedTasks": "rescue",
     **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), "fields"),
+    **dict.fromkeys(("Look", "look"), "formats"),
     **dict.fromkeys(("Record", "Size", "fields_of", "rule"), "records"),
 }
 
 __all__ = [
     "EdrInstance", "Field", "Flags", "Floats", "IdnInstance", "Instance", "Integers", "Jobs",
-    "Names", "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of", "rule",
+    "Look", "Names", "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of",
+    "look", "rule",
 ]  # fmt: skip
 
 

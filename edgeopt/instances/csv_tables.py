@@ -20,6 +20,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances.fields import Flags, Integers
+from edgeopt.instances.formats import hint
 from edgeopt.instances.labels import (
     AXES,
     COUNTED,
@@ -117,9 +118,9 @@ def read_folder(path: str | os.PathLike[str], cls: type[Instance], origin: int =
     texts: dict[str, Any] = {}
     names = {SETTINGS, *declared}
     found = dict(_zipped(place, names) if is_zip(place) else _files(place, names))
-    if not found:
+    if names.isdisjoint(found):
         rule = f"holds no tables; 'edgeopt template {cls._kind} --out DIR' writes an example"
-        raise InstanceError(str(path), rule)
+        raise InstanceError(str(path), rule + hint(place, "folder"))
     where = f"{SETTINGS}.csv"
     for line, row in _rows(where, found.pop(SETTINGS, "")):
         _setting(where, line, row, declared, arrays, texts)

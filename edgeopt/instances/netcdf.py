@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.formats import hint
 from edgeopt.instances.labels import Labels, as_labels
 from edgeopt.instances.validate import described, path_of
 from edgeopt.reading import room_of
@@ -153,7 +154,9 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
         if isinstance(error, InstanceError):
             raise
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InstanceError(where, f"is not a readable NetCDF file ({reason})") from error
+        raise InstanceError(
+            where, f"is not a readable NetCDF file ({reason}){hint(where, 'netcdf')}"
+        ) from error
     found = attributes.pop(_KIND, None)
     if not isinstance(found, str) or found != kind:
         rule = f"must hold an instance of kind {kind!r}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
+from edgeopt.instances.formats import hint
 from edgeopt.instances.validate import path_of
 from edgeopt.options import check_kind, check_real, check_whole
 from edgeopt.representation import compact_repr
@@ -231,7 +232,8 @@ def read_links(path: str | os.PathLike[str]) -> Links:
     try:
         graph = networkx.read_gml(path, label="id")
     except (networkx.NetworkXError, UnicodeDecodeError, ValueError) as error:
-        raise InstanceError(where, f"is not a readable GML file ({error})") from error
+        rule = f"is not a readable GML file ({error}){hint(where, 'gml')}"
+        raise InstanceError(where, rule) from error
     return _links(graph.nodes(data="label"), graph.edges(data="dist"), where)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.formats import hint
 from edgeopt.instances.numerals import number_of
 from edgeopt.instances.validate import path_of
 from edgeopt.representation import compact_repr
@@ -83,7 +84,8 @@ def source_paths(directory: str | os.PathLike[str], system: str, *names: str) ->
             os.fspath(root),
             f"holds none of the public files that this is made of ({', '.join(names)}); tables of "
             f"your own go into a folder that 'edgeopt template {system} --out DIR' writes, read by "
-            "from_folder or --instance DIR; or use from_labelled with arrays, pandas or xarray",
+            "from_folder or --instance DIR; or use from_labelled with arrays, pandas or xarray"
+            + hint(root, "folder"),
         )
     return [root, *paths]
 
@@ -174,7 +176,8 @@ def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
     try:
         return _csv_rows(path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InstanceError(os.fspath(path), f"is not a readable CSV file ({error})") from error
+        rule = f"is not a readable CSV file ({error}){hint(path, 'csv')}"
+        raise InstanceError(os.fspath(path), rule) from error
 
 
 def _csv_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:

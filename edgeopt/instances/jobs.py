@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
@@ -275,7 +276,7 @@ class Jobs:
         return dataclasses.replace(self, **columns, span=span, notes=(*self.notes, *notes))
 
     def counts(self, slot_seconds: Any) -> Ints:
-        """Count the arrivals of each of `groups` in slots from the first arrival on, shape [T, G].
+        """Count the arrivals of each of `groups` in the slots of `span`, shape [T, G].
 
         Parameters
         ----------
@@ -285,7 +286,8 @@ class Jobs:
         length = span_seconds("slot_seconds", slot_seconds)
         slot = slots_before(self.arrival - self.span[0], length)
         names = np.array(self.groups)
-        counted = np.zeros((int(slot.max()) + 1, names.size), dtype=np.int64)
+        slots = max(slot.max() + 1, slots_of(self.span[1] - self.span[0], length))
+        counted = np.zeros((slots, names.size), dtype=np.int64)
         for n, name in enumerate(names):
             np.add.at(counted[:, n], slot[self.group == name], 1)
         return frozen(counted)
@@ -344,8 +346,8 @@ def slots_before(seconds: Floats, length: float) -> Ints:
     return np.floor(seconds / length + 1e-9).astype(np.int64)
 
 
-def slots_of(seconds: Floats, length: float) -> Ints:
-    """Return how many slots runs take, rounded up, at least one."""
+def slots_of(seconds: Floats | float, length: float) -> Ints:
+    """Return how many slots spans of time take, rounded up, at least one."""
     return np.maximum(1, np.ceil(seconds / length - 1e-9)).astype(np.int64)
 
 
@@ -362,11 +364,10 @@ class _Table:
     @classmethod
     def of(cls, data: Any, names: Sequence[str], units: Mapping[str, str]) -> _Table:
         import pandas
-        import xarray
 
         given: dict[str, str] = {}
-        where = "jobs"
-        if isinstance(data, xarray.Dataset):
+        where, xarray = "jobs", sys.modules.get("xarray")
+        if xarray is not None and isinstance(data, xarray.Dataset):
             given = {str(one): v.attrs["units"] for one, v in data.items() if "units" in v.attrs}
             data = data.to_dataframe().reset_index()
         if isinstance(data, pandas.DataFrame):
@@ -504,7 +505,7 @@ class _Table:
             said = f"{column}: {np.count_nonzero(odd)} entries such as {some:g} taken as missing"
             self.notes.append(said)
         by = 1.0 if unit is None else factor(where, unit, wanted)
-        return np.where(odd, np.nan, numbers * by)
+        return np.where(odd, np.nan, numbers) * by
 
 
 def _joined(

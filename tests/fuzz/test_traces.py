@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from edgeopt.instances import arrivals, traces
+from edgeopt.instances import Jobs, arrivals, look, traces
 from edgeopt.instances.edr import data as edr
 from edgeopt.instances.idn import data as idn
 from edgeopt.instances.idn import data as measurements
@@ -17,6 +17,7 @@ from edgeopt.instances.oinc import data as oinc
 from edgeopt.instances.rescue import data as rescue
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import data as tapfinger
+from edgeopt.instances.tapfinger import from_jobs
 from edgeopt.instances.traces.columns import read_iteration_times
 from tests.fuzz.driver import Case, check, count, source
 
@@ -26,12 +27,32 @@ if TYPE_CHECKING:
 
 QUARTERS = [traces.series.quarter_name(q) for q in range(84)]
 
+
+def lists(path: Any, **columns: str) -> Any:
+    """Return the arrays of a list of jobs, and instances made of it."""
+    usual = {"arrival": "sent [min]", "start": "begun [min]", "cpu": "cores", "state": "state"}
+    jobs = Jobs.read(path, **{**usual, **columns})
+    made = from_jobs(jobs, capacity=[[8, 0]], slot_seconds=600)
+    return jobs.arrival, jobs.seconds, jobs.cut, jobs.cpu, made.arrival, made.duration
+
+
 READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "timestamps": (
         arrivals.read_timestamps,
         "TIMESTAMP,Tokens\n2023-11-16 18:17:03.9799600,1\n2023-11-16 18:17:04.0,2\n"
         "2023-11-16 18:18:00,3\n",
     ),
+    "jobs": (
+        lambda path: lists(path, end="ended [min]"),
+        "sent [min],begun [min],ended [min],cores,state\n0,1,20,2,done\n5,,,1,Pending\n"
+        "6,7.5,1e2,0.5,Running\n9,9,-999,3,Running\n",
+    ),
+    "dated jobs": (
+        lambda path: lists(path, arrival="sent", start="begun", duration="took [s]"),
+        "sent,begun,took [s],cores,state\n2024-01-31 10:00,2024-01-31 10:05:00.5,60,1,FAILED\n"
+        "2024-02-01 10:00,NaT,,1,Pending\n2024-02-01 11:00,2024-02-01 11:00,1e3,1,Killed\n",
+    ),
+    "look": (look, "submit_time,end_time,gpu\n2024-01-31 10:00,2024-01-31 10:00,2\n0,1,2\n"),
     "points": (
         traces.read_points, "NAME,LATITUDE,LONGITUDE\nCafé,-37.8,144.9\n\"a, b\",-37.9,144.8\n",
     ),

@@ -83,6 +83,15 @@ def test_jobs_that_were_cut_off_end_with_the_record():
     assert any("1 jobs that were cut off by the end of the record" in note for note in made.notes)
 
 
+def test_a_job_that_had_just_come_when_the_record_ended_takes_a_slot():
+    frame = pd.DataFrame({"sent [s]": [0, 100], "ended [s]": [50, None]})
+    for rows, said in ((frame, "30 s, by 80.0 % in sum, 1 by"), (frame[1:], "30 s, 1 by more")):
+        jobs = Jobs.read(rows, arrival="sent [s]", end="ended [s]")
+        made = tapfinger.from_jobs(jobs, capacity=[[1, 0]], slot_seconds=30)
+        assert made.duration[0, made.kind[-1], 1, 0] == 1
+        assert any(said in note for note in made.notes)
+
+
 def test_jobs_on_record_can_be_scheduled():
     import edgeopt
 

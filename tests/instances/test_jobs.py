@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances import Jobs
+from edgeopt.instances import IdnInstance, Jobs
 from edgeopt.instances.jobs import span_seconds
 
 COLUMNS = {"arrival": "sent", "start": "begun", "end": "ended", "cpu": "cores"}
@@ -213,6 +214,7 @@ def test_windows_take_seconds_and_timestamps():
     found = jobs.window(60, 90)
     assert found.arrival.tolist() == [60]
     assert found.span == (60, 90)
+    assert jobs.window(0, 300).counts(60)[:, 0].tolist() == [1, 2, 0, 0, 0]
     assert found.notes[-1].startswith("jobs: 1 of 3 arrive between 60 and 90")
     with pytest.raises(InstanceError, match="none arrives between 100 and 200"):
         jobs.window(100, 200)
@@ -409,3 +411,14 @@ def test_requests_of_azure_2023(name, rows):
     assert jobs.notes[0] == f"jobs: {rows} of {rows} read"
     assert jobs.counts("1 min").sum() == rows
     assert str(jobs.since) == "2023-11-16 00:00:00"
+    hour = jobs.window("2023-11-16 18:20", "2023-11-16 19:10")
+    assert hour.arrival.size == hour.counts("1 min").sum() < rows
+    network = networkx.Graph([("cloud", "edge", {"latency": 20.0})])
+    models = {"task": [name], "accuracy": [90.0], "size": [600], "delay": [3], "capacity": [10**4]}
+    requests = {(name, "edge"): hour.counts("1 min")[:, 0]}
+    made = IdnInstance.from_graph(
+        network, models=pd.DataFrame(models, ["m"]), requests=requests, budget=800,
+        repositories="cloud",
+    )  # fmt: skip
+    assert made.requests.shape == (50, 1)
+    assert made.requests.sum() == len(hour)

@@ -115,7 +115,7 @@ def from_jobs(
     if not fits.all():
         lost = np.count_nonzero(~fits)
         said.append(f"jobs: {lost} of {len(jobs)} left out: no cluster holds what they ask for")
-    start = f"{first:g} s" if jobs.since is None else str(_time(jobs.since, first))
+    start = f"{first:g} s" if jobs.since is None else _time(jobs.since, first)
     said.append(
         f"arrival: in slots of {length:.10g} s from {start}; {len(kinds)} kinds of cores, GPUs and "
         "slots"
@@ -123,10 +123,10 @@ def from_jobs(
     return made._noted(filter(None, said)).with_labels(clusters._orders)
 
 
-def _time(since: Any, seconds: float) -> Any:
+def _time(since: Any, seconds: float) -> str:
     import pandas
 
-    return since + pandas.Timedelta(seconds, "s")
+    return str((since + pandas.Timedelta(seconds, "s")).floor("s"))
 
 
 def _rounded(amount: Floats) -> Ints:
@@ -135,15 +135,14 @@ def _rounded(amount: Floats) -> Ints:
 
 def _of_slots(seconds: Floats, slots: Ints, length: float) -> str:
     """Say by how much whole slots make jobs longer, nothing if they do not."""
-    times = slots * length / seconds
-    longer = times > 1 + 1e-6
-    more = slots.sum() * length / seconds.sum() - 1
+    whole, before = slots * length, seconds.sum()
+    longer = whole > seconds * (1 + 1e-6)
     if not longer.any():
         return ""
+    more = f", by {100 * (whole.sum() / before - 1):.1f} % in sum" if before else ""
     return (
         f"duration: {np.count_nonzero(longer)} of {seconds.size} jobs rounded up to whole slots "
-        f"of {length:.10g} s, by {100 * more:.1f} % in sum, {np.count_nonzero(times > _HALF)} by "
-        "more than half"
+        f"of {length:.10g} s{more}, {np.count_nonzero(whole > _HALF * seconds)} by more than half"
     )
 
 

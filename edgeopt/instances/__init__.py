@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.formats import Look, look
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.instance import Instance
-    from edgeopt.instances.jobs import Jobs
+    from edgeopt.instances.jobs import Jobs, slots_at
     from edgeopt.instances.records import Record, Size, fields_of, rule
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
@@ -23,10 +23,10 @@ _PLACES = {
     "EdrInstance": "edr",
     "IdnInstance": "idn",
     "Instance": "instance",
-    "Jobs": "jobs",
     "RescueInstance": "rescue",
     "ReservedTasks": "rescue",
     **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), "fields"),
+    **dict.fromkeys(("Jobs", "slots_at"), "jobs"),
     **dict.fromkeys(("Look", "look"), "formats"),
     **dict.fromkeys(("Record", "Size", "fields_of", "rule"), "records"),
 }
@@ -34,7 +34,7 @@ _PLACES = {
 __all__ = [
     "EdrInstance", "Field", "Flags", "Floats", "IdnInstance", "Instance", "Integers", "Jobs",
     "Look", "Names", "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of",
-    "look", "rule",
+    "look", "rule", "slots_at",
 ]  # fmt: skip
 
 

@@ -7,20 +7,26 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.labels import is_time, listed, seconds_of, stamped
+from edgeopt.instances.labels import extract_labels, is_time, listed, seconds_of, stamped
 from edgeopt.instances.numerals import is_hole, real_of
 from edgeopt.instances.plausibility import stands_in
 from edgeopt.instances.traces.columns import entry_error, find_column, read_fields
 from edgeopt.instances.traces.times import parsed_times
 from edgeopt.instances.units import factor
-from edgeopt.instances.validate import frozen, require_positive
+from edgeopt.instances.validate import (
+    frozen,
+    frozen_array,
+    frozen_number,
+    require,
+    require_positive,
+)
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Flags, Floats, Ints
 
-__all__ = ["Jobs"]
+__all__ = ["Jobs", "slots_at"]
 
 DONE: Final = "done"
 CUT: Final = "cut"
@@ -57,6 +63,7 @@ _HOLES: Final = frozenset(("", "nan", "none", "null", "na", "n/a", "nat", "-"))
 """What tables write for an entry that is none."""
 
 _WHEN: Final = "must be a number, or a date and time such as 2024-01-31 12:00:00"
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _SPAN: Final = re.compile(r"\s*([0-9.]+)\s*([A-Za-z]+)\s*")
 
 
@@ -297,18 +304,9 @@ class Jobs:
         seconds = real_of(time) if not isinstance(time, str) else None
         if seconds is not None:
             return seconds
-        import pandas
-
         if self.since is None:
             raise InstanceError(field, "must be seconds, as the times of the jobs are", value=time)
-        try:
-            stamp = pandas.Timestamp(time)
-            if stamp.tzinfo is None and self.since.tzinfo is not None:
-                stamp = stamp.tz_localize(self.since.tzinfo)
-            return float((stamp - self.since).total_seconds())
-        except (ValueError, TypeError):
-            rule = f"must be seconds or a timestamp in the zone of the jobs, {self.since.tzinfo}"
-            raise InstanceError(field, rule, value=time) from None
+        return float((_stamp(field, time, self.since.tz) - self.since).total_seconds())
 
     def local(self, seconds: Floats) -> Floats:
         """Return what clocks at the place show, in seconds since the midnight of `since`."""
@@ -339,6 +337,78 @@ def span_seconds(field: str, value: Any) -> float:
         raise InstanceError(field, "must be seconds, or a text such as '10 min'", value=value)
     require_positive(field, seconds)
     return seconds
+
+
+def slots_at(
+    times: Any, *, slot_seconds: float | str, origin: Any = None, field: str = "times"
+) -> Ints:
+    """Return the slots in which times lie, such as the ends of windows and outages, shape [N].
+
+    Parameters
+    ----------
+    times
+        Timestamps, or texts such as ``"2024-01-31 12:00"``, or a table of numbers with a unit of
+        time in ``attrs["units"]``, shape [N].
+    slot_seconds
+        Length of a slot: seconds, or a text such as ``"10 min"``.
+    origin
+        When slot 0 begins: a timestamp, by default the first of the times, or seconds, by
+        default 0.
+    field
+        What errors call the times.
+
+    Raises
+    ------
+    InstanceError
+        If times are numbers without a unit, of several zones, or come before the origin.
+
+    Examples
+    --------
+    >>> ends = ["2024-01-31 12:00", "2024-01-31 13:25"]
+    >>> slots_at(ends, slot_seconds="10 min", origin="2024-01-31").tolist()
+    [72, 80]
+    """
+    length, given = span_seconds("slot_seconds", slot_seconds), extract_labels(field, times)
+    listing = np.atleast_1d(np.asarray(times if given is None else given.values, dtype=object))
+    entries, unit = listing.tolist(), None if given is None else given.unit
+    if listing.ndim == 1 and entries and all(isinstance(one, str) for one in entries):
+        stamps = parsed_times(
+            entries, lambda n, rule, text: InstanceError(field, rule, index=(n,), value=text)
+        )
+    elif listing.ndim == 1 and is_time(entries):
+        stamps = stamped(field, entries)
+    elif unit is None:
+        rule = "must be timestamps, or a table of numbers with a unit of time in attrs['units']"
+        raise InstanceError(field, rule)
+    else:
+        first = 0.0 if origin is None else frozen_number("origin", origin)
+        seconds = frozen_array(field, listing.astype(np.float64), ("time",), empty=True)
+        seconds = seconds * factor(field, unit, "s") - first
+        stamps = None
+    if stamps is not None:
+        begin = stamps.min() if origin is None else _stamp("origin", origin, stamps.tz)
+        seconds = np.asarray((stamps - begin).total_seconds(), dtype=np.float64)
+    slots = slots_before(seconds, length)
+    require(field, slots >= 0, slots, "lies before slot 0; choose origin=")
+    return frozen(slots)
+
+
+def _stamp(field: str, time: Any, zone: Any) -> Any:
+    """Return a timestamp in a zone, that of a text without one."""
+    import pandas
+
+    try:
+        # Whatever else pandas reads may mean another day elsewhere, or now.
+        sound = isinstance(time, date | np.datetime64) or _DATE.match(str(time))
+        stamp = pandas.Timestamp(time if sound else "")
+        if stamp.tzinfo is None and zone is not None:
+            stamp = stamp.tz_localize(zone)
+        if pandas.isna(stamp) or (stamp.tzinfo is None) != (zone is None):
+            raise ValueError
+    except (ValueError, TypeError):
+        rule = f"must be a timestamp in the zone of the other times, {zone}"
+        raise InstanceError(field, rule, value=time) from None
+    return stamp
 
 
 def slots_before(seconds: Floats, length: float) -> Ints:

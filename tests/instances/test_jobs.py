@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances import IdnInstance, Jobs
+from edgeopt.instances import IdnInstance, Jobs, ReservedTasks, slots_at
 from edgeopt.instances.jobs import span_seconds
 
 COLUMNS = {"arrival": "sent", "start": "begun", "end": "ended", "cpu": "cores"}
@@ -223,7 +223,7 @@ def test_windows_take_seconds_and_timestamps():
     frame = table(sent=pd.date_range("2024-01-05 10:00", periods=3, freq="h", tz="Europe/Berlin"))
     dated = Jobs.read(frame, arrival="sent")
     assert dated.window("2024-01-05 10:30", "2024-01-05 12:00").arrival.tolist() == [11 * 3600]
-    with pytest.raises(InstanceError, match="must be seconds or a timestamp in the zone"):
+    with pytest.raises(InstanceError, match="first = noon: must be a timestamp in the zone"):
         dated.window("noon", 200)
 
 
@@ -237,6 +237,55 @@ def test_lengths_of_time_are_seconds_or_say_their_unit():
         span_seconds("slot_seconds", "10 km")
     with pytest.raises(InstanceError, match="slot_seconds = -5"):
         span_seconds("slot_seconds", -5)
+
+
+STAMPS = pd.to_datetime(["2024-03-31 00:00:00", "2024-03-31 01:59:59", "2024-03-31 12:00:00"])
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_any_times_become_slots(zone):
+    stamps = STAMPS.tz_localize(zone)
+    wanted = [0, 1, 11 if zone == "Europe/Berlin" else 12]  # clocks are set forward at two
+    for given in (stamps, pd.Series(stamps), list(stamps), stamps.astype(object)):
+        assert slots_at(given, slot_seconds="1 h").tolist() == wanted
+        found = slots_at(given, slot_seconds="1 h", origin="2024-03-30 23:00")
+        assert found.tolist() == [n + 1 for n in wanted]
+    if zone is None:
+        assert slots_at(list(map(str, stamps)), slot_seconds=3600).tolist() == wanted
+        assert slots_at(stamps.to_numpy(), slot_seconds=3600).tolist() == wanted
+    minutes = pd.Series([0, 119, 720])
+    minutes.attrs["units"] = "min"
+    assert slots_at(minutes, slot_seconds="1 h").tolist() == [0, 1, 12]
+    assert slots_at(minutes, slot_seconds="1 h", origin=-3600).tolist() == [1, 2, 13]
+
+
+def test_windows_of_reserved_tasks_may_be_times():
+    clock = {"slot_seconds": "10 min", "origin": "2024-01-31"}
+    start = slots_at(["2024-01-31 00:10", "2024-01-31 00:20"], **clock)
+    end = slots_at(["2024-01-31 00:35", "2024-01-31 00:45"], **clock)
+    reserved = ReservedTasks(server=[0, 0], start=start, end=end, demand=[1.0, 1.0])
+    assert (reserved.start.tolist(), reserved.end.tolist()) == ([1, 2], [3, 4])
+
+
+@pytest.mark.parametrize(
+    ("times", "origin", "said"),
+    [
+        ([0, 60], None, "times: must be timestamps, or a table of numbers with a unit of time"),
+        ([], None, "times: must be timestamps, or"),
+        (["2024-01-31"], None, "times[0] = '2024-01-31': must be a date and time such as"),
+        (STAMPS, "2024-04-01", "times[0] = -24: lies before slot 0; choose origin="),
+        (STAMPS, "2024-01-01 00:00Z", "origin = 2024-01-01 00:00Z: must be a timestamp in the"),
+        ([STAMPS[0], pd.NaT], None, "times[1]: has no time (NaT)"),
+        (STAMPS, 5, "origin = 5: must be a timestamp in the zone of the other times"),
+        (STAMPS, "now", "origin = now: must be a timestamp in the zone of the other times"),
+        (STAMPS, "31/01/2024", "origin = 31/01/2024: must be a timestamp in the zone"),
+        (STAMPS, "noon", "origin = noon: must be a timestamp in the zone of the other times"),
+    ],
+)
+def test_what_is_no_time_is_no_slot(times, origin, said):
+    with pytest.raises(InstanceError) as caught:
+        slots_at(times, slot_seconds="1 h", origin=origin)
+    assert str(caught.value).startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,9 @@ def _json(text: str) -> Look:
         return Look("a network in JSON", door)
     parts = _parts_of_jobs(keys, None)
     if _are_jobs(parts):
-        door = _of_jobs("pandas.json_normalize(data)", parts, units=True)
+        inner = re.search(r'"([^"\n]{1,60})"\s*:\s*\[\s*\{', text)
+        further = f", {inner[1]!r}, [...]" if inner else ""
+        door = _of_jobs(f"pandas.json_normalize(data{further})", parts, units=True)
         return Look(f"a list of jobs in JSON ({_some(parts.values())})", door)
     if "edgeopt" in low:
         return Look("a file of edgeopt itself", "edgeopt verify, compare or show reads it")

@@ -49,8 +49,8 @@ LOADS = "date_time,demand (MW)\n" + "".join(f"2020-01-01 0{n}:00:00,{n}\n" for n
         (PAI, "a list of jobs (job_name,", "Jobs.read(FILE, arrival='start_time', end='end_time', "
          "state='status', units=...), then"),
         (HELIOS.replace(",", ";"), "a list of jobs", "Jobs.read(pandas.read_csv(FILE, sep=';'), "),
-        (PHILLY, "a list of jobs in JSON", "Jobs.read(pandas.json_normalize(data), "
-         "arrival='submitted_time', start='start_time', end='end_time', gpu='gpus', "),
+        (PHILLY, "a list of jobs in JSON", "Jobs.read(pandas.json_normalize(data, "
+         "'attempts', [...]), arrival='submitted_time', start='start_time', end='end_time', "),
         ("A3C\tcd x\t--max\t339\t1\t1\nLM\tcd y\t--n\t28\t0\t2\n",
          "a table without a heading, of 6",
          "name its columns, pandas.read_csv(FILE, sep='\\t', names=[...]), then Jobs.read"),
@@ -163,6 +163,9 @@ def test_other_forms_are_named(tmp_path):
     path.write_text(GRAPHML)
     with pytest.raises(InstanceError, match=r"not a readable GML file .*looks like a network in"):
         topology.read_links(path)
+    path.write_text(HELIOS.replace(",", ";"))
+    with pytest.raises(InstanceError, match=r"has no column 'submit_time'; it looks .*sep=';'"):
+        Jobs.read(path, arrival="submit_time")
     # A file in the right form that is damaged does not look like another one.
     path.write_text('a,b\n"1,2\n')
     with pytest.raises(InstanceError) as caught:

@@ -409,27 +409,28 @@ def test_columns_of_helios():
 
 def test_columns_of_philly():
     log = [
-        {"status": "Pass", "vc": "e", "attempts": [["2017-10-07 01:12:09", "2017-10-07 01:13:23"]],
-         "submitted_time": "2017-10-07 01:11:39"},
-        {"status": "Killed", "vc": "e", "attempts": [], "submitted_time": "2017-10-07 02:11:39"},
-        {"status": "Failed", "vc": "f", "attempts": [["2017-10-08 01:00:00", "None"]],
-         "submitted_time": "2017-10-08 00:59:00"},
+        {"status": "Pass", "vc": "e", "submitted_time": "2017-10-07 01:11:39", "attempts": [
+            {"start_time": "2017-10-07 01:12:09", "end_time": "2017-10-07 01:13:23", "detail": []},
+            {"start_time": "2017-10-07 01:13:30", "end_time": "2017-10-09 06:53:12", "detail": []},
+        ]},
+        {"status": "Killed", "vc": "e", "submitted_time": "2017-10-07 02:11:39", "attempts": [
+            {"start_time": None, "end_time": "None", "detail": []},
+        ]},
+        {"status": "Failed", "vc": "f", "submitted_time": "2017-10-08 00:59:00", "attempts": [
+            {"start_time": "2017-10-08 01:00:00", "end_time": "None", "detail": []},
+        ]},
     ]  # fmt: skip
-    rows = [
-        {**job, "start": one[0], "end": one[1], "gpus": 8}
-        for job in log
-        for one in job["attempts"] or [["None", "None"]]
-    ]
-    jobs = Jobs.read(
-        pd.DataFrame(rows), arrival="submitted_time", start="start", end="end", gpu="gpus",
-        state="status", group="vc",
-    )  # fmt: skip
-    assert jobs.seconds.tolist() == [74]
+    frame = pd.json_normalize(log, "attempts", ["status", "vc", "submitted_time"])
+    columns = {"arrival": "submitted_time", "start": "start_time", "end": "end_time"}
+    jobs = Jobs.read(frame, state="status", group="vc", **columns)
+    assert jobs.seconds.tolist() == [74, 193182]
     assert jobs.notes[:3] == (
-        "jobs: 1 of 3 read",
-        "jobs: 1 of 3 left out: no start is on record",
-        "jobs: 1 of 3 left out: they ended, but no end is on record",
+        "jobs: 2 of 4 read",
+        "jobs: 1 of 4 left out: no start is on record",
+        "jobs: 1 of 4 left out: they ended, but no end is on record",
     )
+    running = Jobs.read(frame, group="vc", **columns)  # the record says so by a missing end
+    assert running.cut.tolist() == [False, False, True]
 
 
 def test_columns_of_gavel(tmp_path):

@@ -141,7 +141,9 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
     if not rows:
         raise InstanceError(os.fspath(path), "is empty")
     header = [name.strip() for name in rows[0][1]]
-    place = {name: find_column(path, header, name) for name in names}
+    # A header in one piece is one whose columns are parted by something else than commas.
+    seen = hint(path, "csv") if len(header) == 1 else ""
+    place = {name: find_column(path, header, name, seen) for name in names}
     if len(rows) == 1:
         raise InstanceError(os.fspath(path), "has a header but no data")
     for line, row in rows[1:]:
@@ -153,10 +155,12 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
     )
 
 
-def find_column(path: str | os.PathLike[str], header: Sequence[str], name: str) -> int:
-    """Return the place of a column in the header of a file."""
+def find_column(
+    path: str | os.PathLike[str], header: Sequence[str], name: str, seen: str = ""
+) -> int:
+    """Return the place of a column in the header of a file, which looks as was `seen`."""
     if header.count(name) != 1:
-        rule = f"has {'two columns' if name in header else 'no column'} {name!r}"
+        rule = f"has {'two columns' if name in header else 'no column'} {name!r}{seen}"
         raise InstanceError(os.fspath(path), rule, value=", ".join(header)[:200] or None)
     return header.index(name)
 

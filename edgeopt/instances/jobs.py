@@ -191,14 +191,17 @@ class Jobs:
         begun = clock.seconds[start] if start else rows.at.copy()
         rows.leave(np.isnan(begun), "no start is on record")
         if duration is not None:
-            ended = begun + table.seconds(duration)
+            ended = begun + table.numbers(duration, "s")
         else:
             ended = clock.seconds[end] if end else np.full(rows.count, np.nan)
         cut = np.zeros(rows.count, dtype=np.bool_)
         if timed:
             ended, cut = rows.ends(begun, ended, meant, zoned=clock.zoned)
-        cores = table.amounts(cpu, 1.0)
-        cards = np.nan_to_num(table.amounts(gpu, 0.0)) if gpu else table.amounts(gpu, 0.0)
+        cores, cards = table.numbers(cpu, "1", 1.0), table.numbers(gpu, "1", 0.0)
+        without = np.count_nonzero(rows.kept & np.isnan(cards))
+        if without:
+            rows.notes.append(f"jobs: {without} have no number of GPUs on record: they had none")
+        cards = np.nan_to_num(cards)
         rows.leave(np.isnan(cores), "no number of CPU cores is on record")
         rows.leave((cores < 0) | (cards < 0), "they ask for less than nothing")
         rows.leave((cores == 0) & (cards == 0), "they ask for neither a CPU core nor a GPU")
@@ -458,7 +461,11 @@ class _Table:
                 raise InstanceError(f"{where}:{name}", "has a unit, but is no column that is read")
         for name in names:
             in_name = re.fullmatch(r".*\[(.+)\]\s*", name)
-            units = _joined(where, name, in_name[1] if in_name else given.get(name), units)
+            found = in_name[1] if in_name else given.get(name)
+            if found is not None and units.get(name, found) != found:
+                rule = f"is in {found} by itself, and in {units[name]} by units=; correct one"
+                raise InstanceError(f"{where}:{name}", rule)
+            units = units if found is None else {**units, name: found}
         return cls(where, columns, lines, units)
 
     def error(self, column: str, row: int, rule: str, value: object) -> InstanceError:
@@ -471,45 +478,27 @@ class _Table:
         entries = self._entries(column, _WHEN)
         if isinstance(entries, np.ndarray):
             return self._in_unit(column, entries, "s")
-        present = [n for n, entry in enumerate(entries) if entry is not None]
-        known = [entries[n] for n in present]
-        if isinstance(known[0], str):
-
-            def error(n: int, rule: str, value: object) -> InstanceError:
-                return self.error(column, present[n], rule, value)
-
-            if not all(isinstance(one, str) for one in known):
-                raise InstanceError(f"{self.where}:{column}", "has texts and other entries")
-            stamps = parsed_times(known, error, _WHEN)
+        rows = [n for n, entry in enumerate(entries) if entry is not None]
+        known = [entries[n] for n in rows]
+        texts = isinstance(known[0], str)
+        for n, one in zip(rows, known, strict=True):
+            if not (isinstance(one, str) if texts else is_time([one])):
+                raise self.error(column, n, _WHEN, repr(str(one)[:80]))
+        if texts:
+            stamps = parsed_times(known, lambda n, *why: self.error(column, rows[n], *why), _WHEN)
         else:
             stamps = stamped(f"{self.where}:{column}", known)
-        if column in self.units:
-            rule = f"has the unit {self.units[column]!r}, but holds timestamps; leave one out"
-            raise InstanceError(f"{self.where}:{column}", rule)
-        whole = np.full(len(entries), np.datetime64("NaT"), dtype="datetime64[ns]")
-        whole[present] = (
-            stamps.tz_localize(None).to_numpy()
-            if stamps.tz is None
-            else (stamps.tz_convert("UTC").tz_localize(None).to_numpy())
-        )
-        index = pandas.DatetimeIndex(whole)
-        return index if stamps.tz is None else index.tz_localize("UTC").tz_convert(stamps.tz)
+        self._no_unit(column, "timestamps")
+        return pandas.DatetimeIndex(pandas.Series(stamps, rows).reindex(range(len(entries))))
 
-    def seconds(self, column: str) -> Floats:
-        """Return a column of lengths of time, NaN where there is none."""
-        entries = self._entries(column, "must be a number")
-        if not isinstance(entries, np.ndarray):
-            raise InstanceError(f"{self.where}:{column}", "holds times where lengths belong")
-        return self._in_unit(column, entries, "s")
-
-    def amounts(self, column: str | None, usual: float) -> Floats:
-        """Return a column of cores or GPUs, NaN where there is none; the usual one without it."""
+    def numbers(self, column: str | None, unit: str, usual: float = np.nan) -> Floats:
+        """Return a column of numbers, NaN where there is none; the usual one without a column."""
         if column is None:
             return np.full(len(self.lines), usual)
         entries = self._entries(column, "must be a number")
         if not isinstance(entries, np.ndarray):
             raise InstanceError(f"{self.where}:{column}", "holds times where numbers belong")
-        return self._in_unit(column, entries, "1")
+        return self._in_unit(column, entries, unit)
 
     def states(self, column: str | None, more: Mapping[str, str]) -> NDArray[Any] | None:
         """Return what states mean, None without a column of them."""
@@ -566,7 +555,7 @@ class _Table:
     def _in_unit(self, column: str, numbers: Floats, wanted: str) -> Floats:
         where, unit = f"{self.where}:{column}", self.units.get(column)
         spans = getattr(self.columns[column].dtype, "kind", "O") == "m"
-        if unit is None and wanted == "s" and not spans:
+        if unit is None and wanted == "s" and not (spans or np.isnan(numbers).all()):
             rule = f"is numbers without a unit: say units={{{column!r}: 's'}}, or give timestamps"
             raise InstanceError(where, f"{rule} (numbers are never taken for slots)")
         odd = stands_in(numbers) | (numbers == -1) | np.isinf(numbers)
@@ -578,47 +567,37 @@ class _Table:
         return np.where(odd, np.nan, numbers) * by
 
 
-def _joined(
-    where: str, column: str, found: str | None, units: Mapping[str, str]
-) -> Mapping[str, str]:
-    """Return the units with that which a column has by itself; both must be the same."""
-    if found is None:
-        return units
-    if units.get(column, found) != found:
-        rule = f"is in {found} by itself, and in {units[column]} by units=; correct one"
-        raise InstanceError(f"{where}:{column}", rule)
-    return {**units, column: found}
-
-
 class _Clock:
     """Columns of times as seconds of one clock."""
 
     def __init__(self, columns: Mapping[str, Any], table: _Table) -> None:
-        kinds = {name: not isinstance(one, np.ndarray) for name, one in columns.items()}
-        self.stamps = all(kinds.values())
-        self.since, self.zoned = None, False
-        first = next(iter(columns))
-        for name, kind in kinds.items():
-            if kind != kinds[first]:
-                words = ["timestamps" if one else "numbers" for one in (kinds[first], kind)]
-                rule = f"holds {words[1]}, but {first} {words[0]}; give one kind"
+        # A column that is empty is of any kind.
+        full = {
+            name: one
+            for name, one in columns.items()
+            if not (isinstance(one, np.ndarray) and np.isnan(one).all())
+        }
+        first = next(iter(full), "")
+        for name, one in full.items():
+            kinds = ["numbers" if isinstance(each, np.ndarray) else "timestamps"
+                     for each in (one, full[first])]  # fmt: skip
+            if kinds[0] != kinds[1]:
+                rule = f"holds {kinds[0]}, but {first} {kinds[1]}; give one kind"
                 raise InstanceError(f"{table.where}:{name}", rule)
+        self.since, self.zoned, self.seconds = None, False, dict(columns)
+        self.stamps = bool(full) and not isinstance(full[first], np.ndarray)
         if not self.stamps:
-            self.seconds = dict(columns)
             return
-        zones = {name: one.tz for name, one in columns.items()}
+        zones = {name: one.tz for name, one in full.items()}
         for name, zone in zones.items():
             if (zone is None) != (zones[first] is None):
                 rule = f"is in zone {zone}, but {first} in {zones[first]}; give both one"
                 raise InstanceError(f"{table.where}:{name}", rule)
         self.zoned = zones[first] is not None
-        if columns[first].isna().all():
-            raise InstanceError(f"{table.where}:{first}", "holds no time at all")
-        self.since = columns[first].min().normalize()
-        self.seconds = {
-            name: np.asarray((one - self.since).total_seconds(), dtype=np.float64)
-            for name, one in columns.items()
-        }
+        self.since = full[first].min().normalize()
+        for name, one in full.items():
+            spans = one - self.since
+            self.seconds[name] = np.asarray(spans.total_seconds(), dtype=np.float64)
 
 
 class _Rows:

@@ -191,6 +191,24 @@ def test_numbers_that_stand_for_nothing_are_noted(stand_in):
     assert f"ended: 1 entries such as {stand_in:g} taken as missing" in jobs.notes
 
 
+def test_empty_columns_are_of_any_kind():
+    frame = table(sent=pd.date_range("2024-01-05", periods=3), begun=None, ended=np.nan)
+    frame["begun"] = frame["sent"]
+    jobs = read(frame, units={})
+    assert jobs.cut.all()
+    assert jobs.seconds.tolist() == [2 * 86400, 86400, 0]
+    frame["ended"] = pd.Series([pd.NaT] * 3)
+    assert read(frame, units={}).cut.all()
+    with pytest.raises(InstanceError, match="no job is left: 3 of 3 left out: no start is on rec"):
+        read(table(begun=None))
+
+
+def test_jobs_without_a_number_of_gpus_had_none():
+    jobs = read(table(cards=[1, None, 2]), gpu="cards")
+    assert jobs.gpu.tolist() == [1, 0, 2]
+    assert "jobs: 1 have no number of GPUs on record: they had none" in jobs.notes
+
+
 def test_jobs_may_have_no_durations():
     jobs = Jobs.read(table(), arrival="sent", units={"sent": "s"})
     assert jobs.cpu.tolist() == [1, 1, 1]
@@ -298,6 +316,12 @@ def test_what_is_no_time_is_no_slot(times, origin, said):
         ({}, {"gpu": "gone"}, "jobs = sent, begun, ended, cores: has no column 'gone'"),
         ({}, {"duration": "ended"}, "jobs: give end or duration, not both"),
         ({"cores": ["1", "1,5", "2"]}, {}, "jobs:cores[1] = '1,5': must be a number"),
+        (
+            {"sent": [pd.Timestamp("2024-01-01"), "2024-01-02 10:00", 5]},
+            {},
+            "jobs:sent[1] = '2024-01-02 10:00': must be a number, or a date and time",
+        ),
+        ({"sent": ["2024-01-02 10:00", 5, 6]}, {}, "jobs:sent[1] = '5': must be a number, or"),
         ({"sent": ["0", "noon", "9"]}, {}, "jobs:sent[1] = 'noon': must be a number, or a date"),
         (
             {"sent": ["31/01/2024 10:00"] * 3},

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import stat
+import struct
 import zipfile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,6 +25,8 @@ _HEAD: Final = 2**16
 """Bytes of a file that are looked at."""
 
 _LINES: Final = 50
+"""Lines of a file and files of a folder that are looked at."""
+
 _FEW: Final = 5
 
 _TABLES: Final = "settings.csv"
@@ -117,7 +120,7 @@ def _folder(folder: Path) -> Look:
         door = "edgeopt template SYSTEM --out FOLDER fills one"
         return Look("an empty folder", door, "folder")
     names = ", ".join(files[:_FEW]) + ", ..." * (len(files) > _FEW)
-    for name in files:
+    for name in files[:_LINES]:
         if (folder / name).is_file() and (one := look(folder / name)).what.startswith("a list of"):
             return Look(f"a folder of other files ({names}), {name} {one.what}", one.door)
     return Look(
@@ -150,8 +153,9 @@ def _packed(path: Path, head: bytes) -> Look | None:
             return Look(what, door, "netcdf" if what == "a NetCDF file" else "other")
     if head.startswith(b"PK"):
         try:
-            names = zipfile.ZipFile(path).namelist()
-        except (zipfile.BadZipFile, ValueError, NotImplementedError):
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error):
             return Look("a zip file that is damaged", "get it anew")
         if "[Content_Types].xml" in names:
             return Look("a spreadsheet", "save its tables as CSV")

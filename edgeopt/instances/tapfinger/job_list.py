@@ -90,7 +90,7 @@ def from_jobs(
     first = float(jobs.arrival[fits][0]) if origin is None else jobs.moment("origin", origin)
     arrival = slots_before(jobs.arrival[fits] - first, length)
     if arrival[0] < 0:
-        rule = f"comes after the first arrival, at {jobs.arrival[0]:g} s; take jobs.window(...)"
+        rule = f"comes after the first arrival, at {jobs.arrival[0]:.10g} s; take jobs.window(...)"
         raise InstanceError("origin", rule, value=origin)
     seconds = jobs.seconds[fits]
     slots = slots_of(seconds, length)
@@ -115,7 +115,7 @@ def from_jobs(
     if not fits.all():
         lost = np.count_nonzero(~fits)
         said.append(f"jobs: {lost} of {len(jobs)} left out: no cluster holds what they ask for")
-    start = f"{first:g} s" if jobs.since is None else _time(jobs.since, first)
+    start = f"{first:.10g} s" if jobs.since is None else _time(jobs.since, first)
     said.append(
         f"arrival: in slots of {length:.10g} s from {start}; {len(kinds)} kinds of cores, GPUs and "
         "slots"

@@ -20,6 +20,7 @@ __all__ = [
     "PolicyError",
     "ProblemTypeError",
     "QualityWarning",
+    "Refused",
     "ScalingWarning",
     "SolverError",
     "WorkerError",
@@ -96,6 +97,10 @@ class OutputError(EdgeOptError, OSError):
 
 class PolicyError(EdgeOptError, TypeError):
     """A policy lacks a method, or returns something else than expected; the text says what."""
+
+
+class Refused(EdgeOptError, ValueError):  # noqa: N818
+    """An event does not fit what has happened in a session, which stays as it was."""
 
 
 class ProblemTypeError(EdgeOptError, TypeError):

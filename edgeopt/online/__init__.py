@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from edgeopt.later import loaded_later
 from edgeopt.online.protocols import (
     CompilablePolicy,
     Environment,
@@ -12,12 +15,18 @@ from edgeopt.online.protocols import (
 )
 from edgeopt.online.simulate import simulate
 
+if TYPE_CHECKING:
+    from edgeopt.online.session import Session
+
 __all__ = [
     "CompilablePolicy",
     "Environment",
     "Episode",
     "Kernel",
     "Policy",
+    "Session",
     "Trajectory",
     "simulate",
 ]
+
+__getattr__ = loaded_later(__name__, {"Session": "session"})

@@ -201,12 +201,12 @@ def run_policy(
         seconds += time.perf_counter() - began
         # A decision may be a tuple of two itself: only a plain one is taken apart.
         if type(answer) is not tuple or len(answer) != 2:
-            raise _wrong_answer(policy, answer, episode, observation)
+            raise wrong_answer(policy, answer, episode, observation)
         decision, state = answer
         try:
             feedback = episode.act(decision)
         except EdgeOptError as error:
-            raise _refused(policy, observation, decision, error) from error
+            raise refused_decision(policy, observation, decision, error) from error
         answered = time.perf_counter()
         try:
             handed, state = state, policy.learn(state, observation, decision, feedback)
@@ -215,7 +215,7 @@ def run_policy(
             raise
         seconds += time.perf_counter() - answered
         if state is None and first is not None:
-            raise _lost_state(policy, observation, handed)
+            raise lost_state(policy, observation, handed)
         learnt = observation
     return seconds
 
@@ -225,7 +225,7 @@ def ask(policy: Any, part: str, *given: Any) -> Any:
     try:
         return getattr(policy, part)(*given)
     except Exception as error:
-        _annotate(error, policy, part)
+        _annotate(error, policy, part, given[1] if part in ("decide", "learn") else None)
         raise
 
 
@@ -268,9 +268,9 @@ def _require_signature(policy: Any, part: str) -> None:
         ) from None
 
 
-def _wrong_answer(policy: Any, answer: Any, episode: Any, observation: Any) -> PolicyError:
-    """Say what ``decide`` has to return."""
-    declines = answer is None and getattr(episode, "may_decline", False)
+def wrong_answer(policy: Any, answer: Any, asked: Any, observation: Any) -> PolicyError:
+    """Say what ``decide`` has to return; who asked may have an attribute ``may_decline``."""
+    declines = answer is None and getattr(asked, "may_decline", False)
     found = " ".join(reprlib.repr(answer).split())
     return PolicyError(
         f"{_where(policy, 'decide', observation)}: returned {found}; "
@@ -278,7 +278,7 @@ def _wrong_answer(policy: Any, answer: Any, episode: Any, observation: Any) -> P
     )
 
 
-def _lost_state(policy: Any, observation: Any, handed: Any) -> PolicyError:
+def lost_state(policy: Any, observation: Any, handed: Any) -> PolicyError:
     """Say which method has returned None instead of a state."""
     if handed is None:
         return PolicyError(
@@ -291,7 +291,9 @@ def _lost_state(policy: Any, observation: Any, handed: Any) -> PolicyError:
     )
 
 
-def _refused(policy: Any, observation: Any, decision: Any, error: EdgeOptError) -> PolicyError:
+def refused_decision(
+    policy: Any, observation: Any, decision: Any, error: EdgeOptError
+) -> PolicyError:
     """Say whose decision it is that an episode refuses, and why; each once."""
     when, what = list(_when(observation)), shown(decision)
     why = str(error).removeprefix(f"{', '.join(when)}: ").removeprefix(f"{what}: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -155,6 +155,17 @@ class EdrEpisode:
         if self.finished:
             raise OptionError("the scenario is over: no decision is due")
         return self._train(decision) if self._slot < 0 else self._serve(decision)
+
+    def reveal(self, truth: EdrInstance) -> None:
+        """Go on with other data of what has not been shown."""
+        self._instance = truth
+        self._late_price, self._unserved_price = late_price(truth), unserved_price(truth)
+        self.asked = truth.requests.sum(axis=(1, 2, 3))
+
+    def written(self, decision: Any) -> Any:
+        """Return rounds or flows: a decision without how it was found."""
+        sites = self._instance.sites, self._instance.types
+        return decision if isinstance(decision, np.ndarray) else flows_of(decision, *sites)
 
     # --- a frame -----------------------------------------------------------------------------
 

@@ -381,7 +381,7 @@ class IdnEpisode:
         self, instance: IdnInstance, order: Order, scenario: Ints, *, keep_trace: bool = False
     ) -> None:
         self._instance, self._order, self._scenario = instance, order, scenario
-        self._slot, slots = 0, instance.horizon
+        self._slot, slots, self._requests = 0, instance.horizon, instance.requests
         self._deployed: Bools = np.array(instance.empty)
         self.gain, self.cost, self.fetched, self.reward = np.zeros((4, slots))
         self.latency, self.inaccuracy = np.full((2, slots), np.nan)
@@ -406,7 +406,7 @@ class IdnEpisode:
         instance = self._instance
         self._check(decision)
         slot, ranking = self._slot, instance.ranking
-        requests = instance.requests[slot]
+        requests = self._requests[slot]
         served = serve(instance, requests, decision, order=self._order, draw=self._scenario[slot])
         fetched, over = _log(instance.size, instance.budget, self._deployed, decision)
         self.fetched[slot] = fetched if slot else 0.0
@@ -423,6 +423,10 @@ class IdnEpisode:
         self._deployed = decision.copy()
         self._slot += 1
         return Outcome(requests, *served)
+
+    def reveal(self, truth: IdnInstance) -> None:
+        """Go on with other requests of what has not been served."""
+        self._requests = truth.requests
 
     @property
     def log(self) -> tuple[NDArray[Any], ...]:

@@ -129,6 +129,15 @@ class OincEpisode:
             self._repeat(slot.jobs.job, decision.runs, service.done)
         return Outcome(plan.latency, complete, self.completion[complete])
 
+    def reveal(self, truth: OincInstance) -> None:
+        """Go on with other data of what has not been shown."""
+        unseen = self._instance.arrival > self._slot - (self._seen is None)
+        self._remaining[unseen] = truth.work[unseen]
+        answered, more = self._request, int(truth.active.sum()) - self._request
+        self.latency = np.append(self.latency[:answered], np.full(more, np.nan))
+        self.site = np.append(self.site[:answered], np.full(more, -1))
+        self._instance = truth
+
     # --- what a slot shows ---------------------------------------------------------------------
 
     def _requests(self) -> SlotProblem:

@@ -175,7 +175,8 @@ class RescueEpisode:
             raise OptionError("decision: the scenario is over, no task waits for it")
         self.log.decisions[self._arrival.slot] += 1
         if decision is not None:
-            self._begin(self._arrival, *_placement(decision))
+            here = self._instance, self._arrival.idle
+            self._begin(self._arrival, *checked_placement(decision, *here))
         self._finished = []
         self._arrival = next(self._arrivals, None)
         return tuple(self._finished)
@@ -206,17 +207,7 @@ class RescueEpisode:
         return device if device < cumulative.size else None
 
     def _begin(self, arrival: Arrival, server: int, profile: int) -> None:
-        instance, slot, device = self._instance, arrival.slot, arrival.device
-        for one, most, what in (
-            (server, instance.servers, "server"), (profile, instance.profiles, "profile"),
-        ):  # fmt: skip
-            if not 0 <= one < most:
-                there = f"there {'is' if most == 1 else 'are'} {counted(most, what)}"
-                raise _impossible(Placement(server, profile), there)
-        if not arrival.idle[server]:
-            raise _impossible(
-                Placement(server, profile), f"{instance.name_of('server', server)} is busy"
-            )
+        slot, device = arrival.slot, arrival.device
         distribution = self._environment.duration_cumulative[profile]
         duration = 1 + int(np.searchsorted(distribution, self._duration_coin, side="right"))
         profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])
@@ -247,14 +238,27 @@ class RescueEpisode:
         log.violations[slot] = np.count_nonzero(guard.failed(slot, self._remaining))
 
 
-def _placement(decision: Any) -> tuple[int, int]:
+def checked_placement(
+    decision: Any, instance: RescueInstance, idle: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Return server and profile of a decision that can be carried out."""
     try:
         server, profile = decision
-        return index(server), index(profile)
+        server, profile = index(server), index(profile)
     # Whatever a policy of a stranger returns may raise while it is taken apart.
     except Exception:
         rule = "must be Placement(server, profile), two whole numbers, or None to decline"
         raise _impossible(decision, rule) from None
+    for one, most, what in (
+        (server, instance.servers, "server"), (profile, instance.profiles, "profile"),
+    ):  # fmt: skip
+        if not 0 <= one < most:
+            there = f"there {'is' if most == 1 else 'are'} {counted(most, what)}"
+            raise _impossible(Placement(server, profile), there)
+    if not idle[server]:
+        busy = f"{instance.name_of('server', server)} is busy"
+        raise _impossible(Placement(server, profile), busy)
+    return server, profile
 
 
 def _impossible(decision: Any, why: str) -> OptionError:

@@ -73,9 +73,16 @@ class SlotTable:
 
     def at(self, slot: int) -> NDArray[np.float64]:
         """Return the row of one slot."""
+        require_within(slot, self.blocks[-1].stop)
         slots = self.blocks[slot // self._step]
         row: NDArray[np.float64] = self.block(slots)[slot - slots.start]
         return row
+
+
+def require_within(slot: int, horizon: int) -> None:
+    """Check that a slot lies within the horizon that a table is made for."""
+    if slot >= horizon:
+        raise OptionError(f"slot {slot}: the horizon has {horizon} slots; start the policy anew")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +132,8 @@ class Routes:
 
     def shares(self, row: int) -> list[tuple[int, float]]:
         """Return positions of the routes of a row and their probabilities given the arrival."""
+        if row + 1 >= self.first.size:
+            raise OptionError(f"row {row}: beyond the horizon of y; start the policy anew")
         low, high = int(self.first[row]), int(self.first[row + 1])
         share = np.diff(self.cumulative[low:high], prepend=0.0)
         return list(zip(range(low, high), share.tolist(), strict=True))

@@ -13,7 +13,13 @@ from edgeopt.kernels import compiled
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
 from edgeopt.models.rescue.server_states import Chain, ServerStates, StateValues, state_values
 from edgeopt.online.rescue.environment import Placement
-from edgeopt.online.rescue.lookup_tables import Guard, Routes, SlotTable, slot_blocks
+from edgeopt.online.rescue.lookup_tables import (
+    Guard,
+    Routes,
+    SlotTable,
+    require_within,
+    slot_blocks,
+)
 from edgeopt.online.rescue.policies import GAIN, RescuePolicy, drawn, plan_of
 from edgeopt.options import check_kind, check_real, check_room, check_whole
 
@@ -52,6 +58,18 @@ class SafeRule:
         while self.states.slot[state] < slot:
             state = int(self.states.following[state, 0])
         return state
+
+    def ended(self, state: int, run: FinishedRun) -> int:
+        """Return the state in which a server is idle after a run that began in a state."""
+        states, begun = self.states, int(self.states.slot[state])
+        if begun == run.slot and 1 <= run.duration < states.following.shape[1]:
+            idle = int(states.following[state, run.duration])
+            if idle < states.count or begun + run.duration >= states.slot[-1]:
+                return idle
+        raise OptionError(
+            f"server {run.server}: no state follows a run of {run.duration} slots with profile "
+            f"{run.profile} from slot {run.slot} on; start the policy anew on what is left"
+        )
 
     def choose(self, arrival: Arrival, places: Sequence[int]) -> Placement | None:
         """Answer an arrival; idle servers are in these states."""
@@ -145,6 +163,7 @@ class SafePolicy(RescuePolicy):
     ) -> tuple[Placement | None, Position]:
         """Answer an arrival; the only coin is the one that comes with it, `rng` is not used."""
         rule, places = state
+        require_within(observation.slot, int(rule.states.slot[-1]))
         places = tuple(
             rule.waited(place, observation.slot) if idle else place
             for place, idle in zip(places, observation.idle.tolist(), strict=True)
@@ -161,7 +180,7 @@ class SafePolicy(RescuePolicy):
         """Move servers whose run has ended to the state in which they are idle."""
         places = list(state.places)
         for run in feedback:
-            places[run.server] = int(state.rule.states.following[places[run.server], run.duration])
+            places[run.server] = state.rule.ended(places[run.server], run)
         return Position(state.rule, tuple(places))
 
     def compiled(self, environment: object, state: Position) -> RescueKernel | None:  # type: ignore[override]

@@ -193,6 +193,15 @@ class TapFingerEpisode:
             completed = served[task["completion"][served] == before.slot + 1]
         return Outcome(started, True, completed)
 
+    def reveal(self, truth: TapFingerInstance) -> None:
+        """Go on with other tasks in place of those that have not arrived."""
+        state, e, new = self.batch.state, self.row, slice(self._shows.arrived, truth.tasks)
+        task = state.task[e, new]
+        task["arrival"], task["kind"] = truth.arrival[new], truth.kind[new]
+        task["choice"] = truth.eligible[new].sum(axis=1, dtype=np.int64)
+        state.eligible[e, new] = truth.eligible[new]
+        self._tasks = Tasks.of(truth)
+
     # --- what has been booked of every slot ---------------------------------------------------
 
     @property

@@ -89,8 +89,9 @@ def _merged(places: Iterable[tuple[_Place, float]]) -> _Distribution:
 
 def _ended(policy: SafePolicy, rule: SafeRule, slot: int, place: _Place) -> _Place:
     """End the runs that end with the slot before, and let idle servers reach this slot."""
+    began = rule.states.slot
     ended = [
-        FinishedRun(0, 0, server, 0, run[1], 0.0)
+        FinishedRun(int(began[place.states[server]]), 0, server, 0, run[1], 0.0)
         for server, run in enumerate(place.runs)
         if run is not None and run[0] == slot
     ]

@@ -101,37 +101,40 @@ def test_own_solver_ends_at_what_it_can_prove(printed: Callable[..., str]) -> No
 def test_live_events_are_answered_one_by_one(printed: Callable[..., str]) -> None:
     lines = printed("live_events").splitlines()
     assert len(lines) == 9
-    assert re.match(r"slot 4: device 2 runs on server \d with profile \d", lines[0])
-    assert lines[2] == "slot 9: server 2 is idle again"
-    assert lines[3] == "line 4 skipped: slot 8 has passed, it is slot 9"
-    assert lines[4].startswith("line 5 skipped: ")
-    assert lines[5] == "line 6 skipped: server 2 is idle"
-    assert lines[6] == "line 7 skipped: device = 99: must be 0 to 13"
-    assert lines[7] == "line 8 skipped: unknown event 'reboot'"
+    assert re.fullmatch(r"slot 4: \{'server': \d, 'profile': \d\}", lines[0])
+    assert lines[2] == "slot 9: noted"
+    assert lines[3] == "slot 9: skipped: slot = 8: must be a whole number, at least 9"
+    assert lines[4].startswith("slot 9: skipped: an event is a JSON object: ")
+    assert lines[5] == "slot 9: skipped: server 2 runs nothing"
+    assert lines[6] == "slot 9: skipped: device = 99: must be 0 to 13"
+    assert lines[7].startswith("slot 9: skipped: event = 'reboot': ")
     # The policy has learnt from runs that earned 0.225 a slot, and rejects this one.
-    assert lines[8] == "slot 12: the task of device 1 is rejected"
+    assert lines[8] == "slot 12: None"
+    # A head, and a line for each event that was not skipped.
+    assert len(Path("session.jsonl").read_text().splitlines()) == 1 + 4
 
 
 def test_live_events_look_neither_ahead_nor_back(
-    printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    printed: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    import live_events
-    from own_policy import Selective
+    script = (ROOT / "examples" / "live_events.py").read_text()
+    lines = script.partition('EVENTS = """\\\n')[2].partition('"""')[0].splitlines()
+    heard: list[str] = []
 
-    scenario = live_events.generate(horizon=50, rng=7)
-    given: list[str] = []
+    def stream(events: list[str]) -> Iterator[str]:
+        for count, event in enumerate(events):
+            heard.extend(capsys.readouterr().out.splitlines())
+            assert len(heard) == count
+            yield event
 
-    def stream(lines: list[str]) -> Iterator[str]:
-        for line in lines:
-            given.append(line)
-            yield line
+    def told(events: list[str]) -> list[str]:
+        heard.clear()
+        monkeypatch.setattr(sys, "stdin", stream(events))
+        last = printed("live_events", "-").splitlines()
+        return [*heard, *last]
 
-    lines = live_events.EVENTS.splitlines()
-    answers = live_events.answers(Selective(), scenario, stream(lines))
-    for count in range(1, 10):
-        next(answers)
-        assert len(given) == count
     # Invalid lines change no state: without them the others get the same answers.
     bad = [
         '{"slot": 10}', "[]", "3", '{"slot": 10.5, "event": "task"}', "",
@@ -139,18 +142,10 @@ def test_live_events_look_neither_ahead_nor_back(
         '{"slot": 10, "event": "finished", "server": 1, "profit": "much"}',
     ]  # fmt: skip
     sound = [lines[0], lines[1], lines[2], lines[8]]
-    mixed = [*sound[:3], *bad, *sound[3:]]
-    told = list(live_events.answers(Selective(), scenario, mixed))
-    assert [one for one in told if "skipped" not in one] == list(
-        live_events.answers(Selective(), scenario, sound)
-    )
-    assert len([one for one in told if "skipped" in one]) == len(bad)
-    monkeypatch.setattr(sys, "stdin", iter([*bad[:2], sound[0]]))
-    assert printed("live_events", "-").splitlines() == [
-        "line 1 skipped: 'event' is missing",
-        "line 2 skipped: an event is a JSON object",
-        told[0],
-    ]
+    mixed, alone = told([*sound[:3], *bad, *sound[3:]]), told(sound)
+    assert [one for one in mixed if "skipped" not in one] == alone
+    assert len(mixed) == len(alone) + len(bad)
+    assert len(alone) == 4
 
 
 def test_rounding_keeps_means_and_the_safe_modes_their_budget(printed: Callable[..., str]) -> None:

@@ -287,7 +287,7 @@ def test_a_forecast_of_another_shape_is_refused() -> None:
 # --- events that do not fit -----------------------------------------------------------------
 
 BAD = [
-    "task", 3, None, [], {},
+    "task", "3", '{"event":', b"{}", 3, None, [], {},
     {"event": "reboot", "slot": 9},
     {"event": ["task"], "slot": 9, "device": 0},
     {"event": "task", "slot": 9},
@@ -357,7 +357,8 @@ def test_bad_events_are_refused_and_change_nothing() -> None:
         ({"event": "finished", "slot": 0, "server": 0}, "server 0 runs nothing"),
         ({"event": "up", "slot": 0, "server": 0}, "server 0 is not down"),
         ({"event": "task", "slot": 99, "device": 0}, "slot = 99: must be at most 59"),
-        ([], "an event is a dictionary, no list"),
+        ([], "an event is a JSON object, no list"),
+        ('{"event": "task", "dev', "an event is a JSON object: Unterminated string"),
     ],
 )
 def test_refusals_say_what_is_wrong(event: Any, says: str) -> None:

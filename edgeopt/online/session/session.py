@@ -7,6 +7,7 @@ with the same seed, give the same decisions.
 from __future__ import annotations
 
 import io
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -329,13 +330,13 @@ class Session:
         self._drawn += 1
         return float(self._coins.random())
 
-    def take(self, event: dict[str, Any]) -> Any:
+    def take(self, event: dict[str, Any] | str) -> Any:
         """Take an event and return the decision, None where none is due or a task is turned down.
 
         Parameters
         ----------
         event
-            What has happened, as a dictionary that JSON can hold; see the desk.
+            What has happened, as a dictionary that JSON can hold or as JSON; see the desk.
 
         Returns
         -------
@@ -409,8 +410,13 @@ class Session:
 
 def _checked(event: Any) -> dict[str, Any]:
     """Return an event as JSON has it."""
+    if isinstance(event, str):
+        try:
+            event = json.loads(event)
+        except ValueError as why:
+            raise Refused(f"an event is a JSON object: {why}") from None
     if not isinstance(event, dict):
-        raise Refused(f"an event is a dictionary, no {type(event).__name__}")
+        raise Refused(f"an event is a JSON object, no {type(event).__name__}")
     try:
         checked: dict[str, Any] = as_json(event)
     except (OptionError, RecursionError) as why:

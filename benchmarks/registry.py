@@ -13,6 +13,7 @@ from benchmarks.specs import (
     idn_cooperative,
     idn_greedy,
     idn_slots,
+    live_decisions,
     oinc_allocation,
     oinc_bound,
     oinc_dispatch,
@@ -99,6 +100,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     solve_again.MODEL,
     view.BENCHMARK,
     *view.FIRST,
+    *live_decisions.BENCHMARKS,
 )
 
 

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.search.space import spaces
-from edgeopt.errors import InstanceError, OptionError
+from edgeopt.bounds.search.space import named_space, reachable
+from edgeopt.errors import InstanceError
 from edgeopt.reading import content_of
 from edgeopt.representation import compact_repr
 from edgeopt.writing import write_file
@@ -125,12 +125,7 @@ def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         raise InstanceError("file", "was not written by Found.save", value=path) from None
     if space is None:
-        known = spaces(spec["claim"].partition(".")[0])
-        if spec["space"] not in known:
-            raise OptionError(
-                f"parameter space {spec['space']!r} is unknown; known: {', '.join(known)}"
-            )
-        space = known[spec["space"]]
+        space = named_space(spec["space"], reachable(spec["claim"]), "is unknown; known")
     wanted = {parameter.name for parameter in space.parameters}
     if set(spec["parameters"]) != wanted:
         raise InstanceError("parameters", f"must be {', '.join(sorted(wanted))}", value=path)

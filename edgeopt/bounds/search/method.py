@@ -56,7 +56,8 @@ def search(
         The claim, or its identifier.
     space
         The parameter space, or its name; by default all spaces of the claim's system with instances
-        to which it applies.
+        to which it applies, or, where its identifier begins with no system's name, those of all
+        systems.
     budget
         Most instances of each space to check before the result is shrunk. A tight find is shrunk by
         at most half as many checks; a violation by `smallest`, which ends by itself.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
 from edgeopt.options import check_kind
-from edgeopt.representation import compact_repr
+from edgeopt.representation import compact_repr, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -141,15 +142,17 @@ class ParameterSpace:
     parameters
         The numbers.
     build
-        Returns the instance for the numbers by name, whole ones as ``int``. It may raise an
-        `EdgeOptError` where there is none.
+        Called with one mapping, the numbers by name, ``{"x": 0.5, "n": 3}``, whole ones as ``int``;
+        returns the instance. It may raise an `EdgeOptError` where there is none. A class that takes
+        the numbers by name is ``lambda numbers: Mine(**numbers)``.
     instance_type
-        Type of the instances; by default the space fits any claim.
+        Type of the instances, by which claims of one's own find the space; by default it fits any
+        claim, but only where it is given or of the claim's system.
 
     Raises
     ------
     OptionError
-        If there is no parameter, or two have one name.
+        If there is no parameter, two have one name, or `build` cannot be called with one mapping.
     """
 
     name: str
@@ -163,6 +166,7 @@ class ParameterSpace:
             raise OptionError(
                 f"parameter space {self.name}: needs parameters, each of a name of its own"
             )
+        _require_build(self.name, self.build, names)
 
     def fits(self, claim: Claim) -> bool:
         """Return whether a claim applies to instances of this type."""
@@ -206,6 +210,24 @@ class ParameterSpace:
         inside = rng.random(count)
         ends = np.where(rng.random(count) < 0.5, 0.0, 1.0)
         return self.at(np.where(rng.random(count) < 0.75, inside, ends))
+
+
+def _require_build(space: str, build: Any, names: list[str]) -> None:
+    """Check that instances can be built by a call with one mapping, and say so where not."""
+    if not callable(build):
+        raise OptionError(f"parameter space {space}: build must be callable, not {shown(build)}")
+    try:
+        signature = inspect.signature(build)
+    except (TypeError, ValueError):  # not written in Python
+        return
+    try:
+        signature.bind({})
+    except TypeError:
+        numbers = ", ".join(f"{name!r}: ..." for name in names)
+        raise OptionError(
+            f"parameter space {space}: build takes {signature} but is called with one mapping, "
+            f"{{{numbers}}}"
+        ) from None
 
 
 def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpace:
@@ -257,20 +279,42 @@ def fitting(claim: Claim, space: str | ParameterSpace | None = None) -> list[Par
     if space is not None and not isinstance(space, str):
         check_kind("space", space, ParameterSpace)
         return [space]
-    known = spaces(claim.id.partition(".")[0])
-    fit = [one for one in known.values() if one.fits(claim)]
+    fit = [one for one in reachable(claim.id) if one.fits(claim)]
+    if not spaces(_prefix(claim.id)):  # by type, so a space or a claim of any type tells nothing
+        typed = claim.instance_type is not object
+        fit = [one for one in fit if typed and one.instance_type is not object]
     if space is None:
         if not fit:
             raise OptionError(
-                f"claim {claim.id}: no parameter space holds instances to which it applies"
+                f"claim {claim.id}: no parameter space holds instances to which it applies; give "
+                "one, space=ParameterSpace(...)"
             )
         return fit
-    if space not in {one.name for one in fit}:
-        listed = ", ".join(one.name for one in fit) or "none"
-        raise OptionError(
-            f"parameter space {space!r} does not fit claim {claim.id}; these do: {listed}"
-        )
-    return [known[space]]
+    return [named_space(space, fit, f"does not fit claim {claim.id}; these do")]
+
+
+def reachable(claim: str) -> list[ParameterSpace]:
+    """Return the spaces of the system that a claim is of by its identifier; if of none, all."""
+    own = spaces(_prefix(claim))
+    if own:
+        return list(own.values())
+    systems = dict.fromkeys(point.name for point in registry.offered(registry.PARAMETER_SPACES))
+    return [one for system in systems for one in spaces(system).values()]
+
+
+def named_space(name: str, known: Sequence[ParameterSpace], otherwise: str) -> ParameterSpace:
+    """Return the only space of a name; `otherwise` begins the list of those that there are."""
+    found = [one for one in known if one.name == name]
+    if not found:
+        listed = ", ".join(one.name for one in known) or "none"
+        raise OptionError(f"parameter space {name!r} {otherwise}: {listed}")
+    if len(found) > 1:
+        raise OptionError(f"parameter space {name!r}: {len(found)} systems have one; give it")
+    return found[0]
+
+
+def _prefix(claim: str) -> str:
+    return claim.partition(".")[0]
 
 
 def _add(found: dict[str, ParameterSpace], offered: Iterable[Any], origin: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ from edgeopt.bounds.search import Parameter, ParameterSpace, rebuild, search, sp
 from edgeopt.bounds.search import space as registry
 from edgeopt.bounds.verdict import Finding, Relation, Source
 from edgeopt.errors import EdgeOptError, InstanceError, OptionError, OutputError
+from edgeopt.instances import rescue
+from edgeopt.instances.rescue import RescueInstance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,6 +208,64 @@ def test_another_package_adds_families(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(OptionError, match="parameter space box is already taken"):
         spaces("toy")
+
+
+def test_a_claim_of_no_system_finds_spaces_by_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ParameterSpace("other", BOX.parameters, dict, int)
+    anything = ParameterSpace("anything", BOX.parameters, BOX.build)
+    toys = ParameterSpace("toys", BOX.parameters, BOX.build, Toy)
+    offers = [Offered("first", "a:SPACES", other), Offered("second", "b:SPACES", anything),
+              Offered("third", "c:SPACES", toys)]  # fmt: skip
+    monkeypatch.setattr(
+        "edgeopt.registry.offered", {"edgeopt.parameter_spaces": offers}.__getitem__
+    )
+    about_toys = claim(lambda toy: Measurement(toy.x + 3.0, 1.0))
+    assert search(about_toys, budget=8).space is toys
+    assert search(about_toys, "toys", budget=8).space is toys
+    assert search(about_toys, anything, budget=8).space is anything
+    about_anything = replace(about_toys, instance_type=object)
+    with pytest.raises(OptionError, match=r"give one, space=ParameterSpace"):
+        search(about_anything, budget=8)
+    # A claim of a system is searched in its own spaces alone.
+    with pytest.raises(OptionError, match=r"these do: none"):
+        search(replace(about_toys, id="first.claim"), "toys", budget=8)
+
+
+def test_a_name_that_two_systems_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    toys = [Offered(system, f"{system}:SPACES", replace(BOX, instance_type=Toy)) for system in "ab"]
+    monkeypatch.setattr("edgeopt.registry.offered", {"edgeopt.parameter_spaces": toys}.__getitem__)
+    with pytest.raises(OptionError, match="'box': 2 systems have one"):
+        search(claim(lambda toy: Measurement(toy.x, 1.0)), "box", budget=8)
+
+
+def test_a_claim_of_ones_own_about_instances_of_edgeopt_is_searched() -> None:
+    """The spaces of the papers hold the instances."""
+    about = Claim(
+        id="mine.small",
+        statement="",
+        source=Source("nobody", "1"),
+        measure=lambda instance: Measurement(instance.servers, 1),
+        relation=Relation.AT_MOST,
+        instance_type=RescueInstance,
+        test_instances={"small": partial(rescue.generate, horizon=3)},
+    )
+    found = search(about, budget=20)
+    assert found.verdict.verdict is Finding.VIOLATED
+    assert isinstance(found.instance, RescueInstance)
+    assert found.instance.servers > 1
+
+
+def test_a_space_says_how_it_builds() -> None:
+    x = (Parameter("x", 0.0, 1.0),)
+    for build in (lambda x, y: None, lambda *, x: None, lambda: None):
+        with pytest.raises(OptionError, match=r"is called with one mapping, \{'x': \.\.\.\}"):
+            ParameterSpace("wrong", x, build)
+    with pytest.raises(OptionError, match=r"build must be callable, not 3"):
+        ParameterSpace("wrong", x, 3)
+    called = []
+    space = ParameterSpace("right", x, lambda numbers: called.append(numbers) or Toy(0.0, 0.0, 1))
+    search(claim(lambda toy: Measurement(toy.n + 1.0, 1.0)), space, budget=4)
+    assert all(isinstance(numbers, dict) and list(numbers) == ["x"] for numbers in called)
 
 
 def test_all_families_are_looked_around_in_before_one_closely(

@@ -52,6 +52,7 @@ from edgeopt.bounds.regret import (
 )
 from edgeopt.bounds.search import search
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
+from edgeopt.bounds.worst_case import WorstCase, ratio_of, regret_of
 
 __all__ = [
     "Assumption",
@@ -69,6 +70,7 @@ __all__ = [
     "Source",
     "Spread",
     "Verdict",
+    "WorstCase",
     "check",
     "claims",
     "competitive_ratio",
@@ -79,7 +81,9 @@ __all__ = [
     "paired_difference",
     "paired_ratio",
     "psi_regret",
+    "ratio_of",
     "regret",
+    "regret_of",
     "search",
     "spread",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeopt.online.mirror_ascent.linear_rows import Limited
 from edgeopt.online.mirror_ascent.maps import KnapsackEntropy, KnapsackEuclidean
 from edgeopt.online.mirror_ascent.method import AscentState, MirrorAscent, MirrorMap, StepRule
 from edgeopt.online.mirror_ascent.products import BoxEuclidean, Product
@@ -14,6 +15,7 @@ __all__ = [
     "FixedStep",
     "KnapsackEntropy",
     "KnapsackEuclidean",
+    "Limited",
     "MirrorAscent",
     "MirrorMap",
     "Product",

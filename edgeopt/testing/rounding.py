@@ -137,7 +137,7 @@ SLOW: Final = 20_000
 def check_rounding(
     rounding: Callable[..., Any],
     *,
-    keeps: Sequence[str] = ("marginals",),
+    keeps: Sequence[str] | None = None,
     distribution: Callable[..., Mapping[tuple[int, ...], Fraction]] | None = None,
     counts: bool = False,
     seeds: int | Sequence[int] = 5,
@@ -151,18 +151,20 @@ def check_rounding(
     ----------
     rounding
         ``rounding(y, weights, rng=...)`` returns decisions of the shape of `y`, which is [n], or
-        [B, n] for a batch of independent roundings; `rng` is a seed or a generator.
+        [B, n] for a batch of independent roundings; `rng` is a seed or a generator. See
+        :class:`edgeopt.rounding.Rounding`.
     keeps
         What it promises, with decisions x and weights s: ``"marginals"``, :math:`E\,x=y`;
         ``"budget"``, :math:`s\cdot x\le s\cdot y` surely; ``"sum"``, :math:`|s\cdot x-s\cdot y|`
         below the largest weight of a fraction, surely; ``"cardinality"``, the number of ones where
         weights are 1 and `y` sums to a whole number; ``"correlation"``,
         :math:`E\prod_S x_i\le\prod_S y_i` and :math:`E\prod_S(1-x_i)\le\prod_S(1-y_i)` for all sets
-        S of up to three entries; ``"upper correlation"``, the first of the two.
+        S of up to three entries; ``"upper correlation"``, the first of the two. By default what the
+        rounding itself says in an attribute ``keeps``, or else ``"marginals"``.
     distribution
         ``distribution(y, weights)`` returns the exact probability of every decision, for fractions
         that are rational. Expectations and correlations are then checked exactly, and draws against
-        the distribution.
+        the distribution. By default the rounding's own attribute ``distribution``, if it has one.
     counts
         Whether numbers beyond 1 are rounded, to the whole number below or above.
     seeds
@@ -198,6 +200,10 @@ def check_rounding(
     >>> check_rounding(depround, keeps=["marginals", "sum", "cardinality", "correlation"])
     Report(rounding depround, 9 passed)
     """
+    if keeps is None:
+        keeps = getattr(rounding, "keeps", ("marginals",))
+    if distribution is None:
+        distribution = getattr(rounding, "distribution", None)
     promised = tuple(listed("keeps", keeps))
     for one in promised:
         check_choice("keeps", one, KEEPS)

@@ -19,7 +19,7 @@ from edgeopt.models.idn.gain import useful_models
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Stretching, node_constants
 from edgeopt.online.idn import kernels as compact
-from edgeopt.online.idn.policies.infida import RESIDUAL
+from edgeopt.online.idn.policies.residuals import RESIDUAL, kernel_rows
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 from edgeopt.rounding import depround_distribution
 from edgeopt.rounding.kernels import BERNOULLI, depround_row
@@ -290,7 +290,7 @@ def test_a_node_draws_by_the_exact_law_of_its_rounding(residual) -> None:
         row[:] = before
         compact.deploy(
             pairs, point, credit, np.full(size.size, -1.0), row, rng.random(size.size + 2), False,
-            ended.rule, ended.refill,
+            ended.rule, ended.refill, kernel_rows(None, size.size, "mean"),
         )  # fmt: skip
     worth = np.where(before, 1e6 - np.arange(size.size), credit / size) * size
     room = {"gain": worth, "budget": budget} if ended.refill else {}

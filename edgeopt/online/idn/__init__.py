@@ -15,14 +15,9 @@ from edgeopt.online.idn.environment import (
     serve,
 )
 from edgeopt.online.idn.learning_rates import node_constants
-from edgeopt.online.idn.policies.infida import (
-    Gaussian,
-    Guarantee,
-    Infida,
-    MessageLoss,
-    Stretching,
-)
+from edgeopt.online.idn.policies.infida import Gaussian, Infida, MessageLoss, Stretching
 from edgeopt.online.idn.policies.olag import Olag
+from edgeopt.online.idn.policies.residuals import Guarantee
 from edgeopt.online.idn.policies.static import (
     FixedPlacement,
     OfflineInfida,

@@ -25,20 +25,43 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+ROUNDED = 1e-10
+"""A row may be missed by so much, relative to its limit and to what its entries come to."""
+
 SEEN = 1e-6
 """Models of a smaller share are not fetched to fill a budget."""
+
+
+class Rows(NamedTuple):
+    """Further rows on allocations.
+
+    Attributes
+    ----------
+    matrix, limit
+        Of every row, by pair, shapes [R, C] and [R].
+    barred
+        Pairs that no budget is refilled with, shape [C].
+    drops
+        Whether models are dropped until a deployment keeps the rows.
+    """
+
+    matrix: Floats
+    limit: Floats
+    barred: Bools
+    drops: bool
 
 
 @compiled(writes="drawn deployed", both=True)
 def deploy(
     pairs: Pairs, point: Floats, credit: Floats, drawn: Floats, deployed: Bools, coins: Floats,
-    common: bool, residual: int, refill: bool,
+    common: bool, residual: int, refill: bool, rows: Rows,
 ) -> None:  # fmt: skip
     """Round every node whose shares have changed, or every node on fresh coins.
 
     What is deployed and the shares behind it (negative before the first slot) are brought up to
     date. A node with n pairs has n + 1 coins.
     """
+    share = np.empty(deployed.size, dtype=np.float64)
     nodes = np.empty(pairs.order.size, dtype=np.int64)
     before = np.empty(deployed.size, dtype=np.bool_)
     at, length = np.empty((3, nodes.size), dtype=np.int64), np.empty(nodes.size, dtype=np.int64)
@@ -48,7 +71,8 @@ def deploy(
         changed = not common
         for c in range(begin, end):
             changed |= drawn[c] != point[c]
-            drawn[c], before[c] = point[c], deployed[c]
+            drawn[c], before[c] = point[c], deployed[c] and not rows.barred[c]
+            share[c] = 0.0 if rows.barred[c] else point[c]
         if changed:
             nodes[count], length[count] = v, end - begin
             at[0, count], at[1, count], at[2, count] = begin, begin, begin + v
@@ -61,9 +85,41 @@ def deploy(
             begin, end = pairs.first[v], pairs.first[v + 1]
             if pairs.free[v]:
                 refill_row(
-                    point[begin:end], credit[begin:end], pairs.size[begin:end], pairs.budget[v],
+                    share[begin:end], credit[begin:end], pairs.size[begin:end], pairs.budget[v],
                     before[begin:end], deployed[begin:end],
                 )  # fmt: skip
+    if rows.drops:
+        drop(pairs, rows, credit, deployed)
+
+
+@compiled(writes="deployed", both=True)
+def drop(pairs: Pairs, rows: Rows, credit: Floats, deployed: Bools) -> None:
+    """Drop models of least credit per MB until every row holds."""
+    for r in range(rows.limit.size):
+        used = 0.0
+        for c in range(deployed.size):
+            used += rows.matrix[r, c] if deployed[c] else 0.0
+        while used > rows.limit[r] * (1.0 + SLACK):
+            least, worst = np.inf, -1
+            for c in range(deployed.size):
+                if deployed[c] and rows.matrix[r, c] > 0.0 and credit[c] / pairs.size[c] < least:
+                    least, worst = credit[c] / pairs.size[c], c
+            if worst < 0:
+                break
+            deployed[worst] = False
+            used -= rows.matrix[r, worst]
+
+
+@compiled
+def exceeded(rows: Rows, point: Floats) -> bool:
+    """Tell whether shares exceed a row by more than rounding."""
+    for r in range(rows.limit.size):
+        used = 0.0
+        for c in range(point.size):
+            used += rows.matrix[r, c] * point[c]
+        if used - rows.limit[r] > ROUNDED * max(abs(rows.limit[r]), abs(used)):
+            return True
+    return False
 
 
 @compiled(writes="out")
@@ -250,16 +306,20 @@ class Rules(NamedTuple):
 
 
 @compiled(
-    writes="point drawn deployed gradient total squares reward violations gain cost latency "
+    writes="point last drawn deployed gradient total squares reward violations gain cost latency "
     "inaccuracy fetched"
 )
 def run(
-    pairs: Pairs, route: Route, rules: Rules, start: Floats, requests: Ints, order: Ints,
-    coins: Floats, slot: int, point: Floats, drawn: Floats, deployed: Bools, gradient: Floats,
-    total: Floats, squares: Floats, reward: Floats, violations: Ints, gain: Floats, cost: Floats,
-    latency: Floats, inaccuracy: Floats, fetched: Floats,
-) -> tuple[int, int]:  # fmt: skip
-    """Simulate slots until all are over or coins may run out; return the next slot and coin."""
+    pairs: Pairs, route: Route, rules: Rules, rows: Rows, start: Floats, requests: Ints,
+    order: Ints, coins: Floats, slot: int, point: Floats, last: Floats, drawn: Floats,
+    deployed: Bools, gradient: Floats, total: Floats, squares: Floats, reward: Floats,
+    violations: Ints, gain: Floats, cost: Floats, latency: Floats, inaccuracy: Floats,
+    fetched: Floats,
+) -> tuple[int, int, bool]:  # fmt: skip
+    """Simulate slots until all are over, coins may run out, or a step leads beyond a row.
+
+    Return the next slot and coin, and whether the last step is to be taken again from `last`.
+    """
     at = 0
     count, nodes = pairs.size.size, pairs.free.size
     before = np.empty(count, dtype=np.bool_)
@@ -279,7 +339,7 @@ def run(
                 break
             deploy(
                 pairs, point, gradient, drawn, deployed, coins[at : at + count + nodes],
-                rules.common, rules.residual, rules.refill,
+                rules.common, rules.residual, rules.refill, rows,
             )  # fmt: skip
             at += 0 if rules.common else count + nodes
         for v in range(nodes):
@@ -313,8 +373,12 @@ def run(
             rate[v] = rules.rate[v]
             if rules.adaptive:  # rates by the norms seen so far (McMahan and Streeter 2010)
                 # Without news a node rests: sum and rate are discounted by factors that cancel.
-                learns = norm[v] > 0.0 and squares[v] > 0.0
+                # Rows may move it nevertheless: then all step again from where they began.
+                news = norm[v] > 0.0 or (rules.leader and rows.limit.size > 0)
+                learns = news and squares[v] > 0.0
                 rate[v] = rules.rate[v] / np.sqrt(squares[v]) if learns else 0.0
+        for c in range(count):
+            last[c] = start[c] if rules.leader else point[c]
         if rules.leader:  # dual averaging (Nesterov 2009, Xiao 2010)
             for c in range(count):
                 total[c] = rules.discount * total[c] + gradient[c]
@@ -323,7 +387,9 @@ def run(
         else:  # exponentiated gradient (Kivinen and Warmuth 1997)
             ascend(pairs, gradient, norm, rate, point)
         slot += 1
-    return slot, at
+        if exceeded(rows, point):
+            return slot, at, True
+    return slot, at, False
 
 
 @compiled(writes="point")

@@ -185,11 +185,11 @@ class _Multipliers:
         """Return how often the step is to be shortened until it is no longer than the set."""
         map: Any = self.limited.map
         try:
-            wide = np.asarray(map.convexity * map.width)
+            convexity, width = np.asarray(map.convexity), np.asarray(map.width)
         except AttributeError:
             return 0.0
-        far = np.asarray(self.rate * map.dual_norm(self.gradient))
-        long = float(np.max(np.divide(far, wide, out=np.zeros_like(far), where=wide > 0.0)))
+        far = self.rate * map.dual_norm(self.gradient) / convexity
+        long = float(np.max(np.divide(far, width, out=np.zeros(width.shape), where=width > 0.0)))
         return float(np.ceil(np.log(max(long, 1.0)) / -np.log(SHORTER)))
 
     def at(self, multiplier: Floats) -> Floats:

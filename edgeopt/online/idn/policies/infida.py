@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -14,14 +13,31 @@ from edgeopt.models.idn.gain import Pairs, pairs_of
 from edgeopt.online.idn import kernels as compact
 from edgeopt.online.idn.environment import IdnEnvironment
 from edgeopt.online.idn.learning_rates import node_constants, published_rate, theory_rates
-from edgeopt.online.mirror_ascent import AdaptiveStep, MirrorAscent, StepRule
+from edgeopt.online.idn.policies.residuals import (
+    RESIDUAL,
+    Guarantee,
+    checked_rows,
+    guarantee_of,
+    kernel_rows,
+    limited_nodes,
+    residual_of,
+    rounded,
+)
+from edgeopt.online.mirror_ascent import (
+    AdaptiveStep,
+    KnapsackEntropy,
+    Limited,
+    MirrorAscent,
+    StepRule,
+)
 from edgeopt.online.mirror_ascent.method import check_discount
 from edgeopt.online.simulate import run_policy
 from edgeopt.options import check_choice, check_kind, check_real, check_text, check_whole
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.arrays import Flags as Bools
     from edgeopt.arrays import Floats, Ints
@@ -30,6 +46,7 @@ if TYPE_CHECKING:
     from edgeopt.online.idn.learning_rates import NodeConstants
     from edgeopt.online.mirror_ascent import AscentState, MirrorMap
     from edgeopt.online.protocols import Kernel
+    from edgeopt.rounding import Rounding
 
 
 @dataclass(frozen=True)
@@ -162,54 +179,8 @@ class Gaussian:
         return np.asarray(reach * (1.0 + self.scale * np.sqrt(second)))
 
 
-class Residual(NamedTuple):
-    """What becomes of the last fractional entry of a node."""
-
-    rule: int
-    fitting: bool  # whether models are left out that exceed a budget alone
-    refill: bool  # whether the rest of the budget is filled
-
-
-RESIDUAL: Final = {
-    "bernoulli": Residual(BERNOULLI, False, False),
-    "drop": Residual(DROP, True, False),
-    "fill": Residual(DROP, True, True),
-    "half": Residual(HALF, True, True),
-    "reserve": Residual(BERNOULLI, True, True),
-}
 ADAPTIVE = 10.0
 """Adaptive rates are this many times those of the proof, which pays in practice."""
-
-
-PSI: Final = 1.0 - 1.0 / math.e
-"""What dependent rounding keeps of a concave gain."""
-
-
-class Guarantee(NamedTuple):
-    """What is proven of a policy.
-
-    Attributes
-    ----------
-    share
-        Of the gain of the best fixed placement.
-    why
-        What holds of the budgets, in words.
-    """
-
-    share: float
-    why: str
-
-
-def guarantee_of(residual: str, kept: float) -> Guarantee:
-    """Say what is proven of a way to round, `kept` being the least share of a budget it fills."""
-    if residual in ("drop", "fill"):
-        return Guarantee(0.0, "no constant share: a model that is dropped may be worth most")
-    if residual == "bernoulli":
-        return Guarantee(PSI, "budgets may be exceeded by part of one model")
-    if residual == "half":
-        return Guarantee(PSI / 2, "within the budgets")
-    better = "; residual='half' proves more" if kept < 0.5 else ""
-    return Guarantee(kept * PSI, f"within the budgets, c = {kept:.3f}{better}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,6 +226,15 @@ class NodeEntropy:
         norm = np.empty(self.diameter.size)
         compact.half_range(self.pairs, gradient, norm)
         return norm
+
+    def farthest(self, point: Floats) -> Floats:
+        """Return an upper bound of the divergence of every node from a point, shape [V]."""
+        far = np.zeros(self.diameter.size)
+        for v in np.flatnonzero(self.diameter > 0.0):
+            mine = slice(self.pairs.first[v], self.pairs.first[v + 1])
+            own = KnapsackEntropy(self.pairs.size[mine], float(self.pairs.filled[v]))
+            far[v] = own.farthest(point[mine])
+        return far
 
 
 class NodeRates(NamedTuple):
@@ -313,8 +293,15 @@ class InfidaState:
     def mirror(self) -> NodeEntropy:
         """Pairs and geometry."""
         found = self.ascent.mirror
+        found = found.map if isinstance(found, Limited) else found
         assert isinstance(found, NodeEntropy)
         return found
+
+    @property
+    def limited(self) -> Limited | None:
+        """The same under further rows, if there are any."""
+        found = self.ascent.mirror
+        return found if isinstance(found, Limited) else None
 
     @property
     def fractional(self) -> Floats:
@@ -357,7 +344,8 @@ class Infida:
         node's largest model, so that no drawing exceeds it; see `guarantee`. What is left of a
         budget is then filled, by models that are there already and then by credit per MB, for
         ``"fill"``, ``"half"`` and ``"reserve"``. All but the first never deploy a model that
-        exceeds a budget alone.
+        exceeds a budget alone. A :class:`~edgeopt.rounding.Rounding` of one's own rounds node by
+        node, and sees to the budgets itself.
     credit
         ``"own"``: a model that is not deployed is credited with its whole capacity for every type,
         as printed. ``"shared"``: its capacity is split among the types that want it.
@@ -377,13 +365,21 @@ class Infida:
         ``"theory"`` allow for it, and regret keeps its order.
     peak
         Most requests of a type in a slot, where known, for ``"theory"`` and ``"published"``.
+    rows
+        Further rows on allocations across the network, each an array [node, model] and the most
+        that its sum over what is hosted may be. Fractional allocations keep them.
+    keep
+        ``"mean"``: deployments keep the rows on average. ``"always"``: models of least credit per
+        MB are dropped until a deployment keeps them. A budget is refilled only with models that
+        count in no row.
     label
         Name in tables; INFIDA by default.
 
     Raises
     ------
     OptionError
-        If an option is unknown or out of range.
+        If an option is unknown or out of range, or, from ``start``, nothing that fills the budgets
+        keeps the rows.
 
     Notes
     -----
@@ -393,7 +389,7 @@ class Infida:
     step: float | Literal["theory", "adaptive", "published"] = "adaptive"
     refresh: int | Stretching = 1
     coins: Literal["fresh", "common"] = "fresh"
-    residual: Literal["bernoulli", "drop", "fill", "half", "reserve"] = "bernoulli"
+    residual: Literal["bernoulli", "drop", "fill", "half", "reserve"] | Rounding = "bernoulli"
     credit: Literal["own", "shared"] = "own"
     ascent: Literal["mirror", "leader"] = "mirror"
     pairs: Literal["all", "useful"] = "all"
@@ -401,11 +397,16 @@ class Infida:
     discount: float = 1.0
     noise: MessageLoss | Gaussian | None = None
     peak: float = np.inf
+    rows: Sequence[tuple[ArrayLike, float]] = field(default=(), repr=False)
+    keep: Literal["mean", "always"] = "mean"
     label: str = "INFIDA"
 
     def __post_init__(self) -> None:
         check_choice("coins", self.coins, ("fresh", "common"))
-        check_choice("residual", self.residual, RESIDUAL)
+        if isinstance(self.residual, str) or not callable(self.residual):
+            check_choice("residual", self.residual, RESIDUAL, otherwise="a rounding")
+        check_choice("keep", self.keep, ("mean", "always"))
+        object.__setattr__(self, "rows", checked_rows(self.rows, self.keep, self.residual))
         check_choice("credit", self.credit, ("own", "shared"))
         check_choice("ascent", self.ascent, ("mirror", "leader"))
         check_choice("pairs", self.pairs, ("all", "useful"))
@@ -467,11 +468,14 @@ class Infida:
             The share of the gain of the best fixed placement: :math:`1 - 1/e` as printed, half of
             that for ``"half"``, and :math:`c (1 - 1/e)` with
             :math:`c = \min_v (1 - \max_m s_{vm} / b_v)` over nodes with a choice for
-            ``"reserve"``; nothing is proven for ``"drop"`` and ``"fill"``.
+            ``"reserve"``; nothing is proven for ``"drop"`` and ``"fill"``, for ``keep="always"``,
+            or for a rounding that does not promise ``"marginals"`` and ``"correlation"``. Under
+            rows, the best is that of placements that fill the budgets and keep the rows.
         """
         constants = self._constants(instance)
         kept = constants.budget[constants.free] / instance.budget[constants.free]
-        return guarantee_of(self.residual, float(kept.min(initial=1.0)))
+        keep = self.keep if self.rows else None
+        return guarantee_of(self.residual, float(kept.min(initial=1.0)), keep)
 
     def start(self, instance: IdnInstance) -> InfidaState:
         """Spread every budget evenly over the models that a node may host."""
@@ -483,8 +487,12 @@ class Infida:
         )
         point = np.repeat(share, np.diff(pairs.first))
         nodes = NodeEntropy(pairs, point, constants.diameter, self.ascent == "mirror")
+        mirror: NodeEntropy | Limited = nodes
+        if self.rows:
+            mirror = limited_nodes(nodes, pairs, instance, self.rows)  # type: ignore[arg-type]
+            constants = constants._replace(diameter=mirror.diameter)
         rule = self._rule(instance, constants)
-        ascent = MirrorAscent(nodes, rule, self.ascent, self.discount)
+        ascent = MirrorAscent(mirror, rule, self.ascent, self.discount)
         return InfidaState(
             instance, constants, ascent, ascent.start(), np.zeros_like(point),
             np.full_like(point, -1.0), np.zeros(point.size, dtype=np.bool_), instance.empty,
@@ -494,7 +502,7 @@ class Infida:
         found = node_constants(
             instance,
             peak=self.peak,
-            fitting=RESIDUAL[self.residual].fitting,
+            fitting=residual_of(self.residual).fitting,
             pairs=self.pairs,
             reserve=self.residual == "reserve",
         )
@@ -520,17 +528,25 @@ class Infida:
         if state.refreshed >= 0 and not self._due(state.refreshed, slot):
             return state.allocation, state
         pairs, point = state.mirror.pairs, state.climbing.point
-        residual, common = RESIDUAL[self.residual], self.coins == "common"
+        residual, common = residual_of(self.residual), self.coins == "common"
         coins, noise = state.coins, state.noise
         if self.noise is not None and noise is None:
             [noise] = rng.spawn(1)
         if coins is None:
             coins = rng.random(_coins(pairs))
-        drawn, deployed = state.drawn.copy(), state.deployed.copy()
-        compact.deploy(
-            pairs, point, state.gradient, drawn, deployed, coins, common, residual.rule,
-            residual.refill,
-        )  # fmt: skip
+        rows = kernel_rows(state.limited, point.size, self.keep)
+        if isinstance(self.residual, str):
+            drawn, deployed = state.drawn.copy(), state.deployed.copy()
+            compact.deploy(
+                pairs, point, state.gradient, drawn, deployed, coins, common, residual.rule,
+                residual.refill, rows,
+            )  # fmt: skip
+        else:
+            # The first coin is the seed of a stream that the rounding may read as it likes.
+            stream = np.random.default_rng(int(coins[0] * 2**53))
+            drawn, deployed = point, rounded(self.residual, pairs, point, stream)
+            if rows.drops:
+                compact.drop(pairs, rows, state.gradient, deployed)
         allocation = state.dense(deployed)
         return allocation, replace(
             state, drawn=drawn, deployed=deployed, allocation=allocation, refreshed=slot,
@@ -573,7 +589,8 @@ class Infida:
     def climb(self, state: InfidaState, gradient: Floats) -> InfidaState:
         """Move every node along a gradient of shape [C], and back into its budget."""
         mirror, moved = state.mirror, state.ascent.update(state.climbing, gradient)
-        if not mirror.still and isinstance(state.ascent.rule, AdaptiveStep):
+        rests = not mirror.still and isinstance(state.ascent.rule, AdaptiveStep)
+        if rests and state.limited is None:
             # Without news a node rests: sum and rate are discounted by factors that cancel.
             news = np.repeat(mirror.dual_norm(gradient) > 0.0, np.diff(mirror.pairs.first))
             kept = np.where(news, moved.point, state.climbing.point)
@@ -583,7 +600,7 @@ class Infida:
     def compiled(self, environment: Any, state: InfidaState) -> Kernel | None:
         """Return a stand-in for the loop that simulates whole runs in compiled code."""
         plain = isinstance(environment, IdnEnvironment) and environment.order == "sequential"
-        if plain and self.noise is None:
+        if plain and self.noise is None and isinstance(self.residual, str):
             return self._kernel(environment, state)
         return None
 
@@ -611,29 +628,35 @@ class Infida:
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Simulate one scenario, and write what happens into its episode."""
-        pairs, rule = state.mirror.pairs, state.ascent.rule
-        residual, common = RESIDUAL[self.residual], self.coins == "common"
-        adaptive = isinstance(rule, AdaptiveStep)
-        rate = rule.rate(state.mirror, np.ones(truth.nodes))
+        pairs, rule, mirror = state.mirror.pairs, state.ascent.rule, state.ascent.mirror
+        residual, common = residual_of(self.residual), self.coins == "common"
+        adaptive, leader = isinstance(rule, AdaptiveStep), self.ascent == "leader"
+        rate = rule.rate(mirror, np.ones(truth.nodes))
         rules = compact.Rules(
             common, residual.rule, residual.refill, self.credit == "shared",
-            self.ascent == "leader", self.discount, rate, adaptive, self._refreshes(truth.horizon),
+            leader, self.discount, rate, adaptive, self._refreshes(truth.horizon),
         )  # fmt: skip
+        rows = kernel_rows(state.limited, pairs.size.size, self.keep)
         route = compact.route_of(truth.ranking, pairs)
         most = _coins(pairs)
         point, drawn = state.climbing.point.copy(), state.drawn.copy()
         deployed, squares = state.deployed.copy(), np.zeros(truth.nodes)
-        gradient, total = np.zeros_like(point), np.zeros_like(point)
+        gradient, total, last = np.zeros_like(point), np.zeros_like(point), np.zeros_like(point)
         coins = rng.random(most)
         slot = 0
         while True:
-            slot, used = compact.run(
-                pairs, route, rules, state.mirror.start, truth.requests, order, coins, slot, point,
-                drawn, deployed, gradient, total, squares, *episode.log,
+            slot, used, beyond = compact.run(
+                pairs, route, rules, rows, state.climbing.origin, truth.requests, order, coins,
+                slot, point, last, drawn, deployed, gradient, total, squares, *episode.log,
             )  # fmt: skip
+            coins = coins[used:]
+            if beyond:
+                along = total if leader else gradient
+                point[:] = mirror.step(last, along, rule.rate(mirror, squares))
             if slot == truth.horizon:
                 return
-            coins = np.concatenate([coins[used:], rng.random(most * (1 + _COINS // most))])
+            if not beyond:
+                coins = np.concatenate([coins, rng.random(most * (1 + _COINS // most))])
 
     def _refreshes(self, slots: int) -> Bools:
         due, last = np.zeros(slots, dtype=np.bool_), -1

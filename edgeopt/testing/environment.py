@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.content import alike, difference
 from edgeopt.errors import EdgeOptError
 from edgeopt.online.simulate import simulate
 from edgeopt.representation import shown
-from edgeopt.testing.content import alike, difference
 from edgeopt.testing.report import (
     BrokenError,
     Recipe,

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.content import content
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.csv_tables import SETTINGS
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Record
-from edgeopt.testing.content import content
 from edgeopt.testing.report import (
     BrokenError,
     Recipe,

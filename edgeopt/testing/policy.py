@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.content import alike, content, difference
 from edgeopt.errors import PolicyError
 from edgeopt.online.protocols import CompilablePolicy
 from edgeopt.online.simulate import CALLED_WITH, require_parts, simulate
 from edgeopt.studies.entries import PolicyEntry
-from edgeopt.testing.content import alike, content, difference
 from edgeopt.testing.extremes import crowded, extreme
 from edgeopt.testing.report import (
     BrokenError,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.content import alike
 from edgeopt.errors import EdgeOptError
 from edgeopt.options import check_choice, check_flag, listed
-from edgeopt.testing.content import alike
 from edgeopt.testing.report import (
     BrokenError,
     Recipe,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.content import alike, content
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.later import Computed
 from edgeopt.options import listed
 from edgeopt.studies.entries import Benchmark, PolicyEntry
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.system import System
-from edgeopt.testing.content import alike, content
 from edgeopt.testing.report import describe
 
 if TYPE_CHECKING:

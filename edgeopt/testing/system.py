@@ -15,10 +15,10 @@ import numpy as np
 
 from edgeopt.bounds import check
 from edgeopt.bounds.registry import claims
+from edgeopt.content import alike
 from edgeopt.online.simulate import require_parts, simulate
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.run import study
-from edgeopt.testing.content import alike
 from edgeopt.testing.report import (
     BrokenError,
     Recipe,

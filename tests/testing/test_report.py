@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from edgeopt.content import alike, content, difference
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.studies import find_system
 from edgeopt.testing import CheckError, check_policy, check_rounding, parametrize_with_checks
-from edgeopt.testing.content import alike, content, difference
 from edgeopt.testing.policy import CHECKS
 from tests.testing.policies import ChangesItsState, ExceedsBudgets, Sound
 

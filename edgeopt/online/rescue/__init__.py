@@ -6,6 +6,7 @@ Underutilized Edges.
 
 from __future__ import annotations
 
+from edgeopt.online.rescue.enumeration import exact_value
 from edgeopt.online.rescue.environment import (
     Arrival,
     FinishedRun,
@@ -27,6 +28,7 @@ from edgeopt.online.rescue.policies import (
 )
 from edgeopt.online.rescue.safe_policies import (
     CompetingOffers,
+    Guarded,
     PriceGreedy,
     SafeRescue,
     SafeRescuePlus,
@@ -38,6 +40,7 @@ __all__ = [
     "Cvs",
     "FinishedRun",
     "Guard",
+    "Guarded",
     "PickConfigs",
     "Placement",
     "PriceGreedy",
@@ -52,6 +55,7 @@ __all__ = [
     "Srs",
     "Sumita",
     "ValueFunctions",
+    "exact_value",
     "policy_value",
     "value_functions",
 ]

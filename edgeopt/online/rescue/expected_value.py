@@ -89,7 +89,9 @@ def follow(
     profit, violations = 0.0, 0.0
     for slot in range(instance.horizon):
         reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
-        steps = _steps(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
+        steps = (
+            steps_of(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
+        )
         for step in steps:
             places, earned = _decide(instance, answers, slot, step, places, reward, following)
             profit += earned
@@ -104,7 +106,7 @@ def follow(
     return Outcome(profit, violations, float(failure))
 
 
-def _steps(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, int]]]:
+def steps_of(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, int]]]:
     """Yield what may arrive in each step of a slot: probabilities and devices."""
     chances = [(p, j) for j, p in enumerate(instance.arrival[slot].tolist()) if p > 0]
     if instance.arrivals == "exclusive":

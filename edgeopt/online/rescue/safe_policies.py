@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from edgeopt.online.rescue.lookup_tables import (
     slot_blocks,
 )
 from edgeopt.online.rescue.policies import GAIN, RescuePolicy, drawn, plan_of
+from edgeopt.online.simulate import require_parts
 from edgeopt.options import check_kind, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
@@ -190,6 +191,107 @@ class SafePolicy(RescuePolicy):
     @abstractmethod
     def _prepare(self, instance: RescueInstance) -> tuple[ServerStates, StateValues, Routes | None]:
         """Return states, their values, and what is drawn from, if anything is."""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A policy of one's own whose unsafe answers are mended, so that no reserved task fails.
+
+    If it wants a run that could cost a reserved task, the run gets the longest profile that is safe
+    on that server. If none is, the policy is asked again with this server shown as busy: it answers
+    an arrival more than once, what it remembers of answers that were not taken is dropped, and its
+    random numbers are the same again.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+
+    Raises
+    ------
+    PolicyError
+        If it lacks a part of a policy.
+
+    Notes
+    -----
+    Every run that begins passes :meth:`Guard.safe`; where the reserved tasks are feasible at first,
+    none ever fails, and the bound for policies that are safe by design holds.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import Guarded, PickConfigs, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(horizon=50, rng=0))
+    >>> for policy in (PickConfigs(), Guarded(PickConfigs())):
+    ...     found = simulate(environment, policy, runs=20)
+    ...     print(policy.name, found.violations.sum() > 0)
+    PickConfigs True
+    PickConfigs, guarded False
+    """
+
+    policy: Any
+
+    guarded: ClassVar[bool] = True
+    """No reserved task fails."""
+
+    def __post_init__(self) -> None:
+        require_parts(self.policy)
+
+    @property
+    def name(self) -> str:
+        """Name of the policy, and that it is guarded."""
+        return f"{self.policy.name}, guarded"
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what a study asks of the policy: what it knows beforehand."""
+        if name in ("hindsight", "information"):
+            return getattr(self.policy, name)
+        raise AttributeError(name)
+
+    def start(self, instance: RescueInstance) -> tuple[Guard, Any]:
+        """Prepare the guard, and the policy."""
+        return Guard.of(instance), self.policy.start(instance)
+
+    def decide(
+        self, state: tuple[Guard, Any], observation: Arrival, rng: np.random.Generator | None = None
+    ) -> tuple[Any, tuple[Guard, Any]]:
+        """Answer an arrival safely."""
+        (guard, own), idle = state, observation.idle
+        coins: Any = None if rng is None else rng.bit_generator.state
+        seen = observation
+        while True:
+            answer = self.policy.decide(own, seen, rng)
+            if type(answer) is not tuple or len(answer) != 2:
+                return answer  # type: ignore[no-any-return] # which the simulator refuses
+            decision, after = answer
+            try:
+                server, profile = int(decision[0]), int(decision[1])
+                within = 0 <= server < idle.size and 0 <= profile < guard.longest.size
+            except (TypeError, ValueError, IndexError):
+                within = False
+            if not within or not idle[server]:
+                return decision, (guard, after)  # none, or one that the episode refuses
+            if not seen.idle[server]:
+                return None, (guard, after)  # it does not look at what is busy
+            slot, left = observation.slot, observation.remaining
+            if guard.safe(server, profile, slot, left):
+                return decision, (guard, after)
+            for other in np.argsort(-guard.longest, kind="stable").tolist():
+                if guard.safe(server, other, slot, left):
+                    return Placement(server, other), (guard, after)
+            hidden = seen.idle.copy()
+            hidden[server] = False
+            hidden.flags.writeable = False
+            seen = replace(seen, idle=hidden)
+            if rng is not None:
+                rng.bit_generator.state = coins
+
+    def learn(
+        self, state: tuple[Guard, Any], observation: Arrival, decision: Any, feedback: Any
+    ) -> tuple[Guard, Any]:
+        """Let the policy learn from what was done."""
+        return state[0], self.policy.learn(state[1], observation, decision, feedback)
 
 
 def _states_of(instance: RescueInstance, bound: SafeBound | None = None) -> ServerStates:

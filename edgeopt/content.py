@@ -19,15 +19,27 @@ _SIZE: Final = 16
 _PLAIN: Final = (str, int, bytes, type(None))
 
 
-def content(thing: Any, *, private: bool = True) -> bytes:
+def content(thing: Any, *, private: bool = True, known: Mapping[int, bytes] | None = None) -> bytes:
     """Return a hash of all that an object holds, its parts and their parts included.
 
     Arrays count with type, shape and bytes, generators of random numbers with their state. What is
     kept of a computation by `cached_property` does not count, nor the ``seconds`` that one took.
     Unless ``private``, attributes under names with an underscore do not count either: they may keep
-    what was computed.
+    what was computed. Parts that are `known`, by `id`, are not looked into again.
     """
-    return _hash(thing, set(), private)
+    return _hash(thing, set(), private, known or {})
+
+
+def content_of_parts(*things: Any) -> dict[int, bytes]:
+    """Return the hashes of objects and, three levels down, their parts, for `content`."""
+    found, level = dict[int, bytes](), list(things)
+    for _ in range(3):
+        level = [one for one in level if not isinstance(one, (*_PLAIN, float))]
+        found |= {id(one): content(one) for one in level if id(one) not in found}
+        level = [
+            part for one in level if not isinstance(one, np.ndarray) for _, part in _parts(one)
+        ]
+    return found
 
 
 def alike(one: Any, two: Any) -> bool:
@@ -84,7 +96,9 @@ def _attributes(thing: Any, private: bool = True) -> list[tuple[str, Any]]:
     ]
 
 
-def _hash(thing: Any, above: set[int], private: bool) -> bytes:
+def _hash(thing: Any, above: set[int], private: bool, known: Mapping[int, bytes]) -> bytes:
+    if id(thing) in known:
+        return known[id(thing)]
     made = blake2b(type(thing).__qualname__.encode(), digest_size=_SIZE)
     if isinstance(thing, float):
         made.update(struct.pack("<d", thing))
@@ -99,7 +113,7 @@ def _hash(thing: Any, above: set[int], private: bool) -> bytes:
         made.update(b"above")
     else:
         for part in _held(thing, private):
-            made.update(_hash(part, above | {id(thing)}, private))
+            made.update(_hash(part, above | {id(thing)}, private, known))
     return made.digest()
 
 
@@ -115,7 +129,7 @@ def _held(thing: Any, private: bool) -> Iterator[Any]:
             yield key
             yield value
     elif isinstance(thing, Set):
-        yield from sorted(_hash(one, set(), private) for one in thing)
+        yield from sorted(_hash(one, set(), private, {}) for one in thing)
     elif isinstance(thing, tuple) and hasattr(thing, "_fields"):
         yield from (getattr(thing, name) for name in thing._fields if name != "seconds")
     elif isinstance(thing, tuple | list):

@@ -292,12 +292,54 @@ def test_own_bound_is_the_optimum_by_hand(printed: Callable[..., str]) -> None:
     assert float(second.split()[-1]) == 3.0
 
 
+def test_own_claim_holds_where_it_is_looked_at_and_is_refuted(printed: Callable[..., str]) -> None:
+    first, second, third = printed("own_claim").splitlines()
+    assert first.endswith(": holds")
+    eps = float(re.fullmatch(r"rare\(eps=(\S+)\) violated", second)[1])
+    # A single server earns 1 of 2 - eps at best (Theorem 2).
+    assert third == f"earned 1.000 instead of {0.6 * (2 - eps):.3f}"
+    assert 0.6 * (2 - eps) > 1
+
+
+def test_own_rounding_is_checked_and_proves_nothing_more_than_it_keeps(
+    printed: Callable[..., str],
+) -> None:
+    passed, failed, own, built_in = printed("own_rounding").splitlines()
+    assert passed == "systematic sampling passes 9 checks of a rounding"
+    assert re.search(r"with probability \S+ > ", failed)
+    found = [re.search(r": (\S+) ms a request; proven (\S+) of", line) for line in (own, built_in)]
+    assert [float(one[2]) for one in found] == [0.0, 0.63]
+    assert float(found[0][1]) == pytest.approx(float(found[1][1]), rel=0.02)
+
+
+def test_own_ratio_is_that_of_the_proof(printed: Callable[..., str]) -> None:
+    kept, broken, regret = printed("own_ratio").splitlines()
+    for line, promised in ((kept, "1.582 is kept"), (broken, "1.400 is broken")):
+        assert line.startswith(promised)
+        value, low, high = map(float, re.findall(r"\d\.\d{3}", line)[1:])
+        assert low <= 1 / (1 - 0.9**10) <= high
+        assert low <= value <= high
+    assert " is kept; " in regret
+
+
+def test_own_guard_lets_no_task_fail(printed: Callable[..., str]) -> None:
+    *table, own, guarded = printed("own_guard").splitlines()
+    cells = [line.rsplit(maxsplit=4)[1:] for line in table[1:]]
+    assert [row[2] for row in cells] == ["lp_free", "safe", "safe"]
+    failed = [float(row[1]) for row in cells]
+    assert failed[0] > 0 == failed[1] == failed[2]
+    assert all(0 < float(row[3]) < 1 for row in cells)
+    values = [float(line.split()[-1]) for line in (own, guarded)]
+    assert 0 < values[1] < values[0]
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert examples == {
         "ten_lines", "rounding", "energy_cap", "retraining", "across_clusters",
         "own_system", "own_policy", "own_solver", "live_events",
         "cache_online", "long_term_budget", "leads", "short_policy", "own_data", "own_bound",
+        "own_claim", "own_rounding", "own_ratio", "own_guard",
     }  # fmt: skip
 
 

@@ -269,6 +269,10 @@ def test_other_fields_are_those_of_the_instance():
         ({"smooth": 2}, "smooth = 2: must be odd"),
         ({"collisions": "keep"}, "collisions = keep: must be one of 'refuse', 'drop'"),
         ({"capacity": [1.0, -1.0]}, "capacity"),
+        (
+            {"slot_seconds": "1 ms", "horizon": 10**7},
+            "jobs = shape (39, 10000000, 2): have more than",
+        ),
     ],
 )
 def test_what_cannot_be_estimated_is_named(changes, said):
@@ -276,7 +280,7 @@ def test_what_cannot_be_estimated_is_named(changes, said):
     with pytest.raises(InstanceError) as caught:
         rescue.from_jobs(jobs, **{**FOUR, "collisions": "drop", **changes})
     assert said in str(caught.value)
-    for name, value in (("horizon", 0), ("longest", 1.5), ("devices", -1), ("resample", -1)):
+    for name, value in (("horizon", 0), ("longest", 1.5), ("devices", 0), ("resample", -1)):
         with pytest.raises(OptionError, match=name):
             rescue.from_jobs(jobs, **{**FOUR, "collisions": "drop", name: value})
 

@@ -11,7 +11,7 @@ from edgeopt.instances.estimates import LEVEL, duration_estimate, share_interval
 from edgeopt.instances.jobs import slots_before, span_seconds
 from edgeopt.instances.labels import Given, extract_labels
 from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
-from edgeopt.instances.validate import check_choice
+from edgeopt.instances.validate import check_choice, check_sizes
 from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ _FEWEST: Final = 2
 
 _COLLIDING: Final = 0.1
 """Largest share of arrivals that may meet others in a slot of their device."""
+
+_MOST: Final = 10**8
+"""Most slots of devices in all periods on record."""
 
 _LENGTHS: Final = (1, 10, 60, 300, 600, 1800, 3600)
 """Lengths of slots, s, for which a refusal says how many arrivals would meet others."""
@@ -112,11 +115,8 @@ def from_jobs(
     """
     jobs.require_durations()
     check_choice("collisions", collisions, ("refuse", "drop"))
-    for name, least, value in (
-        ("horizon", 1, horizon), ("longest", 1, longest), ("smooth", 1, smooth),
-        ("devices", 1, devices or 1),
-    ):  # fmt: skip
-        check_whole(name, value, least)
+    most = 1 if devices is None else devices
+    check_sizes(horizon=horizon, longest=longest, smooth=smooth, devices=most)
     if smooth % 2 == 0:
         raise InstanceError("smooth", "must be odd: a slot and as many on both sides", value=smooth)
     length, whole = span_seconds("slot_seconds", slot_seconds), span_seconds("period", period)
@@ -195,7 +195,11 @@ class _Record(NamedTuple):
         shown = inside & (slot < horizon)
         names = {name: n for n, name in enumerate(jobs.groups)}
         device = np.array([names[one] for one in jobs.group.tolist()])
-        counts = np.zeros((stop - begin, horizon, len(names)), dtype=np.int64)
+        shape = stop - begin, horizon, len(names)
+        if np.prod(shape, dtype=float) > _MOST:
+            rule = f"have more than {_MOST} slots of devices on record: choose fewer devices= or"
+            raise InstanceError("jobs", f"{rule} longer slots", value=f"shape {shape}")
+        counts = np.zeros(shape, dtype=np.int64)
         np.add.at(counts, (period[shown] - begin, slot[shown], device[shown]), 1)
         if not counts.any():
             raise InstanceError("jobs", "none arrives within the horizon of a whole period")
@@ -241,10 +245,10 @@ class _Record(NamedTuple):
 
 def _shares(hit: Flags, smooth: int) -> tuple[Floats, float]:
     """Return probabilities of arrivals, shape [T, J], and the widest half of an interval."""
-    count, periods = hit.sum(axis=0).astype(np.float64), hit.shape[0]
-    slots = count.shape[0]
-    near = np.abs(np.arange(slots)[:, None] - np.arange(slots)) <= smooth // 2
-    count, total = near @ count, periods * near.sum(axis=1)[:, None]
+    slots, beside = np.arange(hit.shape[1]), smooth // 2
+    below = np.concatenate((np.zeros((1, hit.shape[2])), hit.sum(axis=0).cumsum(axis=0)))
+    first, stop = np.maximum(slots - beside, 0), np.minimum(slots + beside + 1, slots.size)
+    count, total = below[stop] - below[first], hit.shape[0] * (stop - first)[:, None]
     share = count / total
     low, high = share_interval(count, total)
     return share, float(np.maximum(share - low, high - share).max())

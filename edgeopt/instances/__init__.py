@@ -12,7 +12,7 @@ from edgeopt.later import loaded_later
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.instances.fields import Field, Flags, Floats, Integers, Names, field
-    from edgeopt.instances.formats import Look, look
+    from edgeopt.instances.formats import look
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.instance import Instance
     from edgeopt.instances.jobs import Jobs, slots_at
@@ -27,13 +27,13 @@ _PLACES = {
     "ReservedTasks": "rescue",
     **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), "fields"),
     **dict.fromkeys(("Jobs", "slots_at"), "jobs"),
-    **dict.fromkeys(("Look", "look"), "formats"),
+    "look": "formats",
     **dict.fromkeys(("Record", "Size", "fields_of", "rule"), "records"),
 }
 
 __all__ = [
     "EdrInstance", "Field", "Flags", "Floats", "IdnInstance", "Instance", "Integers", "Jobs",
-    "Look", "Names", "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of",
+    "Names", "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of",
     "look", "rule", "slots_at",
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-__all__ = ["Look", "look"]
+__all__ = ["look"]
 
 _HEAD: Final = 2**16
 """Bytes of a file that are looked at."""

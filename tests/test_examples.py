@@ -219,6 +219,18 @@ def test_cache_online_keeps_its_proven_regret(printed: Callable[..., str]) -> No
 
 
 @in_the_documentation
+def test_admit_or_refuse_proves_its_rule(printed: Callable[..., str]) -> None:
+    text = printed("admit_or_refuse")
+    low, high = map(float, re.findall(r"earns (\S+) to (\S+) per slot", text)[0])
+    assert low <= high <= low + 2e-6
+    worth = re.findall(r"^\w+: (\S+) discounted", text, re.M)
+    assert len(worth) == 3
+    assert len(set(worth)) == 1
+    expected, simulated = map(float, re.findall(r"(\S+) expected, (\S+) simulated", text)[0])
+    assert abs(expected - simulated) < 0.02 * expected
+
+
+@in_the_documentation
 def test_long_term_budget_is_kept_in_sum(printed: Callable[..., str]) -> None:
     text = printed("long_term_budget")
     assert re.findall(r"^\w+", text, re.M) == ["ScaledStep", "VariationStep"]
@@ -338,7 +350,8 @@ def test_every_example_is_tested() -> None:
     assert examples == {
         "ten_lines", "rounding", "energy_cap", "retraining", "across_clusters",
         "own_system", "own_policy", "own_solver", "live_events",
-        "cache_online", "long_term_budget", "leads", "short_policy", "own_data", "own_bound",
+        "cache_online", "long_term_budget", "admit_or_refuse", "leads",
+        "short_policy", "own_data", "own_bound",
         "own_claim", "own_rounding", "own_ratio", "own_guard",
     }  # fmt: skip
 

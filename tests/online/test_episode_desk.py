@@ -15,6 +15,7 @@ from edgeopt.instances.rescue import tight
 from edgeopt.online.edr import EdrEnvironment
 from edgeopt.online.idn import IdnEnvironment
 from edgeopt.online.oinc import OincEnvironment
+from edgeopt.online.rescue import RescueEnvironment
 from edgeopt.online.session import EpisodeDesk, Session, scenario_of
 from edgeopt.online.session.log import as_json, read_log
 from edgeopt.online.simulate import run_policy
@@ -276,6 +277,11 @@ def test_the_head_names_the_environment_and_what_was_known() -> None:
         Session.restore(session.log.getvalue(), policy, EpisodeDesk(CASES["idn"].blank))
     with pytest.raises(OptionError, match="a scenario needs a RescueDesk"):
         scenario_of(session.log.getvalue(), tight(0.5))
+
+
+def test_an_environment_without_a_truth_is_refused() -> None:
+    with pytest.raises(OptionError, match="RescueEnvironment has no truth to reveal"):
+        EpisodeDesk(RescueEnvironment(tight(0.5)))
 
 
 class Wrong:

@@ -259,6 +259,19 @@ def test_what_cannot_be_met_any_more_is_given_up_and_counted() -> None:
     assert (desk.given_up, desk.failed) == (1, 0)
 
 
+@pytest.mark.parametrize("slot", [3, 4])
+def test_a_plan_in_the_last_slot_of_a_window_still_serves_it(slot: int) -> None:
+    reserved = ReservedTasks([0], [0], [4], [5.0])
+    one = np.ones((SMALL.servers, SMALL.horizon))
+    instance = SMALL.replace(reserved=reserved, capacity=one, profit=np.ones((1,) * 5))
+    desk = RescueDesk(instance)
+    session = Session(RandomPolicy(guarded=True), desk)
+    session.take({"event": "down", "slot": slot, "server": 1})
+    assert desk.remaining.tolist() == [5.0 - slot]
+    desk._pass(instance.horizon)
+    assert (desk.given_up, desk.failed) == (0, 0)
+
+
 def test_slots_and_profits_of_a_plan_are_those_of_their_time() -> None:
     rng = np.random.default_rng(0)
     table = rng.random(SMALL.shape)
@@ -364,6 +377,14 @@ def test_bad_events_are_refused_and_change_nothing() -> None:
 def test_refusals_say_what_is_wrong(event: Any, says: str) -> None:
     with pytest.raises(Refused, match=says.replace("?", r"\?")):
         Session(Srs(), RescueDesk(INSTANCE)).take(event)
+
+
+def test_a_desk_serves_one_session() -> None:
+    desk = RescueDesk(SMALL)
+    session = Session(Srs(), desk)
+    for begin in (Session, lambda *given: Session.restore(session.log.getvalue(), *given)):
+        with pytest.raises(OptionError, match="desk: it has the books of another session"):
+            begin(Srs(), desk)
 
 
 class Stubborn(Counting):

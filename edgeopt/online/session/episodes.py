@@ -55,10 +55,13 @@ class EpisodeDesk:
     """
 
     may_decline: ClassVar[bool] = False
+    in_use = False
     plan: dict[str, Any] | None = None
 
     def __init__(self, environment: Any, *, scenario: Any = None) -> None:
         check_able("environment", environment, "episode", "scenarios")
+        if not hasattr(environment, "truth"):
+            raise OptionError(f"environment: {type(environment).__name__} has no truth to reveal")
         self.environment, self.instance = environment, environment.instance
         self.truth = environment.truth
         if scenario is None:

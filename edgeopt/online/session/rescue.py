@@ -108,6 +108,7 @@ class RescueDesk:
     """
 
     may_decline: ClassVar[bool] = True
+    in_use = False
 
     def __init__(
         self,
@@ -155,14 +156,12 @@ class RescueDesk:
             return Arrival(slot - self.shift, number, idle, remaining, toss)
         if kind == "finished":
             self._finish(number, event.get("profit"))
-        elif kind == "down":
-            self.running.pop(number, None)
-            self.down.add(number)
-            self._idle[number] = False
-            self._surprise()
         else:
-            self.down.discard(number)
-            self._idle[number] = True
+            if kind == "down":
+                self.running.pop(number, None)
+                self.down.add(number)
+            else:
+                self.down.discard(number)
             self._surprise()
         return None
 

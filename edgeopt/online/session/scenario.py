@@ -80,8 +80,6 @@ def scenario_of(
             scenario[slot, step, :2] = low + 0.5 * (high - low), coin
             if row["decision"] is not None:
                 began[row["decision"]["server"]] = slot, step, row["decision"]["profile"]
-        elif event.get("event") == "down":
-            began.pop(event["server"], None)
         elif event.get("event") == "finished" and event["server"] in began:
             slot, step, profile = began.pop(event["server"])
             distribution = environment.duration_cumulative[profile]

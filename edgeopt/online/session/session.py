@@ -46,6 +46,8 @@ class Desk(Protocol):
         Kind and options, as text, for the head of the log.
     may_decline
         Whether a decision may be None.
+    in_use
+        False; a session sets it.
     plan
         None, or what `load` needs to go on from the plan that the last event has led to, with an
         entry ``"done"``: whether nothing of that event was left to do after the plan.
@@ -54,6 +56,7 @@ class Desk(Protocol):
     instance: Any
     name: str
     may_decline: bool
+    in_use: bool
     plan: dict[str, Any] | None
 
     def fingerprint(self) -> str:
@@ -301,6 +304,9 @@ class Session:
     def _open(self, policy: Policy[Any, Any, Any, Any, Any], desk: Desk, seed: int) -> None:
         require_parts(policy)
         check_whole("seed", seed, 0)
+        if desk.in_use:
+            raise OptionError("desk: it has the books of another session; make a new one")
+        desk.in_use = True
         self.policy, self.desk = policy, desk
         # The policy's stream is the same as that of a simulated run of this seed.
         self._rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ decides: a slot, a request within a slot, a batch of them, a round; several step
 
 A policy is an immutable value with ``start / decide / learn``. All that it remembers is in a state
 that it is handed and hands back, so the same policy object can run on many scenarios, and can
-be stepped by hand on live events, without an environment:
+be stepped by hand on live events, without an environment; `edgeopt.online.session` does that:
 
 >>> state = policy.start(instance)  # doctest: +SKIP
 >>> for observation in live_events:  # doctest: +SKIP

@@ -206,6 +206,10 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     OptionError
         If the policy is no `RescuePolicy`, or has more than `limit` joint states.
 
+    See Also
+    --------
+    exact_value : Any policy, on small instances.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import tight
@@ -238,8 +242,8 @@ def _rule(
     """Return the rule of a policy, and the first and following states if it follows states."""
     if not isinstance(policy, RescuePolicy):
         raise OptionError(
-            f"policy is a {type(policy).__name__}; only a RescuePolicy, which follows a rule, can "
-            "be evaluated exactly"
+            f"policy is a {type(policy).__name__}, not a RescuePolicy, which follows a rule; on "
+            "small instances, exact_value takes any policy"
         )
     start = policy.start(instance)
     if isinstance(start, Position):

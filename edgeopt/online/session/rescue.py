@@ -224,11 +224,12 @@ class RescueDesk:
         return kind, slot, number
 
     def _last(self, kind: str) -> int:
-        """Return the last slot of an event: that of the horizon, or one horizon ahead."""
+        """Return the last slot of an event: more than a horizon ahead is a typing error."""
         horizon = self.opened.horizon
+        ahead = max(horizon, self.opened.max_duration)
         if self.forecast is not rest:
-            return self.slot + horizon
-        return horizon - 1 if kind == "task" else max(self.slot, horizon) + horizon
+            return self.slot + ahead
+        return horizon - 1 if kind == "task" else max(self.slot, horizon) + ahead
 
     def _finish(self, server: int, profit: float | None) -> None:
         """Book the end of a run; one that the policy cannot know of is a surprise."""
